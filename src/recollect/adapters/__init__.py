@@ -1,0 +1,1 @@
+"""The surfaces: thin translations of one service layer."""

@@ -1,0 +1,5 @@
+"""The `recollect` command."""
+
+from recollect.adapters.cli.main import main
+
+__all__ = ["main"]

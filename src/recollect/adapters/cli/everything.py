@@ -1,0 +1,95 @@
+"""Commands over the whole store: search, status, reindex."""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.adapters.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from recollect.app import Recollect
+    from recollect.types import Hits
+
+_top = click.Group()
+
+
+@command(_top, "search")
+@click.argument("query")
+@click.option("--corpus", "corpora", multiple=True, help="Search this corpus only; may be repeated.")
+@click.option("--project", help="Memories of this project only.")
+@click.option("--limit", default=10, show_default=True, help="How many answers at most.")
+@click.option("--min-score", type=float, help="Leave out what scores less (0 to 1).")
+@click.option("--explain", is_flag=True, help="Show how each score came about.")
+def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool, **given: object) -> None:
+    """Ask one question of everything there is."""
+    started = time.perf_counter()
+    with session.open() as recollect:
+        hits = recollect.search(query, corpora=corpora or None, **given)  # type: ignore[arg-type]
+        answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
+
+
+def answer(session: Session, recollect: "Recollect", hits: "Hits", seconds: float, *, explain: bool) -> None:
+    """Print hits as JSON, or for people: corrections and notes beside them, and what was searched below."""
+    if session.as_json:
+        session.show(hits.to_dict())
+        return
+    from recollect.adapters.cli.render import print_hits
+
+    for word, meant in hits.did_you_mean.items():
+        session.say(f" {word} is unknown here; searched for {click.style(meant, bold=True)} too.")
+    for note in hits.notes:
+        session.say(f" {note}")
+    print_hits(session.console(), hits, explain=explain)
+    count = sum(recollect.memories.count().values())
+    found = f"{len(hits)} hit{'s' if len(hits) != 1 else ''}" if hits else "Nothing fits"
+    session.say(click.style(f"\n {found} · {seconds * 1000:.0f} ms · memories {count:,}", dim=True))
+    if not hits and not count:
+        session.say(' The store is empty. Begin with: recollect memory add "…"')
+
+
+@command(_top, "status")
+@click.option("--check", is_flag=True, help="Read the whole store and verify it.")
+def status(session: Session, check: bool) -> None:
+    """Show what there is and whether it is well."""
+    with session.open() as recollect:
+        found = recollect.status()
+        damage = recollect.check() if check else []
+    problems = [*found.problems, *damage]
+    if session.as_json:
+        session.show(found.to_dict() | {"problems": problems})
+    else:
+        _print_status(session, found.store, found.model, found.corpora, problems, checked=check)
+    if damage:
+        raise SystemExit(65)
+
+
+def _print_status(session: Session, store, model, corpora, problems, *, checked: bool) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
+    memories = corpora["memories"]
+    lines = [
+        ("store", f"{store['location']} · {store['bytes'] / 1e6:.1f} MB" + (" · checked" if checked else "")),
+        ("model", f"{model['name']} · {model['dimensions'] or '?'} dimensions"),
+        (
+            "memories",
+            f"{memories['count']:,} in {memories['projects']:,} project{'s' if memories['projects'] != 1 else ''}",
+        ),
+    ]
+    for name, text in lines:
+        click.echo(f" {click.style('✓', fg='green')} {name:<10} {text}")
+    for problem in problems:
+        click.echo(f" {click.style('!', fg='yellow')} {problem}")
+
+
+@command(_top, "reindex")
+def reindex(session: Session) -> None:
+    """Make every index anew from what is stored; nothing stored is changed."""
+    from rich.progress import Progress
+
+    with session.open() as recollect, Progress(console=session.console(stderr=True), transient=True) as progress:
+        total = sum(recollect.memories.count().values())
+        task = progress.add_task("Indexing memories", total=total or None)
+        done = recollect.memories.reindex(lambda count: progress.update(task, completed=count))
+    if session.as_json:
+        session.show({"memories": done})
+    else:
+        session.say(f"Indexed {done:,} memories.")

@@ -1,0 +1,87 @@
+"""Recollect: one store, one model, one search over all that is in it."""
+
+import logging
+import threading
+from types import TracebackType
+from typing import Self
+
+from recollect.config import Settings, load_settings
+from recollect.embed import LazyEmbedder, ModelOptions
+from recollect.errors import InvalidInput
+from recollect.inputs import check_limit
+from recollect.memories import Memories
+from recollect.store import open_store
+from recollect.types import Hits, Status
+
+CORPORA = ("memories",)
+
+log = logging.getLogger("recollect")
+
+
+class Recollect:
+    """Finds what an agent can use. Open it on a path, on ":memory:", or without a word on the user's own store."""
+
+    def __init__(
+        self, location: str | None = None, *, model: str | None = None, settings: Settings | None = None
+    ) -> None:
+        settings = settings or load_settings()
+        self._store = open_store(str(location) if location is not None else settings.location)
+        options = ModelOptions(
+            device=settings.device,
+            cache_dir=settings.data_folder / "models",
+            base_url=settings.embeddings_url,
+            api_key=settings.embeddings_key,
+        )
+        self._embedder = LazyEmbedder(model or settings.model, options)
+        self.memories = Memories(self._store, self._embedder, use_cache=not settings.no_cache)
+        self._embedding: threading.Thread | None = None
+
+    def search(
+        self,
+        query: str,
+        *,
+        corpora: tuple[str, ...] | list[str] | None = None,
+        limit: int = 10,
+        min_score: float | None = None,
+        project: str | None = None,
+    ) -> Hits:
+        """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
+        limit = check_limit(limit)
+        unknown = set(corpora or ()) - set(CORPORA)
+        if unknown:
+            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
+        return self.memories.search(query, project=project, limit=limit, min_score=min_score)
+
+    def status(self) -> Status:
+        """What there is, and anything that does not work."""
+        embedder = self._embedder.get()
+        problems = [self._embedder.problem] if self._embedder.problem else []
+        counts = self.memories.count()
+        return Status(
+            store={"location": self._store.location, "bytes": self._store.size_bytes()},
+            model={
+                "name": self._embedder.name,
+                "dimensions": embedder.dimensions if embedder else None,
+                "loaded": embedder is not None,
+            },
+            corpora={"memories": {"count": sum(counts.values()), "projects": len(counts)}},
+            problems=tuple(problems),
+        )
+
+    def check(self) -> list[str]:
+        """Read the whole store and name everything that is wrong with it."""
+        return self._store.integrity()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._embedding is not None:
+            self._embedding.join()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

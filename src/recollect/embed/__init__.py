@@ -1,0 +1,18 @@
+"""Texts in, vectors out: the models, how they are loaded, and the cache that spares them work."""
+
+from recollect.embed.base import Embedder, unit_rows
+from recollect.embed.cache import embed_texts
+from recollect.embed.loader import LazyEmbedder, ModelOptions, load_embedder
+from recollect.embed.models import DEFAULT_MODEL, MODELS, ModelCard
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "MODELS",
+    "Embedder",
+    "LazyEmbedder",
+    "ModelCard",
+    "ModelOptions",
+    "embed_texts",
+    "load_embedder",
+    "unit_rows",
+]

@@ -1,0 +1,84 @@
+"""The bundled model: a table of token vectors, summed. numpy and tokenizers, nothing else."""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.embed.base import unit_rows
+from recollect.embed.models import ModelCard
+from recollect.embed.safetensors import load_safetensors
+from recollect.types import Calibration, Matrix, Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BATCH = 128
+# Tokens past the 512th hardly move a sum, but a megabyte of text would cost a second.
+MAX_CHARACTERS = 8_192
+
+
+class StaticEmbedder:
+    """Embedding = unit(sum over distinct tokens of sqrt(count) x row); a token's weight is its row's length."""
+
+    def __init__(self, folder: Path, card: ModelCard) -> None:
+        tensors = load_safetensors(folder / "model.safetensors")
+        self._packed = tensors["table"]
+        self._scale = tensors["scale"]
+        self._tokenizer = _load_tokenizer(folder / "tokenizer.json", card.max_tokens)
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
+        self._card = card
+
+    @property
+    def model_id(self) -> str:
+        return self._card.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._card.dimensions
+
+    @property
+    def calibration(self) -> Calibration:
+        assert self._card.calibration is not None  # noqa: S101 - every static model of the table has one
+        return self._card.calibration
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self.embed_passages([text])[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        batches = [self._embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
+        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        encodings = self._tokenizer.encode_batch_fast(
+            [text[:MAX_CHARACTERS] for text in texts], add_special_tokens=False
+        )
+        ids = [encoding.ids for encoding in encodings]
+        tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
+        rows = np.repeat(np.arange(len(ids)), [len(each) for each in ids])
+        counts = np.bincount(rows * len(tokens) + columns, minlength=len(ids) * len(tokens)).reshape(
+            len(ids), len(tokens)
+        )
+        if self._unknown in tokens:
+            counts[(counts[:, tokens != self._unknown] == 0).all(axis=1)] = 0
+        return unit_rows(np.sqrt(counts, dtype=np.float32) @ self._table(tokens))
+
+    def _table(self, tokens: npt.NDArray[np.int64]) -> Matrix:
+        """The float rows of these tokens: two 4-bit values a byte, low half first, offset by 8."""
+        packed = self._packed[tokens]
+        values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(tokens), -1).astype(np.float32)
+        rows: Matrix = (values - 8) * self._scale[tokens].astype(np.float32)[:, None]
+        return rows
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,50 @@
+"""Every error Recollect raises on purpose.
+
+RecollectError
+├── InvalidInput    the arguments are wrong: change them
+├── NotFound        no such thing: look at what there is
+├── Conflict        the thing changed meanwhile, or exists already: read it again
+└── Unavailable     the store, a model or a server cannot be used now
+    └── StoreError      the database cannot be opened, read or written
+        └── DataError       what the database holds is damaged, or newer than this program
+
+A message says what happened, what is known, and what to do.
+"""
+
+
+class RecollectError(Exception):
+    """The base of all errors of this package; catch it to catch them all."""
+
+    exit_code = 1
+
+
+class InvalidInput(RecollectError):
+    """An argument is missing, malformed or out of range."""
+
+    exit_code = 2
+
+
+class NotFound(RecollectError):
+    """The id or name is unknown."""
+
+
+class Conflict(RecollectError):
+    """The thing was changed by someone else, or its id is taken."""
+
+
+class Unavailable(RecollectError):
+    """A part that is needed does not answer; nothing was changed."""
+
+    exit_code = 69
+
+
+class StoreError(Unavailable):
+    """The database cannot be opened, read or written; the last transaction was rolled back."""
+
+    exit_code = 74
+
+
+class DataError(StoreError):
+    """The database is damaged, is no database, or belongs to a newer program."""
+
+    exit_code = 65

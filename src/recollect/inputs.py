@@ -1,0 +1,58 @@
+"""Checks of what callers hand in: each returns the clean value, or says what is wrong with it."""
+
+import unicodedata
+from datetime import UTC, datetime
+
+from recollect.errors import InvalidInput
+
+LONGEST_TEXT = 1_000_000
+LONGEST_NAME = 256
+MOST_HITS = 1000
+
+
+def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
+    """A text with something in it, that fits and can be stored."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidInput(f"{what} is empty. Give it some text.")
+    try:
+        size = len(value.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} is not valid Unicode at position {error.start}. Decode it before.") from error
+    if size > longest:
+        raise InvalidInput(f"{what} has {size:,} bytes; at most {longest:,} fit. Split it, or keep it as a document.")
+    return value
+
+
+def check_name(what: str, value: object) -> str:
+    """A short name of visible characters: an id, a project, a tag."""
+    name = check_text(what, value, longest=LONGEST_NAME)
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise InvalidInput(f"{what} {name!r} has control characters in it. Leave them out.")
+    return name
+
+
+def check_limit(value: object, most: int = MOST_HITS) -> int:
+    """How many answers: at least one."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {value!r}.")
+    return value
+
+
+def check_fraction(what: str, value: object) -> float:
+    """A number from 0 to 1."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {value!r}.")
+    return float(value)
+
+
+def check_time(what: str, value: object) -> datetime:
+    """An aware UTC time from a `datetime` or ISO text; without a zone it is taken as UTC."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(time, datetime):
+            raise TypeError
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidInput(f"{what} {value!r} is not a time. Write it like 2026-03-31T14:05:00+00:00.") from error

@@ -1,0 +1,146 @@
+"""Scores: numbers in, numbers out. No store, no model, no clock."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.text import spaced
+from recollect.types import Calibration, QueryWord, Signal, Statistics
+
+# Chosen on the first half of each development set (benchmarks/tune.py prints the table).
+K1 = 1.0
+B = 0.5
+
+_NOTHING = np.zeros(1)
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One signal of many passages at once: what was measured, what it means on [0, 1], and its weight."""
+
+    raw: Numbers
+    calibrated: Numbers
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordQuery:
+    """A query made ready to score passages: what each term is worth to which word."""
+
+    worths: Mapping[str, Sequence[tuple[str, float]]]
+    ideal: float
+    statistics: Statistics
+    field_weights: Sequence[float]
+
+
+def inverse_frequency(passages: int, frequency: int) -> float:
+    """How telling a term is: high when few passages have it, never negative."""
+    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
+
+
+def prepare(words: Sequence[QueryWord], statistics: Statistics, field_weights: Sequence[float]) -> KeywordQuery:
+    """Everything about a query's words that does not depend on the passage.
+
+    The ideal is the score of an average passage that has every word once; a word nobody knows counts as very rare.
+    """
+    worths: dict[str, list[tuple[str, float]]] = {}
+    ideal = 0.0
+    for word in words:
+        for variant in word.variants:
+            worth = variant.worth * inverse_frequency(statistics.passages, variant.frequency)
+            worths.setdefault(variant.term, []).append((word.word, worth))
+        own = max(word.variants, key=lambda variant: variant.worth).frequency if word.variants else 1
+        ideal += inverse_frequency(statistics.passages, own)
+    return KeywordQuery(worths, ideal, statistics, field_weights)
+
+
+def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
+    """Fielded BM25 of each passage; a word counts by its best variant."""
+    columns = [_Column([fields[at] for fields in passages]) for at in range(len(query.field_weights))]
+    averages = query.statistics.average_lengths
+    scales = [
+        weight / (1 - B + B * column.lengths / (average or 1))
+        for column, weight, average in zip(columns, query.field_weights, averages, strict=True)
+    ]
+    best: dict[str, Numbers] = {}
+    for term, worths in query.worths.items():
+        counts = sum((column.count(term) * scale for column, scale in zip(columns, scales, strict=True)), _NOTHING)
+        saturated = counts * (K1 + 1) / (K1 + counts)
+        for word, worth in worths:
+            best[word] = np.maximum(best.get(word, _NOTHING), worth * saturated)
+    return sum(best.values(), np.zeros(len(passages)))
+
+
+class _Column:
+    """One field of many passages as one string: a term is counted in all of them in a single pass."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        # Characters measure length as well as words do, and need no counting.
+        self.lengths: Numbers = np.fromiter(map(len, texts), np.float64, len(texts))
+        self._ends = np.cumsum(self.lengths)
+        self._text = "".join(texts)
+
+    def count(self, term: str) -> Numbers:
+        """How often each passage has the term."""
+        places = list(_occurrences(self._text, spaced([term])))
+        owners = np.searchsorted(self._ends, places, side="right")
+        return np.bincount(owners, minlength=len(self._ends)).astype(np.float64)
+
+
+def _occurrences(text: str, needle: str) -> Iterator[int]:
+    place = text.find(needle)
+    while place >= 0:
+        yield place
+        place = text.find(needle, place + 1)
+
+
+def matched_words(fields: Sequence[str], query: KeywordQuery) -> tuple[str, ...]:
+    """The words of the query that a passage has, in one form or another."""
+    whole = "".join(fields)
+    present = (worths for term, worths in query.worths.items() if spaced([term]) in whole)
+    return tuple(dict.fromkeys(word for worths in present for word, _ in worths))
+
+
+def calibrate_keyword(scores: Numbers, query: KeywordQuery) -> Numbers:
+    """BM25 on [0, 1]: 1 is a passage that has all the words."""
+    return np.minimum(1.0, scores / query.ideal) if query.ideal > 0 else np.zeros_like(scores)
+
+
+def calibrate_cosine(cosines: Numbers, calibration: Calibration) -> Numbers:
+    """Cosines on [0, 1]: 0 a random passage, 0.5 probably what was asked for, 1 the same words."""
+    noise, relevant = calibration.noise, calibration.relevant
+    return np.interp(cosines, (noise, relevant, 1.0), (0.0, 0.5, 1.0))
+
+
+def totals(parts: Mapping[str, Part]) -> Numbers:
+    """The unclamped scores that decide the order."""
+    return sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
+
+
+def explain(parts: Mapping[str, Part], at: int) -> dict[str, Signal]:
+    """The signals of one passage, each with its contribution to its total."""
+    return {
+        name: Signal(
+            float(part.raw[at]), float(part.calibrated[at]), part.weight, float(part.calibrated[at] * part.weight)
+        )
+        for name, part in parts.items()
+    }
+
+
+def clamp(total: float) -> float:
+    """The score that is shown: the total on [0, 1]."""
+    return min(1.0, max(0.0, total))
+
+
+def order(scores: Numbers, times: Sequence[int], ids: Sequence[str], least: float) -> list[int]:
+    """The places of all scores above zero and not below the least, best first.
+
+    Ties are broken by recency, then id, so that the order is the same on every engine and run.
+    """
+    kept = np.flatnonzero((scores >= least) & (scores > 0)).tolist()
+    return sorted(kept, key=lambda at: (-scores[at], -times[at], ids[at]))

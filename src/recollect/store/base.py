@@ -1,0 +1,91 @@
+"""What a store is: one contract, one engine per folder."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from recollect.types import Candidates, Query, Vector, Vectors
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """How one corpus is indexed: its item table, the fields of its passages, and what a match in each is worth."""
+
+    corpus: str
+    fields: tuple[str, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A slice of an item as it is matched: the text of each field, the text whose meaning counts, and when (µs)."""
+
+    id: str
+    item_id: str
+    space: str
+    fields: tuple[str, ...]
+    text: str
+    created_at: int
+
+
+class Snapshot(Protocol):
+    """One consistent view of the store; later writes do not show."""
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of a portable SELECT with named parameters."""
+
+    def candidates(self, index: Index, query: Query) -> Candidates:
+        """Passages that may answer, from the keyword and the vector side, filters applied."""
+
+
+class Transaction(Snapshot, Protocol):
+    """A view that can also write; everything in it becomes visible at once, or nothing."""
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
+        """Run a portable statement; how many rows it changed."""
+
+    def put(self, index: Index, passages: Sequence[Passage], vectors: Vectors | None) -> None:
+        """Index these passages by word and by vector."""
+
+    def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
+        """Take these items out of the index; `erase` leaves no trace of their vectors either."""
+
+
+class Store(Protocol):
+    """A database that finds passages; thread-safe, shared with other processes."""
+
+    @property
+    def location(self) -> str: ...
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
+        """Commit at the end, roll back on any error; `durable` waits until the disk has it."""
+
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+
+    def uncovered(self, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
+        """Space and item id of passages that have no vector of this model yet."""
+
+    def cover(self, corpus: str, vectors: Vectors) -> bool:
+        """Keep these vectors; True once every passage of the corpus has one, and searches use them."""
+
+    def counts(self, corpus: str) -> dict[str, int]:
+        """Passages per space."""
+
+    def erase_traces(self) -> None:
+        """Make sure that what was hard-deleted is gone from the log as well."""
+
+    def integrity(self) -> list[str]:
+        """Everything that is wrong with the store; empty when all is well."""
+
+    def clear_index(self, corpus: str) -> None:
+        """Drop a corpus's derived data; its items stay, to be indexed again."""
+
+    def size_bytes(self) -> int: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,3 @@
+from recollect.store.sqlite.engine import SqliteStore
+
+__all__ = ["SqliteStore"]

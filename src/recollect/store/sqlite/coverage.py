@@ -1,0 +1,57 @@
+"""Which corpora have a vector of a model for every passage: only those are searched by vector."""
+
+import apsw
+
+from recollect.store.sqlite.passages import model_number
+from recollect.store.sqlite.sql import rows, value
+from recollect.types import Vectors
+
+
+def after_put(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
+    """New passages have vectors of at most one model: the others do not cover the corpus any more."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else None
+    connection.execute(
+        "UPDATE coverage SET complete = 0 WHERE corpus = ? AND model IS NOT ? AND complete", (corpus, model)
+    )
+    known = value(connection, "SELECT 1 FROM coverage WHERE corpus = ? AND model = ?", (corpus, model))
+    if model is not None and not known:
+        connection.execute(
+            "INSERT INTO coverage (corpus, model, complete) VALUES (?1, ?2, "
+            f"NOT EXISTS (SELECT 1 FROM {corpus}_passages p WHERE NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.model = ?2 AND v.hash = p.hash)))",
+            (corpus, model),
+        )
+
+
+def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
+    """Number and dimensions of the model, if it covers the corpus."""
+    return connection.execute(
+        "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
+        "WHERE m.model_id = ? AND c.corpus = ? AND c.complete",
+        (model_id, corpus),
+    ).fetchone()
+
+
+def uncovered(connection: apsw.Connection, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
+    """Space and item of passages without a vector of this model."""
+    return rows(
+        connection,
+        f"SELECT DISTINCT s.space, p.item_id FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
+        "WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN models m ON m.number = v.model "
+        "WHERE v.hash = p.hash AND m.model_id = ?) LIMIT ?",
+        (model_id, limit),
+    )
+
+
+def mark_if_complete(connection: apsw.Connection, corpus: str, vectors: Vectors) -> bool:
+    """Once no passage is left without one, searches use this model's vectors; the other models' are dropped."""
+    if uncovered(connection, corpus, vectors.model_id, 1):
+        return False
+    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    connection.execute("INSERT OR IGNORE INTO coverage (corpus, model, complete) VALUES (?, ?, 0)", (corpus, model))
+    connection.execute(
+        "UPDATE coverage SET complete = 1, epoch = epoch + 1 WHERE corpus = ? AND model = ?", (corpus, model)
+    )
+    connection.execute("DELETE FROM coverage WHERE corpus = ? AND model <> ?", (corpus, model))
+    connection.execute("DELETE FROM vectors WHERE model NOT IN (SELECT model FROM coverage)")
+    return True

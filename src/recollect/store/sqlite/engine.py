@@ -1,0 +1,170 @@
+"""SQLite: one file, many threads, many processes."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.store.base import Index, Passage, Row
+from recollect.store.sqlite import candidates, coverage, passages
+from recollect.store.sqlite.connections import MEMORY, Connections
+from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
+from recollect.store.sqlite.sql import rows
+from recollect.store.sqlite.upkeep import clear_index, integrity
+from recollect.store.sqlite.vocabulary import Vocabularies
+from recollect.types import Candidates, Query, Vector, Vectors
+
+Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
+
+
+class SqliteSnapshot:
+    """A read transaction: everything in it is of one moment."""
+
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, vocabularies: Vocabularies) -> None:
+        self._connection = connection
+        self._matrices = matrices
+        self._vocabularies = vocabularies
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of a portable SELECT with named parameters."""
+        return rows(self._connection, sql, parameters or {})
+
+    def candidates(self, index: Index, query: Query) -> Candidates:
+        """Passages that may answer, filters applied."""
+        view = self._matrices(self._connection, index.corpus, query.model_id)
+        return candidates.find(self._connection, index, query, view, self._vocabularies)
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """A write transaction."""
+
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, vocabularies: Vocabularies) -> None:
+        super().__init__(connection, matrices, vocabularies)
+        self.erased: list[tuple[str, int]] = []
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
+        """Run a portable statement; how many rows it changed."""
+        rows(self._connection, sql, parameters or {})
+        return self._connection.changes()
+
+    def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
+        """Index these passages by word and by vector."""
+        passages.put(self._connection, index, items)
+        if vectors is not None:
+            passages.put_vectors(self._connection, vectors)
+        coverage.after_put(self._connection, index.corpus, vectors)
+
+    def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
+        """Take these items out of the index; `erase` leaves no trace of their vectors either."""
+        removed = passages.remove(self._connection, index, space, item_ids)
+        if erase:
+            corpora = [row[0] for row in self._connection.execute("SELECT DISTINCT corpus FROM spaces")]
+            passages.erase_vectors(self._connection, corpora, [address for _, address in removed])
+            self.erased += [(index.corpus, number) for number, _ in removed]
+
+
+class SqliteStore:
+    """The embedded engine."""
+
+    def __init__(self, location: str, vfs: str | None = None) -> None:
+        self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
+        self._connections = Connections(self.location, vfs)
+        self._writing = threading.Lock()
+        self._matrices: dict[tuple[str, int], VectorMatrix] = {}
+        self._matrices_lock = threading.Lock()
+        self._vocabularies = Vocabularies()
+        on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
+        self._folder = Path(f"{self.location}-vectors") if on_disk else None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """One consistent view of the store."""
+        with self._connections.borrow() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSnapshot(connection, self._view, self._vocabularies)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[SqliteTransaction]:
+        """Commit at the end, roll back on any error; `durable` waits until the disk has it."""
+        with self._writing, self._connections.borrow() as connection:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            transaction = SqliteTransaction(connection, self._view, self._vocabularies)
+            try:
+                yield transaction
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self._erase(connection, transaction.erased)
+
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+        with self._connections.borrow() as connection:
+            return passages.cached_vectors(connection, model_id, hashes)
+
+    def uncovered(self, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
+        """Space and item id of passages that have no vector of this model yet."""
+        with self._connections.borrow() as connection:
+            return coverage.uncovered(connection, corpus, model_id, limit)
+
+    def cover(self, corpus: str, vectors: Vectors) -> bool:
+        """Keep these vectors; True once every passage of the corpus has one, and searches use them."""
+        with self.transaction(durable=False) as transaction:
+            passages.put_vectors(transaction._connection, vectors)
+            return coverage.mark_if_complete(transaction._connection, corpus, vectors)
+
+    def counts(self, corpus: str) -> dict[str, int]:
+        """Passages per space."""
+        with self._connections.borrow() as connection:
+            sql = "SELECT space, passages FROM spaces WHERE corpus = ? AND space <> '' AND passages > 0 ORDER BY space"
+            return {space: count for space, count in rows(connection, sql, (corpus,))}
+
+    def erase_traces(self) -> None:
+        """Fold the log into the file and empty it, so that deleted text is nowhere on disk."""
+        with self._writing, self._connections.borrow() as connection:
+            rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def integrity(self) -> list[str]:
+        """Everything that is wrong with the store; empty when all is well."""
+        with self._connections.borrow() as connection:
+            return integrity(connection)
+
+    def clear_index(self, corpus: str) -> None:
+        """Drop a corpus's derived data; its items stay, to be indexed again."""
+        with self.transaction() as transaction:
+            clear_index(transaction._connection, corpus)
+
+    def size_bytes(self) -> int:
+        """The database and its log, as they are on disk."""
+        files = [Path(self.location), Path(f"{self.location}-wal")]
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def close(self) -> None:
+        """Let go of the file; the store can be opened again."""
+        self._connections.close()
+
+    def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
+        """The vectors of this corpus and model, or None while some passages have none yet."""
+        model = coverage.complete_model(connection, corpus, model_id) if model_id else None
+        if model is None:
+            return None
+        number, dimensions = model
+        with self._matrices_lock:
+            matrix = self._matrices.setdefault((corpus, number), VectorMatrix(self._folder, corpus, number, dimensions))
+        return matrix.refresh(connection)
+
+    def _erase(self, connection: apsw.Connection, erased: Sequence[tuple[str, int]]) -> None:
+        """Overwrite hard-deleted vectors in every derived copy, loaded or not."""
+        for corpus in {corpus for corpus, _ in erased}:
+            for model_id in [row[0] for row in connection.execute("SELECT model_id FROM models")]:
+                self._view(connection, corpus, model_id)
+        for (corpus, _), matrix in self._matrices.items():
+            matrix.erase(number for owner, number in erased if owner == corpus)

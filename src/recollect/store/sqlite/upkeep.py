@@ -1,0 +1,72 @@
+"""Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
+
+from collections.abc import Iterator
+
+import apsw
+
+from recollect.store.sqlite.sql import value
+
+
+def integrity(connection: apsw.Connection) -> list[str]:
+    """Everything that is wrong; empty when all is well."""
+    return list(_findings(connection))
+
+
+def _findings(connection: apsw.Connection) -> Iterator[str]:
+    for (finding,) in connection.execute("PRAGMA integrity_check"):
+        if finding != "ok":
+            yield f"database: {finding}"
+    for row in connection.execute("PRAGMA foreign_key_check"):
+        yield f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
+    for corpus in corpora(connection):
+        yield from _corpus_findings(connection, corpus)
+
+
+def corpora(connection: apsw.Connection) -> list[str]:
+    """The corpora this database has tables for."""
+    names = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%\\_passages' ESCAPE '\\'"
+    )
+    return sorted(name.removesuffix("_passages") for (name,) in names)
+
+
+def _corpus_findings(connection: apsw.Connection, corpus: str) -> Iterator[str]:
+    if not connection.readonly("main") and not _words_match(connection, corpus):
+        yield f"{corpus}: the keyword index does not match the passages; run: recollect reindex"
+    unindexed = value(
+        connection,
+        f"SELECT count(*) FROM {corpus} i WHERE NOT i.is_deleted AND NOT EXISTS (SELECT 1 FROM {corpus}_passages p "
+        "JOIN spaces s ON s.number = p.space WHERE s.space = i.space AND p.item_id = i.id)",
+    )
+    if unindexed:
+        yield f"{corpus}: {unindexed} are not in the index; run: recollect reindex"
+    counted = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,)) or 0
+    passages = value(connection, f"SELECT count(*) FROM {corpus}_passages")
+    if counted != passages:
+        yield f"{corpus}: {passages} passages, but the statistics say {counted}; run: recollect reindex"
+    for model_id, without in connection.execute(
+        f"SELECT m.model_id, (SELECT count(*) FROM {corpus}_passages p WHERE NOT EXISTS "
+        "(SELECT 1 FROM vectors v WHERE v.model = m.number AND v.hash = p.hash)) "
+        "FROM coverage c JOIN models m ON m.number = c.model WHERE c.corpus = ? AND c.complete",
+        (corpus,),
+    ):
+        if without:
+            yield f"{corpus}: {without} passages have no vector of {model_id}; run: recollect reindex"
+
+
+def _words_match(connection: apsw.Connection, corpus: str) -> bool:
+    """FTS5 compares its words with the passages they came from."""
+    try:
+        connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('integrity-check', 1)")
+    except apsw.CorruptError:
+        return False
+    return True
+
+
+def clear_index(connection: apsw.Connection, corpus: str) -> None:
+    """Drop the derived data of a corpus; its items stay."""
+    connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words) VALUES ('delete-all')")
+    connection.execute(f"DELETE FROM {corpus}_passages")
+    connection.execute("DELETE FROM vocabulary WHERE space IN (SELECT number FROM spaces WHERE corpus = ?)", (corpus,))
+    connection.execute("UPDATE spaces SET passages = 0, lengths = '[]' WHERE corpus = ?", (corpus,))
+    connection.execute("UPDATE coverage SET epoch = epoch + 1, complete = 1 WHERE corpus = ?", (corpus,))

@@ -1,0 +1,94 @@
+"""The known terms of the spaces a query searches."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from recollect.store.sqlite.sql import rows, value
+
+_REMEMBERED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Every word and stem of some spaces, as of a state of the index."""
+
+    state: tuple[int, int]
+    stems: dict[str, str]
+    by_length: dict[int, list[str]]
+
+
+class Vocabularies:
+    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+
+    def __init__(self) -> None:
+        self._remembered: dict[tuple[str, tuple[int, ...]], _Words] = {}
+
+    def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
+        """The vocabulary of these spaces, as of the connection's snapshot."""
+        return SpaceVocabulary(connection, spaces, lambda: self._words(connection, corpus, tuple(spaces)))
+
+    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> _Words:
+        state = _state(connection, corpus)
+        words = self._remembered.get((corpus, spaces))
+        if words is None or words.state != state:
+            words = _read(connection, spaces, state)
+            remembered = {**self._remembered, (corpus, spaces): words}
+            self._remembered = dict(list(remembered.items())[-_REMEMBERED:])
+        return words
+
+
+class SpaceVocabulary:
+    """The vocabulary of the searched spaces."""
+
+    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], _Words]) -> None:
+        self._connection = connection
+        self._spaces = json.dumps(spaces)
+        self._words = words
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Known terms with the number of passages that have them."""
+        return self._counted("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
+
+    def with_prefix(self, prefix: str, limit: int) -> dict[str, int]:
+        """The most frequent terms that begin so."""
+        condition = "term >= ?2 AND term < ?2 || char(1114111)"
+        return self._counted(f"{condition} GROUP BY term ORDER BY sum(frequency) DESC, term LIMIT ?3", prefix, limit)
+
+    def of_length(self, shortest: int, longest: int) -> dict[str, str]:
+        """Written word or stem → stem, for words of about this length."""
+        words = self._words()
+        lengths = range(shortest, longest + 1)
+        return {word: words.stems[word] for length in lengths for word in words.by_length.get(length, ())}
+
+    def _counted(self, condition: str, *values: object) -> dict[str, int]:
+        found = rows(
+            self._connection,
+            "SELECT term, sum(frequency) FROM vocabulary "
+            f"WHERE space IN (SELECT value FROM json_each(?1)) AND {condition}",
+            (self._spaces, *values),
+        )
+        return {term: count for term, count in found}
+
+
+def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
+    """Changes whenever a passage comes or goes: numbers only grow, and a removal lowers the count."""
+    last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (f"{corpus}_passages",))
+    count = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,))
+    return last or 0, count or 0
+
+
+def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> _Words:
+    found = rows(
+        connection,
+        "SELECT term, word FROM vocabulary WHERE space IN (SELECT value FROM json_each(?))",
+        (json.dumps(spaces),),
+    )
+    stems = {term: term for term, _ in found} | {word: term for term, word in found}
+    by_length: dict[int, list[str]] = defaultdict(list)
+    for word in stems:
+        by_length[len(word)].append(word)
+    return _Words(state, stems, dict(by_length))

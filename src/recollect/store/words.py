@@ -1,0 +1,67 @@
+"""From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from recollect.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
+from recollect.types import Query, QueryWord, Variant
+
+# What a match is worth beside the word itself (benchmarks/tune.py).
+SYNONYM_WORTH = 0.7
+TYPO_WORTH = 0.7
+PREFIX_WORTH = 0.3
+PREFIX_EXPANSIONS = 4
+# Words asked beyond these add noise and time, not meaning: a megabyte of text is answered by its first words.
+LONGEST_QUERY = 64
+
+
+class Vocabulary(Protocol):
+    """The terms of the spaces that are searched, and in how many passages each is."""
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]: ...
+
+    def with_prefix(self, prefix: str, limit: int) -> dict[str, int]:
+        """The most frequent terms that begin so."""
+
+    def of_length(self, shortest: int, longest: int) -> dict[str, str]:
+        """Written word or stem → stem, for words of about this length."""
+
+
+def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
+    """Each word of the query with the terms it may mean, and the corrections that were made."""
+    words = query.words[:LONGEST_QUERY]
+    synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
+    wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
+    known = vocabulary.frequencies(sorted(wanted))
+    variants = {word: _direct(word, synonyms[word], known) | _prefixed(word, vocabulary) for word in words}
+    corrections = _corrections([word for word in words if not variants[word]], vocabulary)
+    variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
+    resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)
+    return resolved, {word: meant for word, (meant, _) in corrections.items()}
+
+
+def _direct(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
+    term = stem(word)
+    worth = {other: SYNONYM_WORTH for other in synonyms} | {term: 1.0}
+    return {each: Variant(each, worth[each], known[each]) for each in worth if known.get(each)}
+
+
+def _prefixed(word: str, vocabulary: Vocabulary) -> dict[str, Variant]:
+    if len(word) < PREFIX_LENGTH:
+        return {}
+    longer = vocabulary.with_prefix(word, PREFIX_EXPANSIONS)
+    return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != stem(word)}
+
+
+def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
+    """Unknown word → the known word it was probably meant to be, and the term to search for."""
+    mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
+    if not mistyped:
+        return {}
+    shortest = min(len(word) - allowed_edits(word) for word in mistyped)
+    longest = max(len(word) + allowed_edits(word) for word in mistyped)
+    stems = vocabulary.of_length(shortest, longest)
+    nearest = {word: nearest_words(word, list(stems)) for word in mistyped}
+    counts = vocabulary.frequencies([stems[each] for found in nearest.values() for each in found])
+    best = {word: max(found, key=lambda each: (counts[stems[each]], each)) for word, found in nearest.items() if found}
+    return {word: (meant, Variant(stems[meant], TYPO_WORTH, counts[stems[meant]])) for word, meant in best.items()}

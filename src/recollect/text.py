@@ -1,0 +1,205 @@
+"""Words: how text becomes terms, how a question becomes words, and which words are near each other.
+
+Two functions, one pipeline (NFKC, casefold, accents folded, identifiers split): `terms` for indexing, `tokenize` for
+asking. Both engines store our terms verbatim, so they index the same words.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import Stemmer
+
+PREFIX_LENGTH = 3
+_CACHED_WORDS = 1 << 16
+_NEAREST = 16
+# Longer runs of letters are data (base64, hashes), not words; they are cut, not dropped.
+_LONGEST_WORD = 64
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren as at be because been before being below between
+    both but by can cannot could couldn d did didn do does doesn doing don down during each else ever every few for from
+    further get gets getting got had hadn has hasn have haven having he help her here hers herself hi him himself
+    his how however i if im in into is isn it its itself ive just kind know let like ll looking m make many may maybe me
+    might mine more most much must my myself need needs no nor not now of off on once one only or other our ours
+    ourselves out over own please provide quite rather re really s same shall she should show so some someone something
+    such t tell than thank thanks that the their theirs them themselves then there these they thing things this those
+    through to too under until up upon us use using ve very want wanted wants was wasn way we were weren what when where
+    whether which while who whom whose why will with within without won would wouldn yes yet you your yours yourself
+    """.split()
+)
+FLOW_STOP_WORDS = STOP_WORDS | {"flow", "test", "should", "mm", "mcp"}
+
+_SYNONYM_GROUPS = (
+    ("send", "transfer", "pay"),
+    ("receive", "deposit"),
+    ("approve", "confirm", "accept", "allow"),
+    ("reject", "deny", "cancel", "decline"),
+    ("unlock", "login", "signin"),
+    ("connect", "link", "authorize"),
+    ("swap", "exchange", "trade"),
+    ("sign", "signature"),
+)
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+_PART = re.compile(r"[0-9]+|[^\W0-9_]+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_stem = Stemmer.Stemmer("english", _CACHED_WORDS)
+
+
+def text_hash(text: str) -> bytes:
+    """The address of a text: what is derived from the same text is derived once."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def fold(text: str) -> str:
+    """Case and accents removed; marks that carry meaning in other scripts stay."""
+    if text.isascii():
+        return text.casefold()
+    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", decomposed))
+
+
+def stem(word: str) -> str:
+    """The stem under which a folded word is indexed."""
+    stemmed: str = _stem.stemWord(word)
+    return stemmed
+
+
+def split_identifier(name: str) -> list[str]:
+    """The words inside an identifier: kebab, snake, camel, Pascal, digits and acronyms."""
+    return [fold(part) for word in _words(name) for part in _parts(word)]
+
+
+def terms(text: str) -> list[str]:
+    """The terms under which a text is indexed: stemmed, every occurrence, CJK as characters and pairs."""
+    found: list[str] = []
+    for word in _words(text):
+        found.extend(_word_terms(word))
+    return found
+
+
+def spaced(words: Iterable[str]) -> str:
+    """Terms as one string in which each has spaces of its own, so that `count(spaced([term]))` counts it exactly."""
+    return "".join(f" {word} " for word in words)
+
+
+def tokenize(query: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
+    """The words a question is about: unique, first seen first, without stop words and single characters."""
+    words = list(dict.fromkeys(word for raw in _words(query) for word in _query_words(raw)))
+    telling = [word for word in words if len(word) > 1 and word not in stop_words]
+    return telling or words
+
+
+def surface_forms(text: str) -> Iterator[tuple[str, str]]:
+    """Pairs of (term, folded word as written): what a correction can show instead of a stem."""
+    for word in _words(text):
+        if word.isascii():
+            yield from zip(_word_terms(word), _forms(word), strict=True)
+
+
+def synonym_table(groups: Iterable[Sequence[str]] = _SYNONYM_GROUPS) -> dict[str, tuple[str, ...]]:
+    """Every word of a group points to the others: asking for any of them finds all."""
+    table: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        for word in group:
+            others = tuple(other for other in group if other != word)
+            table[word] = tuple(dict.fromkeys(table.get(word, ()) + others))
+    return table
+
+
+def expand_synonyms(words: Iterable[str], table: Mapping[str, Sequence[str]]) -> list[str]:
+    """The words, each followed by its synonyms, without repetition."""
+    return list(dict.fromkeys(form for word in words for form in (word, *table.get(word, ()))))
+
+
+def allowed_edits(word: str) -> int:
+    """How many letters may be wrong: none in very short words, one up to five letters, two beyond."""
+    return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
+
+
+def nearest_words(word: str, vocabulary: Sequence[str]) -> list[str]:
+    """The known words a misspelt one may stand for: those at the least distance; swapped neighbours are one edit."""
+    edits = allowed_edits(word)
+    if not edits or not vocabulary:
+        return []
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    found = extract(word, vocabulary, scorer=OSA.distance, score_cutoff=edits, limit=_NEAREST)
+    # Most typos keep the first letter.
+    ranks = [(distance, match[:1] != word[:1]) for match, distance, _ in found]
+    return [match for (match, _, _), rank in zip(found, ranks, strict=True) if rank == min(ranks)]
+
+
+def highlight(text: str, words: Iterable[str], before: str = "<mark>", after: str = "</mark>") -> str:
+    """The text with every word that matches one of the query's words marked."""
+    wanted = {stem(word) for word in words}
+    pieces: list[str] = []
+    end = 0
+    for match in re.finditer(r"\w+", text):
+        if wanted.intersection(_word_terms(match.group())):
+            pieces += [text[end : match.start()], before, match.group(), after]
+            end = match.end()
+    return "".join(pieces) + text[end:]
+
+
+def _words(text: str) -> list[str]:
+    """Runs of letters, digits and combining marks, as written."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    normal = unicodedata.normalize("NFKC", text)
+    return "".join(char if _is_word_character(char) else " " for char in normal).split()
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _is_word_character(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNM"
+
+
+def _parts(word: str) -> list[str]:
+    """An identifier's words; marks stay with their letters because only ASCII humps and digits split."""
+    if not word.isascii():
+        return [part for piece in re.split(r"([0-9]+)", word) for part in _HUMP.split(piece) if part]
+    return [hump for part in _PART.findall(word) for hump in _HUMP.split(part)]
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _forms(word: str) -> tuple[str, ...]:
+    """The folded word and, where it has several, its parts."""
+    whole = fold(word)[:_LONGEST_WORD]
+    parts = [fold(part)[:_LONGEST_WORD] for part in _parts(word)]
+    return (whole, *parts) if len(parts) > 1 else (whole,)
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _word_terms(word: str) -> tuple[str, ...]:
+    if not word.isascii() and _CJK.search(word):
+        return tuple(_cjk(word, singles=True))
+    return tuple(_stem.stemWords(list(_forms(word))))
+
+
+def _query_words(word: str) -> list[str]:
+    if not word.isascii() and _CJK.search(word):
+        return list(_cjk(word, singles=False))
+    return list(_forms(word))
+
+
+def _cjk(word: str, *, singles: bool) -> Iterator[str]:
+    """Text without spaces between words: its characters and pairs; what is not CJK in it stays whole."""
+    folded = fold(word)
+    end = 0
+    for run in _CJK.finditer(folded):
+        yield from _PART.findall(folded[end : run.start()])
+        characters = run.group()
+        if singles or len(characters) == 1:
+            yield from characters
+        yield from (characters[at : at + 2] for at in range(len(characters) - 1))
+        end = run.end()
+    yield from _PART.findall(folded[end:])

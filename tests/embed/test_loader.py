@@ -1,0 +1,79 @@
+import logging
+import threading
+
+import pytest
+
+from recollect.embed import loader
+from recollect.embed.loader import LazyEmbedder, ModelOptions, load_embedder
+from recollect.embed.models import MODELS
+from recollect.errors import InvalidInput, Unavailable
+
+
+def test_the_default_is_the_bundled_model():
+    assert load_embedder().model_id == "recollect-static-1"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("all-minilm-l6-v2", "all-MiniLM-L6-v2"),
+        ("BAAI/bge-small-en", "bge-small-en-v1.5"),
+        ("recolect-static", "recollect-static-1"),
+    ],
+)
+def test_an_unknown_name_is_told_the_closest(name, meant):
+    with pytest.raises(InvalidInput, match=f"Did you mean {meant}\\? Known: .*folder.*openai:"):
+        load_embedder(name)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 5_000, "nul\0", "/nowhere/at/all", "zzz"])
+def test_nonsense_names_are_invalid_input(name):
+    with pytest.raises(InvalidInput, match="No model named"):
+        load_embedder(name)
+
+
+def test_a_named_model_that_cannot_be_had_is_unavailable(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+
+    def absent(card, cache_dir):
+        raise Unavailable(f"{card.name} into {cache_dir}")
+
+    monkeypatch.setattr("recollect.embed.download.fetch_model", absent)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    for name in MODELS.keys() - {"recollect-static-1"}:
+        with pytest.raises(Unavailable, match=f"{name}.* into {tmp_path}"):
+            load_embedder(name, ModelOptions(cache_dir=tmp_path, device="cpu"))
+
+
+def test_a_named_model_is_run_from_its_folder(minilm_folder, monkeypatch):
+    monkeypatch.setattr("recollect.embed.download.fetch_model", lambda card, cache_dir: minilm_folder)
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    embedder = load_embedder("all-MiniLM-L6-v2")
+    assert embedder.model_id == "all-MiniLM-L6-v2" and embedder.dimensions == 384
+
+
+def test_an_endpoint_is_not_asked_before_it_is_needed():
+    options = ModelOptions(base_url="http://127.0.0.1:9/v1", api_key="sk-secret")
+    assert load_embedder("openai:small", options).model_id == "openai:small@127.0.0.1:9"
+    assert "sk-secret" not in repr(options)
+
+
+def test_lazy_loads_once_whoever_asks(monkeypatch):
+    loads = []
+    monkeypatch.setattr(loader, "load_embedder", lambda name, options: loads.append(name) or "embedder")
+    lazy = LazyEmbedder("recollect-static-1")
+    assert not loads
+    threads = [threading.Thread(target=lazy.get) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == ["recollect-static-1"] and lazy.get() == "embedder" and lazy.problem is None
+
+
+def test_lazy_without_a_model_says_so_once(caplog):
+    lazy = LazyEmbedder("no-such-model")
+    with caplog.at_level(logging.WARNING, "recollect"):
+        assert lazy.get() is None and lazy.get() is None
+    assert lazy.problem and "No model named 'no-such-model'" in lazy.problem
+    assert caplog.text.count("Searching by keyword only") == 1
