@@ -7,7 +7,7 @@ from typing import Self
 
 from recollect.config import Settings, load_settings
 from recollect.embed import LazyEmbedder, ModelOptions
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, RecollectError
 from recollect.inputs import check_limit
 from recollect.memories import Memories
 from recollect.store import open_store
@@ -33,8 +33,14 @@ class Recollect:
             api_key=settings.embeddings_key,
         )
         self._embedder = LazyEmbedder(model or settings.model, options)
-        self.memories = Memories(self._store, self._embedder, use_cache=not settings.no_cache)
-        self._embedding: threading.Thread | None = None
+        self.memories = Memories(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+        )
+        self._closing = threading.Event()
+        self._background: threading.Thread | None = None
 
     def search(
         self,
@@ -54,15 +60,15 @@ class Recollect:
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""
-        embedder = self._embedder.get()
-        problems = [self._embedder.problem] if self._embedder.problem else []
+        dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
+        problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
         counts = self.memories.count()
         return Status(
             store={"location": self._store.location, "bytes": self._store.size_bytes()},
             model={
                 "name": self._embedder.name,
-                "dimensions": embedder.dimensions if embedder else None,
-                "loaded": embedder is not None,
+                "dimensions": dimensions,
+                "working": dimensions is not None,
             },
             corpora={"memories": {"count": sum(counts.values()), "projects": len(counts)}},
             problems=tuple(problems),
@@ -73,10 +79,23 @@ class Recollect:
         return self._store.integrity()
 
     def close(self) -> None:
-        """Let go of the store."""
-        if self._embedding is not None:
-            self._embedding.join()
+        """Let go of the store; what the background was doing goes on with the next search."""
+        self._closing.set()
+        if self._background is not None:
+            self._background.join()
         self._store.close()
+
+    def _embed_in_background(self) -> None:
+        """After a change of the model: make its vectors while keyword search serves."""
+        if self._background is None or not self._background.is_alive():
+            self._background = threading.Thread(target=self._embed_missing, name="recollect-embed", daemon=True)
+            self._background.start()
+
+    def _embed_missing(self) -> None:
+        try:
+            self.memories.embed_missing(stop=self._closing.is_set)
+        except RecollectError as error:
+            log.warning("Making vectors stopped: %s", error)
 
     def __enter__(self) -> Self:
         return self

@@ -29,6 +29,17 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Factor:
+    """One multiplier of many passages at once: what was measured, and by what it multiplies."""
+
+    raw: Numbers
+    factor: Numbers
+
+
+_NO_FACTORS: Mapping[str, Factor] = {}
+
+
+@dataclass(frozen=True, slots=True)
 class KeywordQuery:
     """A query made ready to score passages: what each term is worth to which word."""
 
@@ -117,19 +128,30 @@ def calibrate_cosine(cosines: Numbers, calibration: Calibration) -> Numbers:
     return np.interp(cosines, (noise, relevant, 1.0), (0.0, 0.5, 1.0))
 
 
-def totals(parts: Mapping[str, Part]) -> Numbers:
-    """The unclamped scores that decide the order."""
-    return sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
+def bounded(values: Numbers, spread: float = 0.1) -> Numbers:
+    """A multiplier that a signal on [0, 1] may be: it modulates relevance, it cannot create or destroy it."""
+    return 1 - spread + 2 * spread * values
 
 
-def explain(parts: Mapping[str, Part], at: int) -> dict[str, Signal]:
-    """The signals of one passage, each with its contribution to its total."""
-    return {
-        name: Signal(
-            float(part.raw[at]), float(part.calibrated[at]), part.weight, float(part.calibrated[at] * part.weight)
-        )
-        for name, part in parts.items()
-    }
+def totals(parts: Mapping[str, Part], factors: Mapping[str, Factor] = _NO_FACTORS) -> Numbers:
+    """The unclamped scores that decide the order: the weighted sum, then the factors one after the other."""
+    weighted = sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
+    return math.prod((factor.factor for factor in factors.values()), start=weighted)
+
+
+def explain(parts: Mapping[str, Part], at: int, factors: Mapping[str, Factor] = _NO_FACTORS) -> dict[str, Signal]:
+    """The signals of one passage, each with its contribution to the total; a factor contributes what it changes."""
+    signals = {}
+    total = 0.0
+    for name, part in parts.items():
+        raw, calibrated = float(part.raw[at]), float(part.calibrated[at])
+        signals[name] = Signal(raw, calibrated, part.weight, calibrated * part.weight)
+        total += calibrated * part.weight
+    for name, each in factors.items():
+        factor = float(each.factor[at])
+        signals[name] = Signal(float(each.raw[at]), factor, factor, total * factor - total)
+        total *= factor
+    return signals
 
 
 def clamp(total: float) -> float:

@@ -60,10 +60,7 @@ def text_hash(text: str) -> bytes:
 
 def fold(text: str) -> str:
     """Case and accents removed; marks that carry meaning in other scripts stay."""
-    if text.isascii():
-        return text.casefold()
-    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", decomposed))
+    return text.casefold() if text.isascii() else _without_accents(unicodedata.normalize("NFKC", text).casefold())
 
 
 def stem(word: str) -> str:
@@ -154,8 +151,12 @@ def _words(text: str) -> list[str]:
     """Runs of letters, digits and combining marks, as written."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    normal = unicodedata.normalize("NFKC", text)
-    return "".join(char if _is_word_character(char) else " " for char in normal).split()
+    plain = _without_accents(unicodedata.normalize("NFKC", text))
+    return "".join(char if _is_word_character(char) else " " for char in plain).split()
+
+
+def _without_accents(text: str) -> str:
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)

@@ -182,7 +182,7 @@ def test_devices(monkeypatch):
     runtime = pytest.importorskip("onnxruntime")
     monkeypatch.setattr(runtime, "get_available_providers", lambda: [CPU])
     assert choose_provider("auto") == choose_provider("cpu") == CPU
-    with pytest.raises(Unavailable, match=f"only {CPU}"):
+    with pytest.raises(InvalidInput, match=f"only {CPU}"):
         choose_provider("gpu")
     with pytest.raises(InvalidInput, match="auto, cpu or gpu"):
         choose_provider("tpu")
@@ -201,7 +201,7 @@ def test_a_gpu_that_does_not_start(monkeypatch, minilm_folder, caplog):
     with caplog.at_level(logging.WARNING, "recollect"):
         assert OnnxEmbedder(minilm_folder, CARD, "auto").dimensions == 384
     assert "The GPU does not start (CUDAExecutionProvider)" in caplog.text
-    with pytest.raises(Unavailable, match="set the device to cpu"):
+    with pytest.raises(InvalidInput, match="set the device to cpu"):
         OnnxEmbedder(minilm_folder, CARD, "gpu")
 
 

@@ -3,9 +3,12 @@
 import logging
 import platform
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from recollect.embed.base import Embedder
 from recollect.embed.models import DEFAULT_MODEL, MODELS, ModelCard
@@ -14,6 +17,10 @@ from recollect.errors import InvalidInput, Unavailable
 log = logging.getLogger("recollect")
 _BUNDLED = Path(__file__).parent / "recollect_static_1"
 _ENDPOINT = "openai:"
+# A model that could not be had is not asked for with every search.
+RETRY_SECONDS = 30
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +86,33 @@ def _unknown(name: str) -> InvalidInput:
 
 
 class LazyEmbedder:
-    """Loads the model when it is first needed; without one, searches go on by keyword and say so."""
+    """Loads the model when it is first needed. What cannot be embedded now is None, and `problem` says why."""
 
     def __init__(self, name: str, options: ModelOptions | None = None) -> None:
+        if name not in MODELS and not name.startswith(_ENDPOINT) and not _is_folder(name):
+            raise _unknown(name)
         self.name = name
         self.problem: str | None = None
         self._options = options
         self._embedder: Embedder | None = None
+        self._retry_at = 0.0
         self._lock = threading.Lock()
 
-    def get(self) -> Embedder | None:
-        """The loaded embedder, or None with the reason in `problem`."""
+    def attempt(self, action: Callable[[Embedder], T]) -> T | None:
+        """What the action makes of the embedder, or None while it does not work; tried again after a while."""
+        if time.monotonic() < self._retry_at:
+            return None
+        try:
+            result = action(self._load())
+        except Unavailable as error:
+            if self.problem != str(error):
+                log.warning("Searching by keyword only: %s", error)
+            self.problem, self._retry_at = str(error), time.monotonic() + RETRY_SECONDS
+            return None
+        self.problem = None
+        return result
+
+    def _load(self) -> Embedder:
         with self._lock:
-            if self._embedder is None and self.problem is None:
-                try:
-                    self._embedder = load_embedder(self.name, self._options)
-                except (Unavailable, InvalidInput) as error:
-                    self.problem = str(error)
-                    log.warning("Searching by keyword only: %s", error)
+            self._embedder = self._embedder or load_embedder(self.name, self._options)
             return self._embedder

@@ -45,7 +45,7 @@ def choose_provider(device: str) -> str:
     if device == "cpu" or (device == "auto" and not usable):
         return CPU
     if not usable:
-        raise Unavailable(f"ONNX Runtime knows no GPU here, only {', '.join(available)}. Set the device to cpu.")
+        raise InvalidInput(f"ONNX Runtime knows no GPU here, only {', '.join(available)}. Set the device to cpu.")
     return usable[0]
 
 
@@ -154,7 +154,7 @@ def _open_session(path: Path, device: str) -> Any:
         raise DataError(f"{path} is no usable ONNX file ({_first_line(error)}). Fetch or export it again.") from error
     if provider not in session.get_providers():
         if device == "gpu":
-            raise Unavailable(f"The GPU does not start ({provider}): check its driver, or set the device to cpu.")
+            raise InvalidInput(f"The GPU does not start ({provider}): check its driver, or set the device to cpu.")
         log.warning("The GPU does not start (%s); embedding on the processor.", provider)
     return session
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from recollect.embed.base import unit_rows
 from recollect.embed.models import ModelCard
 from recollect.embed.safetensors import load_safetensors
+from recollect.text import tokenize
 from recollect.types import Calibration, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 BATCH = 128
 # Tokens past the 512th hardly move a sum, but a megabyte of text would cost a second.
-MAX_CHARACTERS = 8_192
+MAX_CHARACTERS = 32_768
+LETTERS_A_PIECE = 3
 
 
 class StaticEmbedder:
@@ -46,17 +48,27 @@ class StaticEmbedder:
         return self._card.calibration
 
     def embed_query(self, text: str) -> Vector:
+        if not self._means_something(text[:MAX_CHARACTERS]):
+            return np.zeros(self.dimensions, np.float32)
         vector: Vector = self.embed_passages([text])[0]
         return vector
+
+    def _means_something(self, text: str) -> bool:
+        """Whether one word is more than scattered letters: the vector of made-up words is near to anything."""
+        for word in tokenize(text):
+            pieces = len(self._tokenizer.encode(word, add_special_tokens=False).ids)
+            if pieces == 1 or len(word) >= LETTERS_A_PIECE * pieces:
+                return True
+        return False
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         batches = [self._embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), np.float32)
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        encodings = self._tokenizer.encode_batch_fast(
-            [text[:MAX_CHARACTERS] for text in texts], add_special_tokens=False
-        )
+        # A lone surrogate is no Unicode text; the tokenizer would refuse all of them for one.
+        cut = [text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode() for text in texts]
+        encodings = self._tokenizer.encode_batch_fast(cut, add_special_tokens=False)
         ids = [encoding.ids for encoding in encodings]
         tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
         rows = np.repeat(np.arange(len(ids)), [len(each) for each in ids])
@@ -70,7 +82,7 @@ class StaticEmbedder:
     def _table(self, tokens: npt.NDArray[np.int64]) -> Matrix:
         """The float rows of these tokens: two 4-bit values a byte, low half first, offset by 8."""
         packed = self._packed[tokens]
-        values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(tokens), -1).astype(np.float32)
+        values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1, self.dimensions).astype(np.float32)
         rows: Matrix = (values - 8) * self._scale[tokens].astype(np.float32)[:, None]
         return rows
 

@@ -13,7 +13,7 @@ from recollect.memories.scoring import INDEX, floor, relevance
 from recollect.rank import clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Passage, Snapshot, Store, Transaction, new_id, to_microseconds
 from recollect.text import tokenize
-from recollect.types import Calibration, Candidates, Hit, Hits, Query, Vectors, Why
+from recollect.types import Calibration, Candidates, Hit, Hits, Query, Vector, Vectors, Why
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({', '.join(':' + name for name in COLUMNS.split(', '))})"
 _BATCH = 512
@@ -31,12 +31,14 @@ class Memories:
         embedder: LazyEmbedder,
         *,
         use_cache: bool = True,
-        clock: Callable[[], datetime] | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        when_uncovered: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._use_cache = use_cache
-        self._clock = clock or (lambda: datetime.now(UTC))
+        self._clock = clock
+        self._when_uncovered = when_uncovered
 
     def add(
         self,
@@ -93,19 +95,19 @@ class Memories:
         """The memories that answer, best first, each with its reasons; none at all when nothing fits."""
         limit = check_limit(limit)
         least = None if min_score is None else check_fraction("min_score", min_score)
-        embedder = self._embedder.get()
+        meaning = self._embedder.attempt(lambda model: (model.embed_query(query), model.model_id, model.calibration))
+        vector, model_id, calibration = meaning or (None, None, None)
         asked = Query(
             text=query,
             words=tuple(tokenize(query)),
-            vector=embedder.embed_query(query) if embedder else None,
-            model_id=embedder.model_id if embedder else None,
+            vector=vector,
+            model_id=model_id,
             spaces=None if project is None else (check_name("project", project),),
             candidates=max(CANDIDATES, limit),
         )
         with self._store.snapshot() as snapshot:
             found = snapshot.candidates(INDEX, asked)
-            calibration = embedder.calibration if embedder and found.by_vector else None
-            ranked = _rank(found, calibration, least, limit)
+            ranked = _rank(found, calibration if found.by_vector else None, least, limit)
             memories = _by_id(snapshot, [id_ for id_, _ in ranked])
         hits = [_hit(memories[id_], why) for id_, why in ranked]
         return Hits(hits, notes=self._notes(found), did_you_mean=found.corrections)
@@ -144,46 +146,45 @@ class Memories:
         return self._store.counts(INDEX.corpus)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Make every derived index anew from the memories; how many there are."""
-        self._store.clear_index(INDEX.corpus)
+        """Make everything derived anew from the memories, in one step that readers see whole; how many there are."""
+        self.embed_missing()
         done, after = 0, ("", "")
-        while batch := self._after(after):
-            passages = [to_passage(memory) for memory in batch]
-            vectors = self._embed(passages)
-            with self._store.transaction(durable=False) as transaction:
-                transaction.put(INDEX, passages, vectors)
-            done, after = done + len(batch), (batch[-1].project, batch[-1].id)
-            progress(done)
+        with self._store.transaction() as transaction:
+            transaction.clear(INDEX)
+            while batch := _after(transaction, after):
+                passages = [to_passage(memory) for memory in batch]
+                transaction.put(INDEX, passages, self._embed(passages, transaction))
+                done, after = done + len(batch), (batch[-1].project, batch[-1].id)
+                progress(done)
         return done
 
-    def embed_missing(self) -> int:
-        """Give every memory a vector of the current model; until then searches go by keyword."""
-        embedder = self._embedder.get()
-        done = 0
-        while embedder and (missing := self._store.uncovered(INDEX.corpus, embedder.model_id, _BATCH)):
+    def fingerprint(self) -> str:
+        """A hash of everything derived from the memories: a fresh index has the same."""
+        return self._store.fingerprint(INDEX)
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every memory a vector of the current model; until all have one, searches go by keyword."""
+        model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
+        after = 0
+        while model_id and (missing := self._store.uncovered(INDEX.corpus, model_id, after, _BATCH)):
             with self._store.snapshot() as snapshot:
                 memories = _by_id(snapshot, [item_id for _, item_id in missing])
-            texts = [to_passage(memory).text for memory in memories.values()]
-            self._store.cover(INDEX.corpus, embed_texts(embedder, texts, self._lookup))
-            done += len(missing)
-        return done
+            vectors = self._embed([to_passage(memory) for memory in memories.values()])
+            if vectors is None or stop():
+                return False
+            self._store.add_vectors(vectors)
+            after = missing[-1][0]
+        return model_id is not None and self._store.finish_cover(INDEX.corpus, model_id)
 
-    @property
-    def _lookup(self) -> Callable[[str, Sequence[bytes]], dict[bytes, Any]] | None:
-        return self._store.cached_vectors if self._use_cache else None
+    def _embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
+        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        texts = [passage.text for passage in passages]
+        known = snapshot.cached_vectors if snapshot else self._known_vectors
+        return self._embedder.attempt(lambda model: embed_texts(model, texts, known if self._use_cache else None))
 
-    def _embed(self, passages: Sequence[Passage]) -> Vectors | None:
-        embedder = self._embedder.get()
-        return embed_texts(embedder, [passage.text for passage in passages], self._lookup) if embedder else None
-
-    def _after(self, place: tuple[str, str]) -> MemoryList:
+    def _known_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         with self._store.snapshot() as snapshot:
-            rows = snapshot.rows(
-                f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
-                "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
-                {"space": place[0], "id": place[1], "limit": _BATCH},
-            )
-        return [from_row(row) for row in rows]
+            return snapshot.cached_vectors(model_id, hashes)
 
     def _checked(self, given: Mapping[str, Any]) -> Memory:
         now = self._clock()
@@ -209,7 +210,8 @@ class Memories:
         if self._embedder.problem:
             return [f"Searched by keyword only: {self._embedder.problem}"]
         if not found.by_vector and found.statistics.passages:
-            return ["Searched by keyword only: the vectors of this model are still being made."]
+            self._when_uncovered()
+            return ["Searched by keyword only: the vectors of this model are still being made. See: recollect reindex"]
         return []
 
 
@@ -223,6 +225,16 @@ def _get(snapshot: Snapshot, id_: str) -> Memory:
     if not rows:
         raise NotFound(f"No memory {id_!r}. See what there is with: recollect memory list")
     return from_row(rows[0])
+
+
+def _after(snapshot: Snapshot, place: tuple[str, str]) -> MemoryList:
+    """The next memories that are not deleted, in the order of project and id."""
+    rows = snapshot.rows(
+        f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
+        "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
+        {"space": place[0], "id": place[1], "limit": _BATCH},
+    )
+    return [from_row(row) for row in rows]
 
 
 def _by_id(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Memory]:

@@ -40,6 +40,9 @@ class Snapshot(Protocol):
     def candidates(self, index: Index, query: Query) -> Candidates:
         """Passages that may answer, from the keyword and the vector side, filters applied."""
 
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+
 
 class Transaction(Snapshot, Protocol):
     """A view that can also write; everything in it becomes visible at once, or nothing."""
@@ -53,6 +56,9 @@ class Transaction(Snapshot, Protocol):
     def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
         """Take these items out of the index; `erase` leaves no trace of their vectors either."""
 
+    def clear(self, index: Index) -> None:
+        """Drop all that is derived from the items of a corpus, to index them again."""
+
 
 class Store(Protocol):
     """A database that finds passages; thread-safe, shared with other processes."""
@@ -65,14 +71,14 @@ class Store(Protocol):
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """Commit at the end, roll back on any error; `durable` waits until the disk has it."""
 
-    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors already known for these texts; damaged ones are left out."""
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Number and item id of the next passages that have no vector of this model yet."""
 
-    def uncovered(self, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
-        """Space and item id of passages that have no vector of this model yet."""
+    def add_vectors(self, vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already."""
 
-    def cover(self, corpus: str, vectors: Vectors) -> bool:
-        """Keep these vectors; True once every passage of the corpus has one, and searches use them."""
+    def finish_cover(self, corpus: str, model_id: str) -> bool:
+        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
 
     def counts(self, corpus: str) -> dict[str, int]:
         """Passages per space."""
@@ -83,8 +89,8 @@ class Store(Protocol):
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
 
-    def clear_index(self, corpus: str) -> None:
-        """Drop a corpus's derived data; its items stay, to be indexed again."""
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
 
     def size_bytes(self) -> int: ...
 

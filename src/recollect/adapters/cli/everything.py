@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.types import Hits
 
 _top = click.Group()
+_VERDICT = {False: " The index was already identical.", True: " The old index differed; the new one is right."}
 
 
 @command(_top, "search")
@@ -81,15 +82,19 @@ def _print_status(session: Session, store, model, corpora, problems, *, checked:
 
 
 @command(_top, "reindex")
-def reindex(session: Session) -> None:
+@click.option("--verify", is_flag=True, help="Compare the old index with the new one; exit 65 if they differ.")
+def reindex(session: Session, verify: bool) -> None:
     """Make every index anew from what is stored; nothing stored is changed."""
     from rich.progress import Progress
 
     with session.open() as recollect, Progress(console=session.console(stderr=True), transient=True) as progress:
-        total = sum(recollect.memories.count().values())
-        task = progress.add_task("Indexing memories", total=total or None)
+        before = recollect.memories.fingerprint() if verify else None
+        task = progress.add_task("Indexing memories", total=sum(recollect.memories.count().values()) or None)
         done = recollect.memories.reindex(lambda count: progress.update(task, completed=count))
+        differs = verify and recollect.memories.fingerprint() != before
     if session.as_json:
-        session.show({"memories": done})
+        session.show({"memories": done} | ({"identical": not differs} if verify else {}))
     else:
-        session.say(f"Indexed {done:,} memories.")
+        session.say(f"Indexed {done:,} memories." + (_VERDICT[differs] if verify else ""))
+    if differs:
+        raise SystemExit(65)

@@ -60,7 +60,7 @@ def main() -> None:
     """Run the command line; every failure is one sentence on stderr and the right exit code."""
     logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stderr)
     try:
-        cli(standalone_mode=False)
+        cli(prog_name="recollect", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:

@@ -32,22 +32,23 @@ def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> t
     ).fetchone()
 
 
-def uncovered(connection: apsw.Connection, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
-    """Space and item of passages without a vector of this model."""
-    return rows(
+def uncovered(connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
+    """Number and item id of the next passages that have no vector of this model yet."""
+    found = rows(
         connection,
-        f"SELECT DISTINCT s.space, p.item_id FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
-        "WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN models m ON m.number = v.model "
-        "WHERE v.hash = p.hash AND m.model_id = ?) LIMIT ?",
-        (model_id, limit),
+        f"SELECT p.number, p.item_id FROM {corpus}_passages p WHERE p.number > ? AND NOT EXISTS "
+        "(SELECT 1 FROM vectors v JOIN models m ON m.number = v.model WHERE v.hash = p.hash AND m.model_id = ?) "
+        "ORDER BY p.number LIMIT ?",
+        (after, model_id, limit),
     )
+    return [(number, item_id) for number, item_id in found]
 
 
-def mark_if_complete(connection: apsw.Connection, corpus: str, vectors: Vectors) -> bool:
-    """Once no passage is left without one, searches use this model's vectors; the other models' are dropped."""
-    if uncovered(connection, corpus, vectors.model_id, 1):
+def finish(connection: apsw.Connection, corpus: str, model_id: str) -> bool:
+    """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+    if uncovered(connection, corpus, model_id, 0, 1):
         return False
-    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    model = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     connection.execute("INSERT OR IGNORE INTO coverage (corpus, model, complete) VALUES (?, ?, 0)", (corpus, model))
     connection.execute(
         "UPDATE coverage SET complete = 1, epoch = epoch + 1 WHERE corpus = ? AND model = ?", (corpus, model)

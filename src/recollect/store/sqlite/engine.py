@@ -9,11 +9,10 @@ from typing import Any
 import apsw
 
 from recollect.store.base import Index, Passage, Row
-from recollect.store.sqlite import candidates, coverage, passages
+from recollect.store.sqlite import candidates, coverage, passages, upkeep
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
 from recollect.store.sqlite.sql import rows
-from recollect.store.sqlite.upkeep import clear_index, integrity
 from recollect.store.sqlite.vocabulary import Vocabularies
 from recollect.types import Candidates, Query, Vector, Vectors
 
@@ -36,6 +35,10 @@ class SqliteSnapshot:
         """Passages that may answer, filters applied."""
         view = self._matrices(self._connection, index.corpus, query.model_id)
         return candidates.find(self._connection, index, query, view, self._vocabularies)
+
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+        return passages.cached_vectors(self._connection, model_id, hashes)
 
 
 class SqliteTransaction(SqliteSnapshot):
@@ -64,6 +67,10 @@ class SqliteTransaction(SqliteSnapshot):
             corpora = [row[0] for row in self._connection.execute("SELECT DISTINCT corpus FROM spaces")]
             passages.erase_vectors(self._connection, corpora, [address for _, address in removed])
             self.erased += [(index.corpus, number) for number, _ in removed]
+
+    def clear(self, index: Index) -> None:
+        """Drop all that is derived from the items of a corpus, to index them again."""
+        upkeep.clear(self._connection, index.corpus)
 
 
 class SqliteStore:
@@ -105,21 +112,20 @@ class SqliteStore:
                 raise
             self._erase(connection, transaction.erased)
 
-    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors already known for these texts; damaged ones are left out."""
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Number and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
-            return passages.cached_vectors(connection, model_id, hashes)
+            return coverage.uncovered(connection, corpus, model_id, after, limit)
 
-    def uncovered(self, corpus: str, model_id: str, limit: int) -> list[tuple[str, str]]:
-        """Space and item id of passages that have no vector of this model yet."""
-        with self._connections.borrow() as connection:
-            return coverage.uncovered(connection, corpus, model_id, limit)
-
-    def cover(self, corpus: str, vectors: Vectors) -> bool:
-        """Keep these vectors; True once every passage of the corpus has one, and searches use them."""
+    def add_vectors(self, vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already."""
         with self.transaction(durable=False) as transaction:
             passages.put_vectors(transaction._connection, vectors)
-            return coverage.mark_if_complete(transaction._connection, corpus, vectors)
+
+    def finish_cover(self, corpus: str, model_id: str) -> bool:
+        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        with self.transaction(durable=False) as transaction:
+            return coverage.finish(transaction._connection, corpus, model_id)
 
     def counts(self, corpus: str) -> dict[str, int]:
         """Passages per space."""
@@ -135,12 +141,12 @@ class SqliteStore:
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
         with self._connections.borrow() as connection:
-            return integrity(connection)
+            return upkeep.integrity(connection)
 
-    def clear_index(self, corpus: str) -> None:
-        """Drop a corpus's derived data; its items stay, to be indexed again."""
-        with self.transaction() as transaction:
-            clear_index(transaction._connection, corpus)
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
+        with self._connections.borrow() as connection:
+            return upkeep.fingerprint(connection, index)
 
     def size_bytes(self) -> int:
         """The database and its log, as they are on disk."""

@@ -1,9 +1,11 @@
 """Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
 
+import hashlib
 from collections.abc import Iterator
 
 import apsw
 
+from recollect.store.base import Index
 from recollect.store.sqlite.sql import value
 
 
@@ -63,10 +65,27 @@ def _words_match(connection: apsw.Connection, corpus: str) -> bool:
     return True
 
 
-def clear_index(connection: apsw.Connection, corpus: str) -> None:
+def clear(connection: apsw.Connection, corpus: str) -> None:
     """Drop the derived data of a corpus; its items stay."""
     connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words) VALUES ('delete-all')")
     connection.execute(f"DELETE FROM {corpus}_passages")
     connection.execute("DELETE FROM vocabulary WHERE space IN (SELECT number FROM spaces WHERE corpus = ?)", (corpus,))
     connection.execute("UPDATE spaces SET passages = 0, lengths = '[]' WHERE corpus = ?", (corpus,))
     connection.execute("UPDATE coverage SET epoch = epoch + 1, complete = 1 WHERE corpus = ?", (corpus,))
+
+
+def fingerprint(connection: apsw.Connection, index: Index) -> str:
+    """A hash over passages, vectors, vocabulary and statistics, in an order that does not depend on their history."""
+    fields = ", ".join(f"p.{field}" for field in index.fields)
+    digest = hashlib.sha256()
+    for sql in (
+        f"SELECT s.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, v.vector FROM {index.corpus}_passages p "
+        "JOIN spaces s ON s.number = p.space LEFT JOIN vectors v ON v.hash = p.hash "
+        "LEFT JOIN models m ON m.number = v.model WHERE s.corpus = ? ORDER BY 1, 2, m.model_id",
+        "SELECT s.space, y.term, y.frequency FROM vocabulary y JOIN spaces s ON s.number = y.space "
+        "WHERE s.corpus = ? ORDER BY 1, 2",
+        "SELECT space, passages, lengths FROM spaces WHERE corpus = ? AND passages > 0 ORDER BY 1",
+    ):
+        for row in connection.execute(sql, (index.corpus,)):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()

@@ -1,0 +1,138 @@
+"""A hard delete leaves nothing: no word, no vector, no hash, in no file."""
+
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from random import Random
+
+import pytest
+from stores import BLOCK, assert_sides_agree, fill, made_up_word, opened, sentence
+
+SECRET = "The zorblaxing quuxify passphrase opens the vault behind the aquarium"
+
+
+def files(path):
+    return sorted(file for file in path.parent.rglob(f"{path.name}*") if file.is_file()) + sorted(
+        file for file in path.parent.rglob(f"{path.name}-vectors/**/*") if file.is_file()
+    )
+
+
+def traces(path, *needles):
+    """Where any of these bytes are on disk."""
+    return [(file.name, needle) for file in files(path) for needle in needles if needle in file.read_bytes()]
+
+
+def vector_of(path, text):
+    """The stored bytes of a text's vector."""
+    with closing(sqlite3.connect(path)) as database:
+        sql = "SELECT vector FROM vectors WHERE hash = ?"
+        return database.execute(sql, (sha256(text.encode()).digest(),)).fetchone()[0]
+
+
+def needles_of(path):
+    words = [b"zorblax", b"quuxif", b"passphrase opens", b"aquarium"]
+    return [
+        *words,
+        vector_of(path, SECRET),
+        sha256(SECRET.encode()).digest(),
+        sha256(SECRET.encode()).hexdigest().encode(),
+    ]
+
+
+@pytest.fixture(params=[50, BLOCK + 100], ids=["small store", "vectors in files"])
+def store_with_a_secret(request, tmp_path, seed):
+    """A secret among others, written and searched for."""
+    path = tmp_path / "r.db"
+    with opened(path) as (store, memories):
+        memories.add(SECRET, id="secret")
+        fill(memories, Random(seed), request.param)
+        assert memories.search("zorblaxing")[0].id == "secret"
+        needles = needles_of(path)
+        assert {needle for _, needle in traces(path, *needles)} >= set(needles[:-1])
+        yield path, memories, needles
+        assert store.integrity() == []
+    assert_sides_agree(path)
+    assert traces(path, *needles) == []
+
+
+def test_a_hard_delete_leaves_nothing(store_with_a_secret):
+    path, memories, needles = store_with_a_secret
+    memories.delete("secret", hard=True)
+    assert traces(path, *needles) == []
+    assert "secret" not in [hit.id for hit in memories.search(SECRET)]
+
+
+def test_a_hard_delete_of_a_deleted_memory_leaves_nothing(store_with_a_secret):
+    path, memories, needles = store_with_a_secret
+    memories.delete("secret")
+    memories.delete("secret", hard=True)
+    assert traces(path, *needles) == []
+
+
+def test_a_hard_delete_of_a_restored_memory_leaves_nothing(store_with_a_secret):
+    path, memories, needles = store_with_a_secret
+    memories.delete("secret")
+    memories.restore("secret")
+    assert memories.search("zorblaxing")[0].id == "secret"
+    memories.delete("secret", hard=True)
+    assert traces(path, *needles) == []
+
+
+def test_a_hard_delete_after_a_reindex_leaves_nothing(store_with_a_secret):
+    path, memories, needles = store_with_a_secret
+    memories.reindex()
+    memories.search("zorblaxing")
+    memories.delete("secret", hard=True)
+    assert traces(path, *needles) == []
+
+
+def test_a_hard_delete_is_complete_where_another_process_has_the_vectors_in_memory(tmp_path, seed):
+    path, random = tmp_path / "r.db", Random(seed)
+    with opened(path) as (_, memories), opened(path) as (_, others):
+        memories.add(SECRET, id="secret")
+        fill(memories, random, 100)
+        assert others.search("zorblaxing")[0].id == "secret"
+        needles = needles_of(path)
+        memories.delete("secret", hard=True)
+        fill(others, random, BLOCK)
+        assert others.search("deploy")
+        assert traces(path, *needles) == []
+
+
+def test_the_same_text_elsewhere_keeps_its_vector(tmp_path):
+    path = tmp_path / "r.db"
+    with opened(path) as (store, memories):
+        memories.add(SECRET, project="here", id="here")
+        memories.add(SECRET, project="there", id="there")
+        memories.delete("here", hard=True)
+        [hit] = memories.search(SECRET)
+        assert hit.id == "there" and hit.why.signals["semantic"].raw > 0.99
+        assert store.integrity() == []
+    assert_sides_agree(path)
+
+
+def test_the_way_a_word_was_written_goes_with_the_last_memory_that_wrote_it_so(tmp_path):
+    path = tmp_path / "r.db"
+    with opened(path) as (_, memories):
+        memories.add("They were zorblaxing all day", id="secret")
+        memories.add("It zorblaxed", id="other")
+        memories.delete("secret", hard=True)
+        assert traces(path, b"zorblaxing") == []
+        assert memories.search("zorblaxed")[0].id == "other"
+
+
+def test_hard_deletes_leave_nothing_on_pages_that_were_split_and_merged(tmp_path, seed):
+    """Many secrets of many words: some lie at the borders of pages, some were moved when pages filled up."""
+    path, random = tmp_path / "r.db", Random(seed)
+    with opened(path) as (_, memories):
+        secrets = {}
+        for at in range(300):
+            words = [made_up_word(random) for _ in range(random.choice((1, 10, 100)))]
+            secrets[str(at)] = words
+            memories.add(sentence(random, " ".join(words)), id=str(at))
+        erased = random.sample(sorted(secrets), 100)
+        for id_ in erased:
+            memories.delete(id_, hard=True)
+        gone = {word.encode() for id_ in erased for word in secrets[id_]}
+        found = {(file.name, word) for file in files(path) for word in _words(file.read_bytes(), 10) if word in gone}
+        assert not found

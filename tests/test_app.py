@@ -1,0 +1,147 @@
+import logging
+import threading
+
+import pytest
+
+import recollect
+from recollect import Recollect, Settings
+from recollect.config import load_settings
+from recollect.errors import InvalidInput, Unavailable
+
+
+def test_the_public_names_are_these():
+    assert sorted(recollect.__all__) == [
+        "Hit", "Hits", "Memory", "Recollect", "Settings", "Signal", "Status", "Why", "errors",
+    ]  # fmt: skip
+    for name in recollect.__all__:
+        assert getattr(recollect, name)
+    with pytest.raises(AttributeError):
+        recollect.nothing  # noqa: B018
+
+
+def test_one_search_covers_everything(recollect):
+    recollect.memories.add("Staging deploys need the VPN", project="shop")
+    [hit] = recollect.search("how do I deploy to staging?")
+    assert (hit.corpus, hit.title, hit.item.project) == ("memories", "Staging deploys need the VPN", "shop")
+    assert recollect.search("deploy", corpora=["memories"])
+    assert recollect.search("deploy", project="elsewhere") == []
+    with pytest.raises(InvalidInput, match=r"No corpus named films\. Known: memories"):
+        recollect.search("deploy", corpora=["films"])
+
+
+def test_status_says_what_there_is(recollect):
+    recollect.memories.add("one")
+    recollect.memories.add("two", project="p")
+    status = recollect.status()
+    assert status.corpora["memories"] == {"count": 2, "projects": 2}
+    assert status.model["dimensions"] == 384
+    assert status.problems == ()
+
+
+def test_hits_become_plain_json(recollect):
+    recollect.memories.add("Staging deploys need the VPN")
+    shown = recollect.search("staging").to_dict()
+    assert shown["hits"][0]["why"]["total"] == pytest.approx(shown["hits"][0]["score"])
+    assert shown["hits"][0]["item"]["created_at"].endswith("+00:00")
+
+
+def test_without_a_model_everything_goes_on_by_keyword_and_says_so(recollect, monkeypatch, caplog):
+    def unavailable(*_):
+        raise Unavailable("The model is on holiday.")
+
+    monkeypatch.setattr("recollect.embed.loader.load_embedder", unavailable)
+    with caplog.at_level(logging.WARNING):
+        recollect.memories.add("Staging deploys need the VPN")
+        hits = recollect.search("staging")
+    assert len(hits) == 1
+    assert list(hits[0].why.signals) == ["keyword"]
+    assert hits.notes == ("Searched by keyword only: The model is on holiday.",)
+    assert recollect.status().problems == ("searching by keyword only: The model is on holiday.",)
+    assert caplog.text.count("on holiday") == 1
+
+
+def test_an_unknown_model_is_refused_at_once():
+    with pytest.raises(InvalidInput, match=r"No model named 'all-minilm'.*all-MiniLM-L6-v2"):
+        Recollect(":memory:", model="all-minilm")
+
+
+def test_after_a_change_of_model_keywords_serve_until_the_vectors_are_made(tmp_path, minilm_like):
+    path = str(tmp_path / "store.db")
+    with Recollect(path) as before:
+        before.memories.add_many({"content": f"memory number {number}", "id": f"m{number}"} for number in range(50))
+    with Recollect(path, model=str(minilm_like)) as after:
+        first = after.search("memory number 7")
+        assert first.notes[0].startswith("Searched by keyword only")
+        after._background.join()
+        second = after.search("memory number 7")
+        assert second.notes == ()
+        assert "semantic" in second[0].why.signals
+        assert after.check() == []
+
+
+@pytest.fixture
+def minilm_like(tmp_path):
+    """Another model: the bundled one under another name."""
+    import shutil
+
+    from recollect.embed import loader
+
+    folder = tmp_path / "other-model"
+    shutil.copytree(loader._BUNDLED, folder)
+    return folder
+
+
+def test_one_store_serves_several_threads(tmp_path):
+    with Recollect(str(tmp_path / "store.db")) as recollect:
+        errors = []
+
+        def work(number):
+            try:
+                for turn in range(10):
+                    recollect.memories.add(f"thread {number} turn {turn}", project=f"p{number}")
+                    assert recollect.search(f"thread {number} turn {turn}", project=f"p{number}")
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert recollect.status().corpora["memories"]["count"] == 80
+
+
+def test_settings_come_from_the_file_and_the_environment_wins(tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text('store = "from-file.db"\nmodel = "all-MiniLM-L6-v2"\n')
+    settings = load_settings({"RECOLLECT_STORE": "from-environment.db", "RECOLLECT_NO_CACHE": "1"}, file)
+    assert (settings.store, settings.model, settings.no_cache) == ("from-environment.db", "all-MiniLM-L6-v2", True)
+
+
+def test_where_data_lives(tmp_path):
+    assert load_settings({"RECOLLECT_HOME": "/h"}, tmp_path / "no").location == "/h/recollect.db"
+    assert (
+        load_settings({"RECOLLECT_HOME": "/h", "RECOLLECT_DATA_DIR": "/d"}, tmp_path / "no").location
+        == "/d/recollect.db"
+    )
+    assert load_settings({"RECOLLECT_STORE": "/s.db", "RECOLLECT_DATA_DIR": "/d"}, tmp_path / "no").location == "/s.db"
+    assert Settings().location.endswith("recollect/recollect.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("stroe = 'x'", "unknown settings: stroe. Known: store"), ("= broken", "not valid TOML")],
+)
+def test_a_bad_config_file_is_explained(tmp_path, text, message):
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        load_settings({}, file)
+
+
+def test_bad_settings_are_explained(tmp_path):
+    with pytest.raises(InvalidInput, match="RECOLLECT_NO_CACHE must be 1 or 0"):
+        load_settings({"RECOLLECT_NO_CACHE": "perhaps"}, tmp_path / "no")
+    with pytest.raises(InvalidInput, match="device must be auto, cpu or gpu"):
+        load_settings({"RECOLLECT_DEVICE": "tpu"}, tmp_path / "no")

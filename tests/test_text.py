@@ -1,0 +1,158 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.text import (
+    FLOW_STOP_WORDS,
+    allowed_edits,
+    expand_synonyms,
+    highlight,
+    nearest_words,
+    spaced,
+    split_identifier,
+    stem,
+    surface_forms,
+    synonym_table,
+    terms,
+    tokenize,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sendETHButton", "send eth button"),
+        ("step2Button", "step 2 button"),
+        ("coin-overview_sendButton", "coin overview send button"),
+        ("coin-overview-send-button", "coin overview send button"),
+        ("sendTokenButton", "send token button"),
+        ("send_token_btn", "send token btn"),
+        ("HTTPServerError", "http server error"),
+        ("PascalCase", "pascal case"),
+        ("", ""),
+        ("___", ""),
+    ],
+)
+def test_identifiers_split_into_their_words(name, words):
+    assert split_identifier(name) == words.split()
+
+
+def test_a_query_loses_stop_words_and_keeps_the_order_of_the_rest():
+    assert tokenize("send flow ETH to another account", FLOW_STOP_WORDS) == ["send", "eth", "another", "account"]
+    assert tokenize("send to the account") == ["send", "account"]
+
+
+def test_a_query_drops_single_characters_and_repetitions():
+    assert tokenize("a b cd efg") == ["cd", "efg"]
+    assert tokenize("send send SEND") == ["send"]
+
+
+def test_the_tool_prefix_of_flows_is_a_stop_word():
+    assert tokenize("mm_click", FLOW_STOP_WORDS) == ["click"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\x00", "!?*", "🚀🚀"])
+def test_a_query_without_words_has_none(query):
+    assert tokenize(query) == []
+
+
+def test_a_query_of_stop_words_alone_keeps_them():
+    assert tokenize("to be or not to be") == ["to", "be", "or", "not"]
+    assert tokenize("a") == ["a"]
+
+
+def test_identifiers_are_asked_for_whole_and_in_parts():
+    assert tokenize("useState") == ["usestate", "state"]
+    assert tokenize("v4") == ["v4"]
+
+
+def test_terms_keep_every_occurrence_and_every_word_and_stem_them():
+    assert terms("The deploys, the deploy and DEPLOYING") == ["the", "deploy", "the", "deploy", "and", "deploy"]
+
+
+def test_terms_of_an_identifier_are_the_whole_and_its_parts():
+    assert terms("sendETHButton") == ["sendethbutton", "send", "eth", "button"]
+
+
+def test_accents_and_width_and_case_do_not_matter():
+    assert terms("Café ＮＡÏＶＥ straße") == terms("cafe naive STRASSE")
+
+
+def test_marks_of_other_scripts_are_kept():
+    assert terms("हिन्दी") == ["हिन्दी"]
+
+
+def test_chinese_is_indexed_by_characters_and_pairs_and_asked_for_by_pairs():
+    assert terms("北京大学") == ["北", "京", "大", "学", "北京", "京大", "大学"]
+    assert tokenize("北京") == ["北京"]
+    assert tokenize("京") == ["京"]
+    assert set(tokenize("北京 hello世界")) == {"北京", "hello", "世界"}
+
+
+def test_korean_and_japanese_words_are_found_by_a_part():
+    assert set(tokenize("한국")) <= set(terms("한국어"))
+    assert set(tokenize("テスト")) <= set(terms("日本語テスト"))
+
+
+def test_spaced_terms_are_counted_exactly():
+    text = spaced(["a", "ab", "a", "a", "b"])
+    assert text.count(spaced(["a"])) == 3
+    assert text.count(spaced(["ab"])) == 1
+
+
+def test_surface_forms_show_the_word_behind_a_stem():
+    assert dict(surface_forms("Authentication tokens"))[stem("authentication")] == "authentication"
+
+
+def test_synonyms_work_in_both_directions_and_only_for_known_words():
+    table = synonym_table()
+    assert set(expand_synonyms(["transfer"], table)) == {"send", "transfer", "pay"}
+    assert set(expand_synonyms(["send"], table)) == {"send", "transfer", "pay"}
+    assert expand_synonyms(["eth", "account", "balance"], table) == ["eth", "account", "balance"]
+    expanded = expand_synonyms(["send", "transfer"], table)
+    assert len(expanded) == len(set(expanded))
+
+
+def test_synonyms_can_be_extended():
+    table = synonym_table([("send", "transfer"), ("send", "wire")])
+    assert expand_synonyms(["send"], table) == ["send", "transfer", "wire"]
+
+
+@pytest.mark.parametrize(("word", "edits"), [("ab", 0), ("abc", 1), ("abcde", 1), ("abcdef", 2)])
+def test_longer_words_may_have_more_typos(word, edits):
+    assert allowed_edits(word) == edits
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("sned", "send"), ("authentcation", "authentication"), ("tokne", "token"), ("postgress", "postgres")],
+)
+def test_the_nearest_known_word_is_found(typed, meant):
+    assert nearest_words(typed, ["send", "authentication", "token", "postgres", "author"]) == [meant]
+
+
+def test_two_edits_in_a_short_word_are_too_many():
+    assert nearest_words("snedd", ["send"]) == []
+    assert nearest_words("xy", ["xz"]) == []
+
+
+def test_matches_are_highlighted_in_the_text_as_written():
+    assert (
+        highlight("Deploying needs the VPN.", ["deploy", "vpn"]) == "<mark>Deploying</mark> needs the <mark>VPN</mark>."
+    )
+
+
+@given(st.text())
+def test_any_text_can_be_indexed_and_asked(text):
+    for term in terms(text):
+        assert term
+        assert not any(char.isspace() or char == '"' for char in term)
+        assert all(unicodedata.category(char)[0] in "LNM" for char in term)
+    assert len(tokenize(text)) == len(set(tokenize(text)))
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF)))
+def test_what_is_asked_is_among_what_was_indexed(text):
+    assert {stem(word) for word in tokenize(text)} <= set(terms(text))

@@ -1,0 +1,21 @@
+"""Never run, only type-checked: how the public names are used and what they give."""
+
+from datetime import datetime
+from typing import assert_type
+
+from recollect import Hit, Hits, Memory, Recollect, Settings, Status, Why
+
+
+def use() -> None:
+    with Recollect("team.db", model="recollect-static-1", settings=Settings(device="cpu")) as recollect:
+        assert_type(recollect, Recollect)
+        memory = recollect.memories.add("text", project="shop", tags=["a"], created_at=datetime.now())
+        assert_type(memory, Memory)
+        assert_type(recollect.memories.list(limit=5), list[Memory])
+        hits = recollect.search("text", corpora=["memories"], limit=3)
+        assert_type(hits, Hits)
+        for hit in hits:
+            assert_type(hit, Hit)
+            assert_type(hit.why, Why)
+            assert_type(hit.why.total, float)
+        assert_type(recollect.status(), Status)
