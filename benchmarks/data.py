@@ -40,7 +40,9 @@ def text_of(item: Item) -> str:
 
 def sentences(sets: Sequence[LabelledSet]) -> list[str]:
     """Every distinct sentence of at least three words."""
-    split = (sentence.strip() for each in sets for item in each.items for sentence in _SENTENCE_END.split(text_of(item)))
+    split = (
+        sentence.strip() for each in sets for item in each.items for sentence in _SENTENCE_END.split(text_of(item))
+    )
     return list(dict.fromkeys(sentence for sentence in split if sentence.count(" ") >= 2))
 
 

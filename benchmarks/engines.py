@@ -1,6 +1,7 @@
 """Recollect and its peers behind one face: build an index in a folder, open it, ask. Each is imported when used."""
 
 import json
+import logging
 import os
 import re
 from collections import defaultdict
@@ -16,8 +17,10 @@ import numpy as np
 
 from benchmarks.data import Item, text_of
 from recollect.embed import DEFAULT_MODEL, load_embedder
+from recollect.text import STOP_WORDS
 
 BATCH = 2000
+RECOLLECT, KEYWORDS = "Recollect", "FTS5, stop words dropped"
 HYBRID, FTS, VECTOR = "hybrid", "fts", "vector"
 
 Search = Callable[[str, str | None, int], list[str]]  # question, project, limit → ids
@@ -38,7 +41,7 @@ def is_installed(engine: Engine) -> bool:
 
 @dataclass(frozen=True)
 class RecollectEngine:
-    name: str = "Recollect"
+    name: str = RECOLLECT
     needs: str = "recollect"
     model: str = DEFAULT_MODEL
 
@@ -66,6 +69,7 @@ class Fts5:
 
     name: str = "FTS5"
     needs: str = "apsw"
+    dropped: frozenset[str] = frozenset()
 
     def build(self, folder: Path, items: Iterable[Item]) -> None:
         import apsw
@@ -87,7 +91,8 @@ class Fts5:
         connection = apsw.Connection(str(folder / "fts5.db"))
 
         def search(text: str, project: str | None, limit: int) -> list[str]:
-            match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+            words = re.findall(r"\w+", text.lower())
+            match = " OR ".join(f'"{word}"' for word in words if word not in self.dropped)
             inside = "AND project = :project" if project else ""
             sql = f"SELECT id FROM passages WHERE passages MATCH :match {inside} ORDER BY rank LIMIT :limit"
             found = connection.execute(sql, {"match": match, "project": project, "limit": limit})
@@ -107,6 +112,7 @@ class Bm25s:
     def build(self, folder: Path, items: Iterable[Item]) -> None:
         import bm25s
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         kept = [(item["id"], item.get("project"), text_of(item)) for item in items]
         index = bm25s.BM25()
         index.index(_bm25s_words([text for _, _, text in kept], ids=True), show_progress=False)
@@ -250,7 +256,7 @@ class PerProject:
 
             def search(text: str, project: str | None, limit: int) -> list[str]:
                 asked = [searches[project]] if project else searches.values()
-                return [id_ for each in asked for id_ in each(text, None, limit)]
+                return [id_ for each in asked for id_ in each(text, None, limit)][:limit]
 
             yield search
 
@@ -258,6 +264,7 @@ class PerProject:
 ENGINES: tuple[Engine, ...] = (
     RecollectEngine(),
     Fts5(),
+    Fts5(KEYWORDS, dropped=STOP_WORDS),
     Bm25s(),
     WordLlamaVectors(),
     LanceDb(),

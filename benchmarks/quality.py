@@ -1,28 +1,19 @@
 """How good the answers are: Recollect with its own model and with all-MiniLM-L6-v2, and its peers, in one run."""
 
 from collections.abc import Iterator, Mapping
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.data import load_sets, minilm
-from benchmarks.engines import (
-    Bm25s,
-    Engine,
-    Fts5,
-    LanceDb,
-    PerProject,
-    RecollectEngine,
-    Search,
-    WordLlamaVectors,
-    is_installed,
-)
+from benchmarks.engines import BY_NAME, KEYWORDS, RECOLLECT, Engine, PerProject, RecollectEngine, Search, is_installed
 from benchmarks.tables import bold_best, table
 from recollect.evaluation import MEASURES, LabelledSet, evaluate
 
 NONSENSE = "qwxyz zzgrmpf"
 ASKED, OF = "cranfield", "metatool-dev"
-PEERS = (Fts5(), Bm25s(), WordLlamaVectors(), LanceDb())
+WITH_MINILM = "Recollect, MiniLM"
+PEERS = [BY_NAME[name] for name in ("FTS5", KEYWORDS, "bm25s", "wordllama", "LanceDB hybrid")]
 MISSING = "not installable offline"
 
 Results = dict[str, Any]
@@ -46,10 +37,7 @@ def _measure_set(labelled: LabelledSet, foreign: list[str]) -> Results:
 def _engines() -> dict[str, Engine | PerProject | None]:
     """What is measured, by name; None is what is not installed."""
     model = minilm()
-    ours = {
-        "Recollect": RecollectEngine(),
-        "Recollect, MiniLM": RecollectEngine(model=str(model)) if model else None,
-    }
+    ours = {RECOLLECT: RecollectEngine(), WITH_MINILM: RecollectEngine(model=str(model)) if model else None}
     return ours | {peer.name: PerProject(peer) if is_installed(peer) else None for peer in PEERS}
 
 
@@ -69,9 +57,10 @@ def _share(search: Search, questions: list[str]) -> float | None:
 def tables(results: Results) -> Iterator[str]:
     """One table per set, then categories, then what should not be answered."""
     for name, found in results["sets"].items():
-        yield f"### {name}: {found['passages']:,} passages, {found['questions']:,} questions\n\n{_measures(found['engines'])}"
+        title = f"### {name}: {found['passages']:,} passages, {found['questions']:,} questions"
+        yield f"{title}\n\n{_measures(found['engines'])}"
     for name, found in results["sets"].items():
-        if len(found["engines"]["Recollect"]["by_category"]) > 1:
+        if len(found["engines"][RECOLLECT]["by_category"]) > 1:
             yield f"### {name}: recall@10 by category\n\n{_categories(found['engines'])}"
     yield f"### What nothing answers\n\n{_unanswerable(results['sets'])}"
 
@@ -79,13 +68,13 @@ def tables(results: Results) -> Iterator[str]:
 def _measures(engines: Mapping[str, Results | None]) -> str:
     ran = {name: found for name, found in engines.items() if found}
     columns = [bold_best([found["measures"][measure] for found in ran.values()]) for measure in MEASURES]
-    plain = ran["FTS5"]["measures"]["nDCG@10"]
+    plain = ran[KEYWORDS]["measures"]["nDCG@10"]
     rows = [
         [name, *(column[at] for column in columns), f"{found['measures']['nDCG@10'] / plain - 1:+.0%}", _p50(found)]
         for at, (name, found) in enumerate(ran.items())
     ]
     rows += [[f"{name}: {MISSING}"] + ["–"] * (len(MEASURES) + 2) for name, found in engines.items() if not found]
-    return table(["engine", *MEASURES, "nDCG against FTS5", "p50 ms"], rows)
+    return table(["engine", *MEASURES, "nDCG against FTS5's", "p50 ms"], rows)
 
 
 def _p50(found: Results) -> str:
@@ -94,7 +83,7 @@ def _p50(found: Results) -> str:
 
 def _categories(engines: Mapping[str, Results | None]) -> str:
     ran = {name: found["by_category"] for name, found in engines.items() if found}
-    categories = list(ran["Recollect"])
+    categories = list(ran[RECOLLECT])
     columns = [bold_best([found[category]["recall@10"] for found in ran.values()]) for category in categories]
     return table(["engine", *categories], [[name, *(column[at] for column in columns)] for at, name in enumerate(ran)])
 

@@ -1,6 +1,42 @@
+import json
+import sys
+from dataclasses import dataclass
+
 import pytest
 
 from recollect import Recollect
+from recollect.adapters.cli import main
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Runs the command line in this process, on a store of its own."""
+    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "store.db"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["recollect", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        shown = capsys.readouterr()
+        return Outcome(code, shown.out, shown.err)
+
+    return run
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -43,29 +44,36 @@ class Settings:
         return self.store or str(self.data_folder / DATABASE)
 
 
-def load_settings(environment: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
-    """Settings from the config file and the environment."""
+def load_settings(
+    environment: Mapping[str, str] | None = None, file: Path | None = None, data_dir: str | None = None
+) -> Settings:
+    """Settings from the config file, then `data_dir`, then the environment."""
     environment = os.environ if environment is None else environment
-    path = file or Path(
-        environment.get("RECOLLECT_CONFIG") or platformdirs.user_config_path("recollect") / "config.toml"
-    )
-    given: dict[str, object] = _read(path) if path.is_file() else {}
-    names = {field.name: field.type for field in fields(Settings)}
-    unknown = set(given) - set(names)
-    if unknown:
-        raise InvalidInput(f"{path} has unknown settings: {', '.join(sorted(unknown))}. Known: {', '.join(names)}.")
-    for name in names:
-        value = environment.get(f"RECOLLECT_{name.upper()}")
-        if value is not None:
-            given[name] = _flag(name, value) if names[name] is bool else value or None
-    return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    given = _read(file or _config_file(environment))
+    if data_dir:
+        given = {**given, "store": None, "data_dir": data_dir}
+    for field in fields(Settings):
+        value = environment.get(f"RECOLLECT_{field.name.upper()}")
+        if value and not (field.name == "data_dir" and data_dir):
+            given[field.name] = _flag(field.name, value) if field.type is bool else value
+    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _read(path: Path) -> dict[str, object]:
+def _config_file(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("RECOLLECT_CONFIG") or platformdirs.user_config_path("recollect") / "config.toml")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The settings of a config file; none where there is no file."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        given = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}. Mend it, or move it away.") from error
+    known = [field.name for field in fields(Settings)]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
+    return given
 
 
 def _flag(name: str, value: str) -> bool:

@@ -43,9 +43,10 @@ def made_up_word(random):
 
 def fill(memories, random, count=BLOCK + 100):
     """Many memories in one write."""
-    words = [made_up_word(random) for _ in range(count)]
-    memories.add_many({"content": sentence(random, word), "id": word} for word in words)
-    return words
+    prefix = made_up_word(random)
+    ids = [f"{prefix}{at}" for at in range(count)]
+    memories.add_many({"content": sentence(random, f"item{at % 1000}"), "id": id_} for at, id_ in enumerate(ids))
+    return ids
 
 
 def write_something(memories, random, alive, tell):

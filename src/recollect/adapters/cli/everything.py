@@ -9,7 +9,7 @@ from recollect.adapters.cli.session import Session, command
 
 if TYPE_CHECKING:
     from recollect.app import Recollect
-    from recollect.types import Hits
+    from recollect.types import Hits, Status
 
 _top = click.Group()
 _VERDICT = {False: " The index was already identical.", True: " The old index differed; the new one is right."}
@@ -60,22 +60,21 @@ def status(session: Session, check: bool) -> None:
     if session.as_json:
         session.show(found.to_dict() | {"problems": problems})
     else:
-        _print_status(session, found.store, found.model, found.corpora, problems, checked=check)
+        _print_status(found, problems, checked=check)
     if damage:
         raise SystemExit(65)
 
 
-def _print_status(session: Session, store, model, corpora, problems, *, checked: bool) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
-    memories = corpora["memories"]
-    lines = [
-        ("store", f"{store['location']} · {store['bytes'] / 1e6:.1f} MB" + (" · checked" if checked else "")),
-        ("model", f"{model['name']} · {model['dimensions'] or '?'} dimensions"),
-        (
-            "memories",
-            f"{memories['count']:,} in {memories['projects']:,} project{'s' if memories['projects'] != 1 else ''}",
-        ),
-    ]
-    for name, text in lines:
+def _print_status(status: "Status", problems: list[str], *, checked: bool) -> None:
+    memories, model = status.corpora["memories"], status.model
+    projects = f"{memories['projects']:,} project{'s' if memories['projects'] != 1 else ''}"
+    lines = {
+        "store": f"{status.store['location']} · {status.store['bytes'] / 1e6:.1f} MB"
+        + (" · checked" if checked else ""),
+        "model": f"{model['name']} · {model['dimensions'] or '?'} dimensions",
+        "memories": f"{memories['count']:,} in {projects}",
+    }
+    for name, text in lines.items():
         click.echo(f" {click.style('✓', fg='green')} {name:<10} {text}")
     for problem in problems:
         click.echo(f" {click.style('!', fg='yellow')} {problem}")

@@ -33,12 +33,7 @@ class Session:
         from recollect.app import Recollect
         from recollect.config import load_settings
 
-        settings = load_settings()
-        if self.data_dir and not self.store:
-            # --data-dir names a folder: it wins over a store named by the configuration, but not by the environment.
-            settings = replace(
-                settings, data_dir=self.data_dir, store=settings.store if _store_in_environment() else None
-            )
+        settings = load_settings(data_dir=self.data_dir)
         if self.no_cache:
             settings = replace(settings, no_cache=True)
         return Recollect(self.store, model=self.model, settings=settings)
@@ -57,12 +52,6 @@ class Session:
         from rich.console import Console
 
         return Console(stderr=stderr, highlight=False, soft_wrap=False)
-
-
-def _store_in_environment() -> bool:
-    import os
-
-    return bool(os.environ.get("RECOLLECT_STORE"))
 
 
 def common_options(command: Command) -> Command:

@@ -1,0 +1,186 @@
+"""Vectors that are damaged, foreign or old are never believed: the database is the truth, files beside it a copy."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+from stores import BLOCK, assert_found, fill, opened, sentence
+
+from conftest import SECRET
+
+QUERIES = ("deploy the staging server", "budget meeting with a customer", "zorblaxing passphrase", "winter bicycle")
+
+
+def answers(path, *, use_files=True):
+    """What searches find, to the last digit of their scores."""
+    folder = Path(f"{path}-vectors")
+    if not use_files:
+        shutil.rmtree(folder, ignore_errors=True)
+    with opened(path) as (_, memories):
+        return [[(hit.id, hit.why.total) for hit in memories.search(query, limit=50)] for query in QUERIES]
+
+
+def files_of(path):
+    [folder] = Path(f"{path}-vectors").glob("memories-*")
+    return folder
+
+
+@pytest.fixture
+def searched(large):
+    """A database that was searched, so that the files of its vectors are there; and what was found."""
+    expected = answers(large)
+    assert (files_of(large) / "header.json").exists()
+    assert answers(large) == expected
+    return large, expected
+
+
+def damage_vector(path, text):
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        changed = database.execute(
+            "UPDATE vectors SET vector = substr(vector, 1, 100) || x'3c3c3c3c' || substr(vector, 105) WHERE hash = "
+            "(SELECT hash FROM memories_passages WHERE item_id = ?)",
+            (text,),
+        )
+        assert changed.rowcount == 1
+
+
+def test_a_damaged_vector_is_noticed_left_out_and_made_again(tmp_path, seed):
+    path, random = tmp_path / "r.db", Random(seed)
+    with opened(path) as (_, memories):
+        ids = fill(memories, random, 200)
+    damage_vector(path, ids[7])
+    with opened(path) as (store, memories):
+        [finding] = store.integrity()
+        assert "vector" in finding and "recollect reindex" in finding
+        content = memories.get(ids[7]).content
+        [damaged] = [hit for hit in memories.search(content, limit=200) if hit.id == ids[7]]
+        assert damaged.why.signals["keyword"].raw > 0 and damaged.why.signals["semantic"].raw == 0
+        memories.reindex()
+        assert store.integrity() == []
+        assert_found(memories, ids[7])
+
+
+@pytest.mark.parametrize("file", ["numbers", "spaces", "vectors", "bits", "header.json"])
+@pytest.mark.parametrize("size", [0, 1, 4097])
+def test_cut_off_files_change_no_answer(searched, file, size):
+    path, expected = searched
+    content = (files_of(path) / file).read_bytes()
+    (files_of(path) / file).write_bytes(content[: min(size, len(content) - 1)])
+    assert answers(path) == expected
+
+
+@pytest.mark.parametrize("file", ["numbers", "spaces", "vectors", "bits", "header.json"])
+def test_missing_files_change_no_answer(searched, file):
+    path, expected = searched
+    (files_of(path) / file).unlink()
+    assert answers(path) == expected
+
+
+@pytest.mark.parametrize("file", ["numbers", "spaces", "vectors", "bits", "header.json"])
+def test_random_bytes_in_a_file_change_no_answer(searched, seed, file):
+    path, expected = searched
+    size = (files_of(path) / file).stat().st_size
+    (files_of(path) / file).write_bytes(Random(seed).randbytes(size))
+    assert answers(path) == expected
+
+
+@pytest.mark.parametrize("header", ["[]", "{}", "null", "7", '{"rows": "many"}'])
+def test_a_header_that_is_no_header_changes_no_answer(searched, header):
+    path, expected = searched
+    (files_of(path) / "header.json").write_text(header)
+    assert answers(path) == expected
+
+
+@pytest.mark.parametrize("change", [{"rows": 100}, {"rows": -BLOCK}, {"rows": 10**15}, {"rows": None}, {"last": "x"}])
+def test_a_header_that_cannot_be_true_changes_no_answer(searched, change):
+    path, expected = searched
+    header = files_of(path) / "header.json"
+    header.write_text(json.dumps(json.loads(header.read_text()) | change))
+    assert answers(path) == expected
+
+
+def test_files_of_another_database_change_no_answer(searched, tmp_path):
+    path, expected = searched
+    other = tmp_path / "other.db"
+    with opened(other) as (_, memories):
+        fill(memories, Random(2))
+    answers(other)
+    shutil.rmtree(f"{path}-vectors")
+    shutil.copytree(f"{other}-vectors", f"{path}-vectors")
+    assert answers(path) == expected
+
+
+def test_files_newer_than_a_restored_backup_change_no_answer(searched, tmp_path):
+    path, expected = searched
+    shutil.copy(path, tmp_path / "backup.db")
+    with opened(path) as (_, memories):
+        fill(memories, Random(3))
+    answers(path)
+    shutil.copy(tmp_path / "backup.db", path)
+    assert answers(path) == expected
+
+
+def test_files_newer_than_a_backup_that_went_another_way_change_no_answer(tmp_path):
+    """After the restore as many memories are added as before it, and the last one has the same text."""
+    path, same = tmp_path / "r.db", sentence(Random(4), "goodbye")
+    with opened(path) as (_, memories):
+        memories.add("The beginning")
+    shutil.copy(path, tmp_path / "backup.db")
+    for way in (5, 6):
+        shutil.copy(tmp_path / "backup.db", path)
+        with opened(path) as (_, memories):
+            fill(memories, Random(way), BLOCK - 2)
+            memories.add(same)
+        found = answers(path)
+    assert found == answers(path, use_files=False)
+
+
+def test_deleting_the_files_of_a_store_in_use_changes_no_answer(large, seed):
+    with opened(large) as (_, memories):
+        memories.search("deploy")
+        shutil.rmtree(f"{large}-vectors")
+        fill(memories, Random(seed), BLOCK)
+        memories.search("deploy")
+        assert_found(memories, "secret")
+    assert answers(large) == answers(large, use_files=False)
+
+
+def test_a_store_in_use_does_not_mind_that_another_rebuilds_everything(large, seed):
+    random = Random(seed)
+    with opened(large) as (_, memories), opened(large) as (_, others):
+        assert_found(memories, "secret")
+        others.reindex()
+        assert_found(others, "secret")
+        assert_found(memories, "secret")
+        for each in (memories, others):
+            fill(each, random, BLOCK // 2)
+            assert_found(memories, "secret")
+            assert_found(others, "secret")
+    assert answers(large) == answers(large, use_files=False)
+
+
+def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, seed):
+    """One reader still sees the store as it was before a reindex, and writes down the vectors of then."""
+    with opened(large) as (_, memories), opened(large) as (old_store, old):
+        with old_store.snapshot() as moment:
+            moment.rows("SELECT count(*) FROM memories")
+            memories.reindex()
+            assert_found(memories, "secret")
+            _search_in(moment, old)
+        fill(memories, Random(seed), BLOCK)
+        assert_found(memories, "secret")
+        assert_found(old, "secret")
+    assert answers(large) == answers(large, use_files=False)
+
+
+def _search_in(moment, memories):
+    from recollect.memories.scoring import INDEX
+    from recollect.types import Query
+
+    [vector] = [memories._embedder.attempt(lambda model: model.embed_query(SECRET))]
+    found = moment.candidates(INDEX, Query(SECRET, ("zorblaxing",), vector, "recollect-static-1"))
+    assert max(candidate.cosine or 0 for candidate in found.passages) > 0.99

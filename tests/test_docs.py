@@ -1,0 +1,66 @@
+"""The documents say what is true: their Python runs, their commands exist, the command reference is current."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from recollect.adapters.cli.main import cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = ROOT / "docs" / "cli.md"
+
+
+def blocks(kind):
+    for page in PAGES:
+        for number, block in enumerate(re.findall(rf"```{kind}\n(.*?)```", page.read_text("utf-8"), re.DOTALL), 1):
+            yield pytest.param(block, id=f"{page.name}-{number}")
+
+
+@pytest.mark.parametrize("code", [*blocks("python")])
+def test_python_examples_run(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "example", "exec"), {})
+
+
+@pytest.mark.parametrize("block", [*blocks("sh")])
+def test_shell_examples_work(block, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] == "recollect":
+            outcome = run(*words[1:])
+            assert outcome.code == 0, (line, outcome.err)
+        elif words and words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def reference(command=cli, parent=None, name="recollect"):
+    """The help of a command and of all below it, as Markdown."""
+    context = click.Context(command, parent, name, terminal_width=100, **command.context_settings)
+    page = f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            page += "\n" + reference(command.get_command(context, each), context, each)
+    return page if parent else f"# Command line\n\nThe help of every command; a test keeps this page current.\n\n{page}"
+
+
+def test_the_command_reference_is_current():
+    assert REFERENCE.read_text("utf-8") == reference(), "run: .venv/bin/python tests/test_docs.py"
+
+
+def test_links_between_the_pages_lead_somewhere():
+    for page in (*PAGES, ROOT / "AGENTS.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
+if __name__ == "__main__":
+    REFERENCE.write_text(reference(), "utf-8")
