@@ -125,12 +125,11 @@ class Bm25s:
 
         index = bm25s.BM25.load(folder, mmap=True)
         ids, projects = zip(*json.loads((folder / "ids.json").read_text("utf-8")), strict=True)
-        masks: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(len(ids), np.float32))
-        for at, project in enumerate(projects):
-            masks[project][at] = 1
+        numbers = {project: number for number, project in enumerate(dict.fromkeys(projects))}
+        owners = np.array([numbers[project] for project in projects])
 
         def search(text: str, project: str | None, limit: int) -> list[str]:
-            mask = masks[project] if project else None
+            mask = (owners == numbers[project]).astype(np.float32) if project else None
             words, count = _bm25s_words([text], ids=False), min(limit, len(ids))
             found, scores = index.retrieve(words, k=count, show_progress=False, weight_mask=mask)
             return [ids[at] for at, score in zip(found[0], scores[0], strict=True) if score > 0]

@@ -3,8 +3,10 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from benchmarks.data import ROOT
@@ -22,9 +24,8 @@ def call(function: str, *arguments: Any, one_core: bool = False) -> Any:
 
 def peak_megabytes() -> float:
     """The most memory this process had, mapped files included; `ru_maxrss` would count its parent's as well."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        peak = next(line for line in status if line.startswith("VmHWM"))
-    return int(peak.split()[1]) * 1024 / 1e6
+    status = Path("/proc/self/status").read_text("ascii")
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) * 1024 / 1e6
 
 
 def _main() -> None:

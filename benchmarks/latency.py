@@ -25,6 +25,7 @@ MOST_FOR_EXACT = 100_000
 LANCE = ("LanceDB vectors", "LanceDB FTS", "LanceDB hybrid")
 PEERS = {"FTS5": LARGEST, KEYWORDS: LARGEST, "bm25s": 100_000, **dict.fromkeys(LANCE, 100_000)}
 LEAST_FOR_PEERS = 10_000  # the libraries with indexes of their own; FTS5 is measured at every size
+BUILT = {"build_s": 1, "passages_per_s": 0, "megabytes": 0}  # with their digits
 CLI = (sys.executable, "-c", "from recollect.adapters.cli import main; main()")
 
 Results = dict[str, Any]
@@ -124,14 +125,14 @@ def _engine_table(engines: Results) -> str:
 
 def _engine_row(name: str, found: Results, ours: float) -> list[str]:
     everywhere, inside = found["everywhere"], found["in_project"]
-    built = [f"{found[key]:,.0f}" if key in found else "″" for key in ("build_s", "passages_per_s", "megabytes")]
+    built = [f"{found[key]:,.{digits}f}" if key in found else "″" for key, digits in BUILT.items()]
     times = [f"{everywhere[part]:.1f}" for part in ("p50", "p90", "p99")]
     ratio = f"{everywhere['p50'] / ours:.1f}"
     return [name, *built, f"{found['peak_mb']:.0f}", *times, ratio, f"{inside['p50']:.1f}", f"{inside['p99']:.1f}"]
 
 
 def _own_row(size: str, found: Results) -> list[str]:
-    exact = f"{found['recall']:.3f}" if "recall" in found else "–"
+    exact = f"{found['recall']:.3f}" if "recall" in found else "-"
     added = found["add_ms"]
     times = [f"{found['cli_search_s']:.2f}", f"{added['p50']:.1f}", f"{added['p99']:.1f}"]
     return [f"{int(size):,}", exact, *times, f"{added['found']:.0%}"]

@@ -73,7 +73,7 @@ def _measures(engines: Mapping[str, Results | None]) -> str:
         [name, *(column[at] for column in columns), f"{found['measures']['nDCG@10'] / plain - 1:+.0%}", _p50(found)]
         for at, (name, found) in enumerate(ran.items())
     ]
-    rows += [[f"{name}: {MISSING}"] + ["–"] * (len(MEASURES) + 2) for name, found in engines.items() if not found]
+    rows += [[f"{name}: {MISSING}"] + ["-"] * (len(MEASURES) + 2) for name, found in engines.items() if not found]
     return table(["engine", *MEASURES, "nDCG against FTS5's", "p50 ms"], rows)
 
 

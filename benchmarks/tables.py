@@ -15,5 +15,5 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def bold_best(values: Sequence[float | None]) -> list[str]:
     """Measures from 0 to 1, the best of the column in bold."""
     best = max((round(value, 3) for value in values if value is not None), default=None)
-    shown = ("–" if value is None else f"{value:.3f}" for value in values)
+    shown = ("-" if value is None else f"{value:.3f}" for value in values)
     return [f"**{text}**" if text == f"{best:.3f}" else text for text in shown]

@@ -131,7 +131,11 @@ def test_where_data_lives(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("stroe = 'x'", "unknown settings: stroe. Known: store"), ("= broken", "not valid TOML")],
+    [
+        ("stroe = 'x'", "unknown settings: stroe. Known: store"),
+        ("= broken", "not valid TOML"),
+        ("model = 5", "model must be text"),
+    ],
 )
 def test_a_bad_config_file_is_explained(tmp_path, text, message):
     file = tmp_path / "config.toml"

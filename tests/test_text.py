@@ -13,9 +13,9 @@ from recollect.text import (
     spaced,
     split_identifier,
     stem,
-    surface_forms,
     synonym_table,
     terms,
+    terms_and_words,
     tokenize,
 )
 
@@ -102,8 +102,8 @@ def test_spaced_terms_are_counted_exactly():
     assert text.count(spaced(["ab"])) == 1
 
 
-def test_surface_forms_show_the_word_behind_a_stem():
-    assert dict(surface_forms("Authentication tokens"))[stem("authentication")] == "authentication"
+def test_the_word_behind_a_stem_is_known():
+    assert dict(terms_and_words("Authentication tokens"))[stem("authentication")] == "authentication"
 
 
 def test_synonyms_work_in_both_directions_and_only_for_known_words():

@@ -73,6 +73,9 @@ def _read(path: Path) -> dict[str, Any]:
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
+    for field in fields(Settings):
+        if not isinstance(given.get(field.name, field.default), (bool,) if field.type is bool else (str, type(None))):
+            raise InvalidInput(f"{path}: {field.name} must be {'true or false' if field.type is bool else 'text'}.")
     return given
 
 

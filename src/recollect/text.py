@@ -76,9 +76,14 @@ def split_identifier(name: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """The terms under which a text is indexed: stemmed, every occurrence, CJK as characters and pairs."""
-    found: list[str] = []
+    return [term for term, _ in terms_and_words(text)]
+
+
+def terms_and_words(text: str) -> list[tuple[str, str]]:
+    """Each term with the word as it was written, folded: what a correction can show instead of a stem."""
+    found: list[tuple[str, str]] = []
     for word in _words(text):
-        found.extend(_word_terms(word))
+        found.extend(_terms_of(word))
     return found
 
 
@@ -92,13 +97,6 @@ def tokenize(query: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
     words = list(dict.fromkeys(word for raw in _words(query) for word in _query_words(raw)))
     telling = [word for word in words if len(word) > 1 and word not in stop_words]
     return telling or words
-
-
-def surface_forms(text: str) -> Iterator[tuple[str, str]]:
-    """Pairs of (term, folded word as written): what a correction can show instead of a stem."""
-    for word in _words(text):
-        if word.isascii():
-            yield from zip(_word_terms(word), _forms(word), strict=True)
 
 
 def synonym_table(groups: Iterable[Sequence[str]] = _SYNONYM_GROUPS) -> dict[str, tuple[str, ...]]:
@@ -141,7 +139,7 @@ def highlight(text: str, words: Iterable[str], before: str = "<mark>", after: st
     pieces: list[str] = []
     end = 0
     for match in re.finditer(r"\w+", text):
-        if wanted.intersection(_word_terms(match.group())):
+        if wanted.intersection(terms(match.group())):
             pieces += [text[end : match.start()], before, match.group(), after]
             end = match.end()
     return "".join(pieces) + text[end:]
@@ -171,25 +169,25 @@ def _parts(word: str) -> list[str]:
     return [hump for part in _PART.findall(word) for hump in _HUMP.split(part)]
 
 
-@lru_cache(maxsize=_CACHED_WORDS)
-def _forms(word: str) -> tuple[str, ...]:
+def _forms(word: str) -> list[str]:
     """The folded word and, where it has several, its parts."""
     whole = fold(word)[:_LONGEST_WORD]
     parts = [fold(part)[:_LONGEST_WORD] for part in _parts(word)]
-    return (whole, *parts) if len(parts) > 1 else (whole,)
+    return [whole, *parts] if len(parts) > 1 else [whole]
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
-def _word_terms(word: str) -> tuple[str, ...]:
+def _terms_of(word: str) -> tuple[tuple[str, str], ...]:
     if not word.isascii() and _CJK.search(word):
-        return tuple(_cjk(word, singles=True))
-    return tuple(_stem.stemWords(list(_forms(word))))
+        return tuple((part, part) for part in _cjk(word, singles=True))
+    forms = _forms(word)
+    return tuple(zip(_stem.stemWords(forms), forms, strict=True))
 
 
 def _query_words(word: str) -> list[str]:
     if not word.isascii() and _CJK.search(word):
         return list(_cjk(word, singles=False))
-    return list(_forms(word))
+    return _forms(word)
 
 
 def _cjk(word: str, *, singles: bool) -> Iterator[str]:

@@ -26,7 +26,7 @@ def filled(tmp_path_factory):
     path = tmp_path_factory.mktemp("filled") / "r.db"
     with opened(path) as (_, memories):
         memories.add(SECRET, id="secret")
-        fill(memories, Random(1))
+        fill(memories, Random("filled"))
     return path
 
 

@@ -2,12 +2,11 @@ import secrets
 from datetime import datetime
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that reads as something else
-_TIME_LETTERS = 10
-_RANDOM_LETTERS = 8
+_LETTERS = 18
+_RANDOM_BITS = 40
 
 
 def new_id(now: datetime) -> str:
     """A short id that sorts by time: ten letters of milliseconds, eight of chance."""
-    milliseconds = int(now.timestamp() * 1000)
-    when = "".join(_ALPHABET[milliseconds >> shift & 31] for shift in range(5 * (_TIME_LETTERS - 1), -1, -5))
-    return when + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LETTERS))
+    number = int(now.timestamp() * 1000) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (_LETTERS - 1), -1, -5))

@@ -1,6 +1,7 @@
 """SQLite: one file, many threads, many processes."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from recollect.store.base import Index, Passage, Row
 from recollect.store.sqlite import candidates, coverage, passages, upkeep
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
+from recollect.store.sqlite.matrix_files import BLOCK
 from recollect.store.sqlite.sql import rows
 from recollect.store.sqlite.vocabulary import Vocabularies
 from recollect.types import Candidates, Query, Vector, Vectors
@@ -47,6 +49,7 @@ class SqliteTransaction(SqliteSnapshot):
     def __init__(self, connection: apsw.Connection, matrices: Matrices, vocabularies: Vocabularies) -> None:
         super().__init__(connection, matrices, vocabularies)
         self.erased: list[tuple[str, int]] = []
+        self.added: Counter[tuple[str, str]] = Counter()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run a portable statement; how many rows it changed."""
@@ -58,6 +61,7 @@ class SqliteTransaction(SqliteSnapshot):
         passages.put(self._connection, index, items)
         if vectors is not None:
             passages.put_vectors(self._connection, vectors)
+            self.added[index.corpus, vectors.model_id] += len(items)
         coverage.after_put(self._connection, index.corpus, vectors)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
@@ -83,6 +87,7 @@ class SqliteStore:
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
         self._vocabularies = Vocabularies()
+        self._added: Counter[tuple[str, str]] = Counter()
         on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
         self._folder = Path(f"{self.location}-vectors") if on_disk else None
 
@@ -111,6 +116,7 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                 raise
             self._erase(connection, transaction.erased)
+            self._lay_out(connection, transaction.added)
 
     def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Number and item id of the next passages that have no vector of this model yet."""
@@ -166,6 +172,13 @@ class SqliteStore:
         with self._matrices_lock:
             matrix = self._matrices.setdefault((corpus, number), VectorMatrix(self._folder, corpus, number, dimensions))
         return matrix.refresh(connection)
+
+    def _lay_out(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
+        """After many additions, write their vectors to the files now, so that the next process finds them there."""
+        self._added += added
+        for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:
+            self._view(connection, corpus, model_id)
+            del self._added[corpus, model_id]
 
     def _erase(self, connection: apsw.Connection, erased: Sequence[tuple[str, int]]) -> None:
         """Overwrite hard-deleted vectors in every derived copy, loaded or not."""

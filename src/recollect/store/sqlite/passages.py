@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.store.base import Index, Passage
 from recollect.store.sqlite.sql import rows, value
-from recollect.text import spaced, surface_forms, terms, text_hash
+from recollect.text import spaced, terms_and_words, text_hash
 from recollect.types import Vector, Vectors
 
 ALL_SPACES = ""
@@ -29,18 +29,14 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
     numbers = {space: space_number(connection, index.corpus, space) for space in {each.space for each in passages}}
     table = f"{index.corpus}_passages"
     last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0
-    indexed: list[tuple[Any, ...]] = [
-        (
-            last + at,
-            numbers[each.space],
-            each.id,
-            each.item_id,
-            text_hash(each.text),
-            each.created_at,
-            *_term_fields(each),
-        )
-        for at, each in enumerate(passages, 1)
-    ]
+    words: dict[str, str] = {}
+    indexed: list[tuple[Any, ...]] = []
+    for number, each in enumerate(passages, last + 1):
+        analysed = [terms_and_words(field) for field in each.fields]
+        words.update(pair for field in analysed for pair in field)
+        fields = [spaced(term for term, _ in field) for field in analysed]
+        space, address = numbers[each.space], text_hash(each.text)
+        indexed.append((number, space, each.id, each.item_id, address, each.created_at, *fields))
     columns = ", ".join(index.fields)
     marks = ", ".join("?" * len(index.fields))
     connection.executemany(
@@ -52,7 +48,6 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
         f"INSERT INTO {index.corpus}_words (rowid, space, {columns}) VALUES (?, ?, {marks})",
         ((row[0], row[1], *row[6:]) for row in indexed),
     )
-    words = dict(pair for each in passages for field in each.fields for pair in surface_forms(field))
     _count(connection, index, [(row[1], row[6:]) for row in indexed], +1, words)
 
 
@@ -112,10 +107,6 @@ def model_number(connection: apsw.Connection, model_id: str, dimensions: int) ->
     connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
     number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     return number
-
-
-def _term_fields(passage: Passage) -> list[str]:
-    return [spaced(terms(field)) for field in passage.fields]
 
 
 def _count(

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from recollect import Recollect
+from recollect.store.sqlite import matrix_files
+from recollect.store.sqlite.matrix_files import sign_planes
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 64 rows, so that a few hundred memories fill several."""
+    for module in ("matrix_files", "matrix", "engine"):
+        monkeypatch.setattr(f"recollect.store.sqlite.{module}.BLOCK", 64)
+
+
+def fill(recollect, start, end):
+    recollect.memories.add_many({"content": f"entry {n} about topic {n % 7}", "id": f"m{n}"} for n in range(start, end))
+
+
+def answers(recollect, query="a topic entry"):
+    return [(hit.id, round(hit.score, 6)) for hit in recollect.search(query, limit=30)]
+
+
+def stored_rows(path):
+    files = matrix_files.MatrixFiles(path.with_name(path.name + "-vectors"), "memories", 1, 384)
+    header = files._header()
+    return header["rows"] if header else 0
+
+
+def test_signs_are_packed_by_planes_of_64_dimensions():
+    vectors = np.random.default_rng(1).normal(size=(5, 100))
+    planes = sign_planes(vectors)
+    assert planes.shape == (2, 5)
+    for row in range(5):
+        for dimension in range(100):
+            bit = int(planes[dimension // 64, row]) >> (dimension % 64) & 1
+            assert bit == (vectors[row, dimension] > 0)
+
+
+def test_full_blocks_go_to_files_and_are_read_by_the_next_process(tmp_path, small_blocks):
+    path = tmp_path / "store.db"
+    with Recollect(str(path)) as first:
+        fill(first, 0, 200)
+        expected = answers(first)
+    assert stored_rows(path) == 192
+    with Recollect(str(path)) as second:
+        assert answers(second) == expected
+        fill(second, 200, 300)
+        expected = answers(second)
+    assert stored_rows(path) == 256
+    with Recollect(str(path)) as third:
+        assert answers(third) == expected
+
+
+def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):
+    path = str(tmp_path / "store.db")
+    with Recollect(path) as one, Recollect(path) as two:
+        for start in range(0, 600, 100):
+            fill(one if start % 200 else two, start, start + 100)
+            assert answers(one) == answers(two)
+        assert one.check() == []
+
+
+def test_files_grown_stale_by_deletions_are_made_anew(tmp_path, small_blocks):
+    path = tmp_path / "store.db"
+    with Recollect(str(path)) as recollect:
+        fill(recollect, 0, 512)
+        for number in range(500):
+            recollect.memories.delete(f"m{number}")
+        recollect.search("topic")
+        assert {id_ for id_, _ in answers(recollect)} == {f"m{number}" for number in range(500, 512)}
+    with Recollect(str(path)) as again:
+        assert len(answers(again)) == 12
+
+
+def test_the_vector_side_finds_what_another_process_added_last(tmp_path, small_blocks):
+    path = str(tmp_path / "store.db")
+    with Recollect(path) as one, Recollect(path) as two:
+        fill(one, 0, 150)
+        two.search("warm up")
+        one.memories.add("the physician was late", id="new")
+        assert two.search("doctor")[0].id == "new"
