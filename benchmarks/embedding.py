@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.data import SEED, load_sets, minilm, sentences, shared_folder
 from benchmarks.engines import BY_NAME, is_installed, load_wordllama
-from benchmarks.fresh import call
+from benchmarks.fresh import call, run
 from benchmarks.tables import table
 from recollect.embed import DEFAULT_MODEL, load_embedder
 
@@ -27,23 +27,13 @@ Results = dict[str, Any]
 def measure() -> Results:
     """Loading, throughput, a single query, and the distance from the reference."""
     print("embedding: loading …", flush=True)
-    starts = [call("benchmarks.embedding:load", one_core=True) for _ in range(STARTS)]
+    starts = [run("benchmarks.loading", one_core=True) for _ in range(STARTS)]
     found: Results = {"load": {key: statistics.median(start[key] for start in starts) for key in starts[0]}}
     found["models"] = {}
     for name in _models():
         print(f"embedding: {name} …", flush=True)
         found["models"][name] = call("benchmarks.embedding:throughput", name, one_core=True)
     return found | {"difference": _difference_from_reference()}
-
-
-def load() -> dict[str, float]:
-    """Seconds from a fresh process to the first vector, with and without the libraries it stands on."""
-    from tokenizers import Tokenizer  # noqa: F401
-
-    imported = time.perf_counter()
-    load_embedder().embed_query("the first vector")
-    ready = time.perf_counter()
-    return {"model_s": ready - imported}
 
 
 def throughput(name: str) -> dict[str, float]:
@@ -105,7 +95,7 @@ def tables(results: Results) -> Iterator[str]:
     length = results["models"][DEFAULT_MODEL]["characters"]
     yield table(["model", f"texts/s (mean {length:.0f} characters)", "ours / its", "one text ms"], rows)
     seconds = results["load"]
-    yield f"Loading: {seconds['model_s']:.3f} s; with the imports of numpy and tokenizers {seconds['process_s']:.3f} s."
+    yield f"Loading: {seconds['model_s']:.3f} s; with the imports of numpy and tokenizers {seconds['with_libraries_s']:.3f} s."
     if results["difference"] is not None:
         yield f"Largest difference from the reference implementation: {results['difference']:.1e}."
 

@@ -1,4 +1,4 @@
-"""Calls a function in a Python process of its own, so that what is measured there is its own memory and start."""
+"""Runs things in a Python process of their own, so that what is measured there is its own memory and start."""
 
 import importlib
 import json
@@ -11,15 +11,30 @@ from typing import Any
 
 from benchmarks.data import ROOT
 
-ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def call(function: str, *arguments: Any, one_core: bool = False) -> Any:
     """What `module:function` returns; arguments and answer travel as JSON."""
-    command = [sys.executable, "-m", "benchmarks.fresh", function, json.dumps(arguments), *(["one"] * one_core)]
-    environment = os.environ | (ONE_CORE if one_core else {})
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    return run("benchmarks.fresh", function, json.dumps(arguments), one_core=one_core)
+
+
+def run(module: str, *arguments: str, one_core: bool = False) -> Any:
+    """The JSON that a program prints as its last line."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env=os.environ | (ONE_THREAD if one_core else {}),
+        preexec_fn=_keep_to_one_core if one_core else None,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _keep_to_one_core() -> None:
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 
 
 def peak_megabytes() -> float:
@@ -28,13 +43,6 @@ def peak_megabytes() -> float:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) * 1024 / 1e6
 
 
-def _main() -> None:
-    name, arguments, *one_core = sys.argv[1:]
-    if one_core and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
-    module, function = name.split(":")
-    print(json.dumps(getattr(importlib.import_module(module), function)(*json.loads(arguments))))
-
-
 if __name__ == "__main__":
-    _main()
+    module, function = sys.argv[1].split(":")
+    print(json.dumps(getattr(importlib.import_module(module), function)(*json.loads(sys.argv[2]))))

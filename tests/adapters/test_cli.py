@@ -142,7 +142,8 @@ def test_status_checks_the_store(run):
 def test_the_demo_leaves_the_users_store_alone(run):
     shown = run("demo")
     assert shown.code == 0
-    assert "Staging deploys need the VPN" in shown.out
+    assert "API keys rotate every 24 hours" in shown.out
+    assert "Nothing fits" in shown.err
     assert run("memory", "list", "--json").json == []
 
 

@@ -38,7 +38,7 @@ def cli(*arguments, largest_file=None):
 def assert_one_sentence(done, exit_code, about):
     assert done.returncode == exit_code, done.stderr
     assert done.stdout == ""
-    [line] = done.stderr.splitlines()
+    [line] = done.stderr.strip().splitlines()
     assert line.startswith("Error: ") and str(about) in line
 
 

@@ -37,7 +37,12 @@ _MEMORIES = (
     ("home", 120, "The NAS backs up at 03:00; do not schedule anything heavy before 04:30.", "user", ()),
     ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user", ()),
 )
-_QUESTIONS = ("when do credentials expire?", "postgress vs redis", "qwxyz zzgrmpf", "how do I deploy to staging?")
+_QUESTIONS = (
+    ("By meaning: no word in common with the answer.", "which flowers?", False),
+    ("With a typo, and with the arithmetic of the score.", "postgress or redis?", True),
+    ("Nothing fits, so nothing is returned.", "qwxyz zzgrmpf", False),
+    ("Best first, each with its reasons.", "when do keys and tokens expire?", False),
+)
 
 
 @command(_top, "demo")
@@ -62,9 +67,10 @@ def demo(session: Session) -> None:
             }
             for project, days, content, author, tags in _MEMORIES
         )
-        for question in _QUESTIONS:
-            session.say(f"\n{click.style('$', dim=True)} recollect search {click.style(repr(question), bold=True)}\n")
+        for remark, question, explain in _QUESTIONS:
+            flag = " --explain" if explain else ""
+            session.say(f"\n{click.style('# ' + remark, dim=True)}\n$ recollect search {question!r}{flag}\n")
             started = time.perf_counter()
-            hits = recollect.search(question, limit=3)
-            answer(session, recollect, hits, time.perf_counter() - started, explain=question is _QUESTIONS[-1])
+            hits = recollect.search(question, limit=2)
+            answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
     session.say('\nYour turn:  recollect memory add "…"   then   recollect search "…"')

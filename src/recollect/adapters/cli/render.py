@@ -48,18 +48,24 @@ def print_hits(console: Console, hits: "Hits", *, explain: bool = False) -> None
 
 
 def _headline(hit: "Hit", width: int) -> Text:
-    where = f"{hit.item.project} · {ago(hit.item.created_at)}"
-    kind = _SINGULAR.get(hit.corpus, hit.corpus)
-    room = max(20, width - 19 - len(where) - 2)
+    where, kind = _origin(hit), _SINGULAR.get(hit.corpus, hit.corpus)
     title = Text(hit.title.replace("\n", " "), style="bold")
-    title.truncate(room, overflow="ellipsis", pad=True)
+    title.truncate(_title_room(hit, width), overflow="ellipsis", pad=True)
     return Text.assemble((f" {hit.score:.2f}  ", "green"), (f"{kind:<9} ", "cyan"), " ", title, "  ", (where, "dim"))
+
+
+def _origin(hit: "Hit") -> str:
+    return f"{hit.item.project} · {ago(hit.item.created_at)}"
+
+
+def _title_room(hit: "Hit", width: int) -> int:
+    return max(20, width - 21 - len(_origin(hit)))
 
 
 def _passage(hit: "Hit", width: int) -> list[Text]:
     """The text, where it says more than the title; the words that matched stand out."""
     text = " ".join(hit.text.split())
-    if text == hit.title:
+    if text == hit.title and len(text) <= _title_room(hit, width):
         return []
     shown = Text(f"“{text}”")
     shown.truncate(2 * (width - 20), overflow="ellipsis")

@@ -1,0 +1,142 @@
+"""Several processes and threads share one database: nobody is told that it is locked, and all see all."""
+
+import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from random import Random
+
+import pytest
+from stores import BLOCK, assert_found, assert_sides_agree, fill, fork, join_all, made_up_word, opened, sentence
+
+from recollect import Recollect
+
+LARGEST_LOG = 80_000_000
+
+
+def add_one(memories, random):
+    word = made_up_word(random)
+    memories.add(sentence(random, word), id=word)
+    return word
+
+
+def write_and_look(path, seed, writes, acknowledged):
+    """Add memories, find each at once, and say so."""
+    random = Random(seed)
+    with opened(path) as (_, memories):
+        for _ in range(writes):
+            word = add_one(memories, random)
+            os.write(acknowledged, f"{word}\n".encode())
+            assert_found(memories, word)
+
+
+def search_again_and_again(path, seed, searches):
+    random = Random(seed)
+    with opened(path) as (_, memories):
+        for _ in range(searches):
+            hits = memories.search(sentence(random), limit=5)
+            assert not hits.notes
+
+
+@pytest.mark.parametrize(
+    ("writers", "readers", "writes"), [(4, 2, 40), pytest.param(8, 4, 2000, marks=pytest.mark.soak)]
+)
+def test_many_processes_write_and_search_one_file(tmp_path, seed, writers, readers, writes):
+    path, random = tmp_path / "r.db", Random(seed)
+    with opened(path) as (_, memories):
+        add_one(memories, random)
+    file = tmp_path / "acknowledged"
+    with file.open("ab") as acknowledged:
+        processes = [
+            *(fork(write_and_look, path, random.random(), writes, acknowledged.fileno()) for _ in range(writers)),
+            *(fork(search_again_and_again, path, random.random(), 2 * writes) for _ in range(readers)),
+        ]
+        join_all(processes)
+    words = file.read_text().split()
+    assert len(set(words)) == writers * writes
+    with opened(path) as (store, memories):
+        assert memories.count() == {"default": 1 + writers * writes}
+        assert {memories.get(word).id for word in words} == set(words)
+        assert store.integrity() == []
+    assert_sides_agree(path)
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["few", "vectors in files"])
+def test_a_memory_added_by_one_process_is_found_by_meaning_in_another(request, tmp_path, seed, many):
+    """Two processes take turns, one line each through a pipe: one adds, the other finds, and the other way round."""
+    path, random = request.getfixturevalue("large") if many else tmp_path / "r.db", Random(seed)
+    to_child, from_child = os.pipe(), os.pipe()
+    other = fork(_take_turns, path, random.random(), to_child, from_child)
+    os.close(to_child[0])
+    os.close(from_child[1])
+    with opened(path) as (_, memories), os.fdopen(to_child[1], "w", 1) as tell, os.fdopen(from_child[0]) as hear:
+        for _ in range(20):
+            tell.write(add_one(memories, random) + "\n")
+            assert_found(memories, hear.readline().strip())
+        if many:
+            tell.write(fill(memories, random, BLOCK)[-1] + "\n")
+            assert_found(memories, hear.readline().strip())
+    join_all([other])
+
+
+def _take_turns(path, seed, incoming, outgoing):
+    random = Random(seed)
+    os.close(incoming[1])
+    with opened(path) as (_, memories), os.fdopen(incoming[0]) as hear, os.fdopen(outgoing[1], "w", 1) as tell:
+        for line in hear:
+            assert_found(memories, line.strip())
+            tell.write(add_one(memories, random) + "\n")
+
+
+@pytest.mark.parametrize("races", [20, pytest.param(1000, marks=pytest.mark.soak)])
+def test_processes_may_open_a_new_path_at_the_same_instant(tmp_path, seed, races):
+    random = Random(seed)
+    for race in range(races):
+        path = tmp_path / str(race) / "r.db"
+        gate, start = os.pipe()
+        processes = [fork(_open_at_once, path, random.random(), gate, start) for _ in range(3)]
+        os.close(gate)
+        os.close(start)
+        join_all(processes)
+        with opened(path) as (_, memories):
+            assert memories.count() == {"default": 3}
+
+
+def _open_at_once(path, seed, gate, start):
+    os.close(start)
+    os.read(gate, 1)  # until everybody has closed the other end
+    with opened(path) as (_, memories):
+        add_one(memories, Random(seed))
+
+
+@pytest.mark.parametrize("writes", [400, pytest.param(5000, marks=pytest.mark.soak)])
+def test_the_log_stays_bounded_while_a_reader_stays_at_one_moment(tmp_path, seed, writes):
+    path, random = tmp_path / "r.db", Random(seed)
+    with opened(path) as (_, memories):
+        add_one(memories, random)
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            assert reader.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+            for _ in range(writes):
+                add_one(memories, random)
+            assert (tmp_path / "r.db-wal").stat().st_size < LARGEST_LOG
+            assert reader.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+        assert memories.count() == {"default": 1 + writes}
+
+
+@pytest.mark.parametrize("writes", [25, pytest.param(1000, marks=pytest.mark.soak)])
+def test_one_recollect_serves_many_threads(tmp_path, seed, writes):
+    random = Random(seed)
+    with Recollect(tmp_path / "r.db") as recollect:
+
+        def work(seed):
+            mine = Random(seed)
+            for _ in range(writes):
+                assert_found(recollect.memories, add_one(recollect.memories, mine))
+                recollect.search(sentence(mine))
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(work, [random.random() for _ in range(8)]))
+        assert recollect.memories.count() == {"default": 8 * writes}
+        assert recollect.check() == []
+    assert_sides_agree(tmp_path / "r.db")
