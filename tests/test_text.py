@@ -126,16 +126,23 @@ def test_longer_words_may_have_more_typos(word, edits):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("sned", "send"), ("authentcation", "authentication"), ("tokne", "token"), ("postgress", "postgres")],
+    ("typed", "meant", "edits"),
+    [
+        ("sned", "send", 1),
+        ("authentcation", "authentication", 1),
+        ("tokne", "token", 1),
+        ("postgress", "postgres", 1),
+        ("atuhenticaton", "authentication", 2),
+    ],
 )
-def test_the_nearest_known_word_is_found(typed, meant):
-    assert nearest_words(typed, ["send", "authentication", "token", "postgres", "author"]) == [meant]
+def test_the_nearest_known_word_is_found(typed, meant, edits):
+    known = ["send", "authentication", "token", "postgres", "author"]
+    assert nearest_words(typed, known, allowed_edits(typed)) == (edits, [meant])
 
 
 def test_two_edits_in_a_short_word_are_too_many():
-    assert nearest_words("snedd", ["send"]) == []
-    assert nearest_words("xy", ["xz"]) == []
+    assert nearest_words("snedd", ["send"], allowed_edits("snedd"))[1] == []
+    assert nearest_words("xy", ["xz"], allowed_edits("xy"))[1] == []
 
 
 def test_matches_are_highlighted_in_the_text_as_written():

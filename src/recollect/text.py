@@ -119,18 +119,18 @@ def allowed_edits(word: str) -> int:
     return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
 
 
-def nearest_words(word: str, vocabulary: Sequence[str]) -> list[str]:
-    """The known words a misspelt one may stand for: those at the least distance; swapped neighbours are one edit."""
-    edits = allowed_edits(word)
+def nearest_words(word: str, vocabulary: Sequence[str], edits: int) -> tuple[int, list[str]]:
+    """The known words a misspelt one may stand for, and their distance; swapped neighbours count as one edit."""
     if not edits or not vocabulary:
-        return []
+        return edits + 1, []
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
     found = extract(word, vocabulary, scorer=OSA.distance, score_cutoff=edits, limit=_NEAREST)
+    least = min((distance for _, distance, _ in found), default=edits + 1)
+    nearest = [match for match, distance, _ in found if distance == least]
     # Most typos keep the first letter.
-    ranks = [(distance, match[:1] != word[:1]) for match, distance, _ in found]
-    return [match for (match, _, _), rank in zip(found, ranks, strict=True) if rank == min(ranks)]
+    return least, [match for match in nearest if match[0] == word[0]] or nearest
 
 
 def highlight(text: str, words: Iterable[str], before: str = "<mark>", after: str = "</mark>") -> str:

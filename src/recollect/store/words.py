@@ -8,7 +8,7 @@ from recollect.types import Query, QueryWord, Variant
 
 # What a match is worth beside the word itself (benchmarks/tune.py).
 SYNONYM_WORTH = 0.7
-TYPO_WORTH = 0.7
+TYPO_WORTH = {1: 0.7, 2: 0.4}  # by the number of edits
 PREFIX_WORTH = 0.3
 PREFIX_EXPANSIONS = 4
 # Words asked beyond these add noise and time, not meaning: a megabyte of text is answered by its first words.
@@ -24,7 +24,7 @@ class Vocabulary(Protocol):
         """The most frequent terms that begin so."""
 
     def of_length(self, shortest: int, longest: int) -> dict[str, str]:
-        """Written word or stem → stem, for words of about this length."""
+        """Words of about this length as they were written → their stems."""
 
 
 def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
@@ -61,7 +61,20 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     shortest = min(len(word) - allowed_edits(word) for word in mistyped)
     longest = max(len(word) + allowed_edits(word) for word in mistyped)
     stems = vocabulary.of_length(shortest, longest)
-    nearest = {word: nearest_words(word, list(stems)) for word in mistyped}
-    counts = vocabulary.frequencies([stems[each] for found in nearest.values() for each in found])
-    best = {word: max(found, key=lambda each: (counts[stems[each]], each)) for word, found in nearest.items() if found}
-    return {word: (meant, Variant(stems[meant], TYPO_WORTH, counts[stems[meant]])) for word, meant in best.items()}
+    written, stemmed = list(stems), list(dict.fromkeys(stems.values()))
+    meant = {word: _meant(word, written, stemmed) for word in mistyped}
+    terms = {each: stems.get(each, each) for _, found in meant.values() for each in found}
+    counts = vocabulary.frequencies(list(terms.values()))
+    corrections = {}
+    for word, (edits, found) in meant.items():
+        if found:
+            best = max(found, key=lambda each: (counts[terms[each]], each))
+            corrections[word] = (best, Variant(terms[best], TYPO_WORTH[edits], counts[terms[best]]))
+    return corrections
+
+
+def _meant(word: str, written: Sequence[str], stems: Sequence[str]) -> tuple[int, list[str]]:
+    """The nearest words; else the nearest stems, for words that are known in another form only."""
+    edits = allowed_edits(word)
+    as_written = nearest_words(word, written, edits)
+    return as_written if as_written[1] else nearest_words(stem(word), stems, edits)

@@ -38,7 +38,7 @@ _MEMORIES = (
     ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user", ()),
 )
 _QUESTIONS = (
-    ("By meaning: no word in common with the answer.", "which flowers?", False),
+    ("By meaning: no word in common with the answer.", "Scandinavian currency", False),
     ("With a typo, and with the arithmetic of the score.", "postgress or redis?", True),
     ("Nothing fits, so nothing is returned.", "qwxyz zzgrmpf", False),
     ("Best first, each with its reasons.", "when do keys and tokens expire?", False),

@@ -14,7 +14,7 @@ _REMEMBERED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Every word and stem of some spaces, as of a state of the index."""
+    """Every word of some spaces with its stem, as of a state of the index."""
 
     state: tuple[int, int]
     stems: dict[str, str]
@@ -59,7 +59,7 @@ class SpaceVocabulary:
         return self._counted(f"{condition} GROUP BY term ORDER BY sum(frequency) DESC, term LIMIT ?3", prefix, limit)
 
     def of_length(self, shortest: int, longest: int) -> dict[str, str]:
-        """Written word or stem → stem, for words of about this length."""
+        """Words of about this length as they were written → their stems."""
         words = self._words()
         lengths = range(shortest, longest + 1)
         return {word: words.stems[word] for length in lengths for word in words.by_length.get(length, ())}
@@ -87,7 +87,7 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, 
         "SELECT term, word FROM vocabulary WHERE space IN (SELECT value FROM json_each(?))",
         (json.dumps(spaces),),
     )
-    stems = {term: term for term, _ in found} | {word: term for term, word in found}
+    stems = {word: term for term, word in found}
     by_length: dict[int, list[str]] = defaultdict(list)
     for word in stems:
         by_length[len(word)].append(word)
