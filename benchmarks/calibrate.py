@@ -61,12 +61,12 @@ def relevant(sets: Sequence[Embedded], half: slice) -> float:
 
 
 def report(name: str, embedder: Embedder) -> None:
-    """Print the line for the model table, the check, and what each set says."""
+    """Print the line for src/recollect/embed/models.py, the check, and what each set says."""
     sets = [embed(each, embedder) for each in load_sets()]
     chosen, other = slice(0, None, 2), slice(1, None, 2)
     print(f"\n{name}: Calibration(noise={noise(sets, chosen):.3f}, relevant={relevant(sets, chosen):.3f})")
     print(f"  the other half says noise={noise(sets, other):.3f}, relevant={relevant(sets, other):.3f}")
-    print(f"  src/recollect/embed/models.py uses {embedder.calibration}")
+    print(f"  the program uses {embedder.calibration}")
     for each in sets:
         low, middle, high = np.percentile(each.right_cosines(slice(None)), (10, 50, 90))
         print(f"  {each.name:<14} right passages: 10 % below {low:.2f}, median {middle:.2f}, 90 % below {high:.2f}")

@@ -94,8 +94,8 @@ def tables(results: Results) -> Iterator[str]:
     ]
     length = results["models"][DEFAULT_MODEL]["characters"]
     yield table(["model", f"texts/s (mean {length:.0f} characters)", "ours / its", "one text ms"], rows)
-    seconds = results["load"]
-    yield f"Loading: {seconds['model_s']:.3f} s; with the imports of numpy and tokenizers {seconds['with_libraries_s']:.3f} s."
+    alone, whole = results["load"]["model_s"], results["load"]["with_libraries_s"]
+    yield f"Loading: {alone:.3f} s; with the imports of numpy and tokenizers {whole:.3f} s."
     if results["difference"] is not None:
         yield f"Largest difference from the reference implementation: {results['difference']:.1e}."
 

@@ -2,10 +2,11 @@
 
 import multiprocessing
 import os
-import sqlite3
 import warnings
 from contextlib import closing, contextmanager
 from functools import cache
+
+import apsw
 
 from recollect.embed import LazyEmbedder
 from recollect.errors import NotFound
@@ -95,7 +96,7 @@ def assert_found(memories, word):
 
 def assert_sides_agree(path):
     """What is remembered, its passages, their words and their vectors are the same ones."""
-    with closing(sqlite3.connect(path)) as database:
+    with closing(apsw.Connection(str(path))) as database:
         passages = set(database.execute("SELECT number FROM memories_passages"))
         assert set(database.execute("SELECT id FROM memories_words_docsize")) == passages
         with_vector = "SELECT p.number FROM memories_passages p JOIN vectors v ON v.hash = p.hash"

@@ -2,11 +2,11 @@
 
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import apsw
 import pytest
 from stores import BLOCK, assert_found, fill, opened, sentence
 
@@ -38,14 +38,14 @@ def searched(large):
     return large, expected
 
 
-def damage_vector(path, text):
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        changed = database.execute(
+def damage_vector(path, id_):
+    with closing(apsw.Connection(str(path))) as database:
+        database.execute(
             "UPDATE vectors SET vector = substr(vector, 1, 100) || x'3c3c3c3c' || substr(vector, 105) WHERE hash = "
             "(SELECT hash FROM memories_passages WHERE item_id = ?)",
-            (text,),
+            (id_,),
         )
-        assert changed.rowcount == 1
+        assert database.changes() == 1
 
 
 def test_a_damaged_vector_is_noticed_left_out_and_made_again(tmp_path, seed):

@@ -3,13 +3,13 @@
 import json
 import os
 import resource
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
 from hashlib import sha256
 from random import Random
 
+import apsw
 import pytest
 from stores import assert_kept, assert_sides_agree, fill, opened, sentence, write_something
 
@@ -112,14 +112,14 @@ def _short_text(path):
 
 
 def _of_another_program(path):
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday');")
+    with closing(apsw.Connection(str(path))) as database:
+        database.execute("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
 
 
 def _newer(path):
     with Recollect(path) as recollect:
         recollect.memories.add("From the future")
-    with closing(sqlite3.connect(path)) as database:
+    with closing(apsw.Connection(str(path))) as database:
         database.execute("PRAGMA user_version = 999")
 
 

@@ -1,11 +1,11 @@
 """A hard delete leaves nothing: no word, no vector, no hash, in no file."""
 
 import re
-import sqlite3
 from contextlib import closing
 from hashlib import sha256
 from random import Random
 
+import apsw
 import pytest
 from stores import BLOCK, assert_sides_agree, fill, made_up_word, opened, sentence
 
@@ -26,7 +26,7 @@ def traces(path, *needles):
 
 def vector_of(path, text):
     """The stored bytes of a text's vector."""
-    with closing(sqlite3.connect(path)) as database:
+    with closing(apsw.Connection(str(path))) as database:
         sql = "SELECT vector FROM vectors WHERE hash = ?"
         return database.execute(sql, (sha256(text.encode()).digest(),)).fetchone()[0]
 

@@ -100,6 +100,7 @@ class SqliteStore:
                 yield SqliteSnapshot(connection, self._view, self._vocabularies)
             finally:
                 connection.execute("ROLLBACK")
+            self._save_matrices(connection)
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[SqliteTransaction]:
@@ -131,7 +132,13 @@ class SqliteStore:
     def finish_cover(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
         with self.transaction(durable=False) as transaction:
-            return coverage.finish(transaction._connection, corpus, model_id)
+            if not coverage.finish(transaction._connection, corpus, model_id):
+                return False
+            models = transaction.rows("SELECT number, dimensions, model_id FROM models")
+        for number, dimensions, other in models:
+            if other != model_id:
+                self._matrix(corpus, number, dimensions).discard()
+        return True
 
     def counts(self, corpus: str) -> dict[str, int]:
         """Passages per space."""
@@ -168,22 +175,27 @@ class SqliteStore:
         model = coverage.complete_model(connection, corpus, model_id) if model_id else None
         if model is None:
             return None
-        number, dimensions = model
+        return self._matrix(corpus, *model).refresh(connection)
+
+    def _matrix(self, corpus: str, model: int, dimensions: int) -> VectorMatrix:
         with self._matrices_lock:
-            matrix = self._matrices.setdefault((corpus, number), VectorMatrix(self._folder, corpus, number, dimensions))
-        return matrix.refresh(connection)
+            return self._matrices.setdefault((corpus, model), VectorMatrix(self._folder, corpus, model, dimensions))
 
     def _lay_out(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
         """After many additions, write their vectors to the files now, so that the next process finds them there."""
         self._added += added
         for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:
             self._view(connection, corpus, model_id)
+            self._save_matrices(connection)
             del self._added[corpus, model_id]
+
+    def _save_matrices(self, connection: apsw.Connection) -> None:
+        for matrix in list(self._matrices.values()):
+            matrix.save(connection)
 
     def _erase(self, connection: apsw.Connection, erased: Sequence[tuple[str, int]]) -> None:
         """Overwrite hard-deleted vectors in every derived copy, loaded or not."""
         for corpus in {corpus for corpus, _ in erased}:
-            for model_id in [row[0] for row in connection.execute("SELECT model_id FROM models")]:
-                self._view(connection, corpus, model_id)
-        for (corpus, _), matrix in self._matrices.items():
-            matrix.erase(number for owner, number in erased if owner == corpus)
+            for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
+                gone = [number for owner, number in erased if owner == corpus]
+                self._matrix(corpus, model, dimensions).erase(gone)

@@ -11,12 +11,13 @@ import zlib
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
 import numpy.typing as npt
 
-from recollect.store.sqlite.matrix_files import BLOCK, MatrixFiles, Rows, empty_block
+from recollect.store.sqlite.matrix_files import BLOCK, MatrixFiles, Rows, StaleFiles, empty_block
 from recollect.store.sqlite.sql import value
 from recollect.types import Vector
 
@@ -56,6 +57,12 @@ class VectorMatrix:
                 self._view = MatrixView(tuple(rows.upto(len(rows)) for rows in self._rows))
             return self._view
 
+    def save(self, connection: apsw.Connection) -> None:
+        """Move full blocks from memory to the files. The connection must be in no transaction: see MatrixFiles."""
+        with self._lock:
+            if self._files and any(rows.in_memory and rows.is_full for rows in self._rows):
+                self._move_to_files(self._files, connection)
+
     def erase(self, numbers: Iterable[int]) -> None:
         """Overwrite the vectors of these passages with zeros, in memory and in the files."""
         gone = np.fromiter(numbers, np.int64)
@@ -64,6 +71,11 @@ class VectorMatrix:
                 rows.erase(gone)
             if self._files:
                 self._files.erase(gone)
+
+    def discard(self) -> None:
+        """Forget everything, also on disk."""
+        with self._lock:
+            self._restart(-1, None)
 
     def _state(self, connection: apsw.Connection) -> tuple[int, int]:
         epoch = value(
@@ -90,8 +102,6 @@ class VectorMatrix:
         while batch := list(islice(cursor, BLOCK)):
             self._last, self._view = batch[-1][0], None
             self._append([row for row in batch if zlib.crc32(row[2]) == row[3]])
-        if self._files and sum(1 for rows in self._rows if rows.in_memory and rows.is_full):
-            self._move_to_files(connection)
 
     def _append(self, batch: Sequence[tuple[int, int, bytes, int]]) -> None:
         while batch:
@@ -100,18 +110,22 @@ class VectorMatrix:
             taken = self._rows[-1].fill(batch)
             batch = batch[taken:]
 
-    def _move_to_files(self, connection: apsw.Connection) -> None:
-        """Hand full blocks to the files; if another process has been there first, begin again from what it wrote."""
-        assert self._files  # noqa: S101 - only called where there are files
+    def _move_to_files(self, files: MatrixFiles, connection: apsw.Connection) -> None:
+        """Hand full blocks to the files. Where another process was there first, begin again from what it left."""
         self._view = None
-        stored = self._files.append(connection, self._epoch, [r for r in self._rows if r.in_memory and r.is_full])
-        if stored is None:
-            return
-        if len(stored) == sum(len(rows) for rows in self._rows if not rows.in_memory or rows.is_full):
-            self._rows = [stored, *(rows for rows in self._rows if rows.in_memory and not rows.is_full)]
+        stored = [rows for rows in self._rows if not rows.in_memory]
+        full = [rows for rows in self._rows if rows.in_memory and rows.is_full]
+        after = int(stored[0].numbers[-1]) if stored else 0
+        try:
+            moved = files.append(connection, self._epoch, after, full)
+        except StaleFiles:
+            return self._restart(self._epoch, None)
+        if moved is None:
+            self._files = None
+        elif moved.numbers[-1] == full[-1].numbers[-1]:
+            self._rows = [moved, *(rows for rows in self._rows if rows.in_memory and not rows.is_full)]
         else:
-            self._rows, self._last = [stored], int(stored.numbers[-1])
-            self._read_new(connection)
+            self._restart(self._epoch, moved)
 
 
 class MatrixView:
@@ -134,13 +148,17 @@ class MatrixView:
         best = np.lexsort((-self.numbers[chosen], -cosines))[:count]
         return self.numbers[chosen[best]], cosines[best]
 
-    def cosines(self, numbers: Numbers, query: Vector) -> npt.NDArray[np.float32]:
-        """The cosine of each passage; NaN where it has no vector."""
+    def cosines(self, numbers: Numbers, query: Vector) -> npt.NDArray[np.float64]:
+        """The cosine of each passage; NaN where it has no vector.
+
+        In double precision and rounded: the last digits of a sum depend on which rows are multiplied together, and a
+        score must not.
+        """
         places = np.searchsorted(self.numbers, numbers)
         places[places == len(self.numbers)] = 0
         known = self.numbers[places] == numbers if len(self.numbers) else np.zeros(len(numbers), bool)
-        found = np.full(len(numbers), np.nan, np.float32)
-        found[known] = self._cosines(places[known], query)
+        found = np.full(len(numbers), np.nan)
+        found[known] = self._cosines(places[known], query.astype(np.float64)).round(9)
         return found
 
     def _nearest_by_sign(self, query: Vector, count: int, eligible: npt.NDArray[np.bool_] | None) -> Numbers:
@@ -151,11 +169,11 @@ class MatrixView:
         at_most = np.cumsum(np.bincount(distances))
         return np.flatnonzero(distances <= np.searchsorted(at_most, count))
 
-    def _cosines(self, places: Numbers, query: Vector) -> npt.NDArray[np.float32]:
-        found = np.empty(len(places), np.float32)
+    def _cosines(self, places: Numbers, query: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        found = np.empty(len(places), query.dtype)
         start = 0
         for rows in self._rows:
             here = (places >= start) & (places < start + len(rows))
-            found[here] = rows.vectors[places[here] - start].astype(np.float32) @ query
+            found[here] = rows.vectors[places[here] - start].astype(query.dtype) @ query
             start += len(rows)
         return found

@@ -19,6 +19,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from recollect.store.sqlite.sql import rows as rows_of
 from recollect.store.sqlite.sql import value
 from recollect.types import Vector
 
@@ -114,6 +115,10 @@ def _planes(dimensions: int) -> int:
     return -(-dimensions // 64)
 
 
+class StaleFiles(Exception):
+    """The files were deleted or replaced by another process; all rows must be read from the database again."""
+
+
 class MatrixFiles:
     """Blocks of one corpus and model beside the database."""
 
@@ -136,18 +141,22 @@ class MatrixFiles:
             return None
         return self._map(header["rows"])
 
-    def append(self, connection: apsw.Connection, epoch: int, blocks: Sequence[Rows]) -> Rows | None:
-        """Add full blocks; returns all stored rows, which another process may have added to. None: not possible."""
+    def append(self, connection: apsw.Connection, epoch: int, after: int, blocks: Sequence[Rows]) -> Rows | None:
+        """Add full blocks behind the row `after`; all stored rows, which another process may have added to meanwhile.
+
+        None where nothing can be written. Raises StaleFiles where the rows up to `after` are not there any more.
+        """
         try:
             with self._locked():
                 header = self._header()
-                before = header["rows"] if header and header["epoch"] == epoch else 0
-                first = blocks[0].numbers[0]
-                if before and header and header["last"] >= first:
-                    return self.load(connection, epoch)
+                stored = header["last"] if header and header["epoch"] == epoch else 0
+                if stored != after:
+                    return self._of_another_process(connection, epoch, after)
+                before = header["rows"] if header and stored else 0
+                for block in blocks:
+                    block.erase(self._gone(connection, block))
                 self._write(blocks, before)
-                last = int(blocks[-1].numbers[-1])
-                rows = before + BLOCK * len(blocks)
+                last, rows = int(blocks[-1].numbers[-1]), before + BLOCK * len(blocks)
                 self._write_header(
                     {"rows": rows, "last": last, "epoch": epoch, "identity": self._identity(connection, last)}
                 )
@@ -156,12 +165,31 @@ class MatrixFiles:
             log.warning("Vectors are kept in memory only, so each start reads them anew: %s", error)
             return None
 
+    def _gone(self, connection: apsw.Connection, block: Rows) -> npt.NDArray[np.int64]:
+        """The rows whose passages do not exist any more: what was hard-deleted must not be written.
+
+        Asked while the lock is held and outside a transaction: who deletes erases the files after its commit, so it
+        either has committed and is seen here, or comes after this.
+        """
+        first, last = int(block.numbers[0]), int(block.numbers[-1])
+        sql = f"SELECT number FROM {self._corpus}_passages WHERE number BETWEEN ? AND ?"
+        existing = np.array([row[0] for row in rows_of(connection, sql, (first, last))], np.int64)
+        return np.setdiff1d(block.numbers, existing)
+
+    def _of_another_process(self, connection: apsw.Connection, epoch: int, after: int) -> Rows:
+        rows = self.load(connection, epoch)
+        if rows is None or rows.numbers[-1] < after:
+            raise StaleFiles
+        return rows
+
     def erase(self, numbers: npt.NDArray[np.int64]) -> None:
         """Overwrite the vectors of these passages with zeros on disk."""
-        header = self._header()
-        if header is None:
+        if self._header() is None:
             return
         with self._locked():
+            header = self._header()
+            if header is None:
+                return
             rows = self._map(header["rows"], mode="r+")
             replace(rows, in_memory=True).erase(numbers)
             for array in (rows.vectors, rows.bits):
@@ -169,8 +197,10 @@ class MatrixFiles:
                 array.flush()
 
     def discard(self) -> None:
-        """Delete the files."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Delete the files; who has them mapped keeps what it sees."""
+        if self._folder.exists():
+            with self._locked():
+                shutil.rmtree(self._folder, ignore_errors=True)
 
     def _identity(self, connection: apsw.Connection, last: int) -> str | None:
         """Ties the files to a database: its id and its last row's text. A restored backup has another last row."""
@@ -193,7 +223,9 @@ class MatrixFiles:
     def _write(self, blocks: Sequence[Rows], before: int) -> None:
         for name, (dtype, shape) in self._shapes.items():
             size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-            with (self._folder / name).open("r+b" if before else "wb") as file:
+            if not before:  # a new file: others may have the old one mapped, and must not see it shrink
+                (self._folder / name).unlink(missing_ok=True)
+            with (self._folder / name).open("r+b" if before else "xb") as file:
                 file.seek(before // BLOCK * size)
                 for block in blocks:
                     file.write(getattr(block, name).tobytes())
@@ -215,7 +247,8 @@ class MatrixFiles:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time; the others wait, because an append takes milliseconds."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self._folder / "lock").open("w") as lock:
+        self._folder.parent.mkdir(exist_ok=True, mode=0o700)
+        with self._folder.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            self._folder.mkdir(exist_ok=True, mode=0o700)
             yield

@@ -1,0 +1,44 @@
+"""`make bench`: runs the benchmarks, keeps their figures in benchmarks/results/, and writes the table."""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import embedding, latency, quality
+from benchmarks.machine import describe
+from benchmarks.report import write_readme
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="also a million passages (half an hour more)")
+    parser.add_argument("--only", choices=("quality", "embedding", "latency"), help="one benchmark alone")
+    parser.add_argument("--sizes", type=latency.parse_sizes, help="passages to time, like 1k,10k")
+    given = parser.parse_args()
+    sizes = given.sizes or [*latency.DEFAULT_SIZES, *([latency.LARGEST] if given.full else [])]
+    benchmarks: dict[str, Callable[[], Any]] = {
+        "quality": quality.measure,
+        "embedding": embedding.measure,
+        "latency": lambda: latency.measure(sizes),
+    }
+    for name, measure in benchmarks.items():
+        if given.only in (None, name):
+            _keep(name, measure())
+    print(f"\n{(RESULTS / 'README.md').read_text('utf-8')}")
+
+
+def _keep(name: str, results: Any) -> None:
+    """Write the figures, and the table anew: a later benchmark that fails takes nothing away."""
+    machine = describe()
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False)
+    (RESULTS / f"{machine['date']}-{name}.json").write_text(text + "\n", encoding="utf-8")
+    write_readme(RESULTS)
+
+
+if __name__ == "__main__":
+    main()
