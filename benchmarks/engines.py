@@ -92,7 +92,8 @@ class Fts5:
 
         def search(text: str, project: str | None, limit: int) -> list[str]:
             words = re.findall(r"\w+", text.lower())
-            match = " OR ".join(f'"{word}"' for word in words if word not in self.dropped)
+            telling = [word for word in words if word not in self.dropped] or words
+            match = " OR ".join(f'"{word}"' for word in telling)
             inside = "AND project = :project" if project else ""
             sql = f"SELECT id FROM passages WHERE passages MATCH :match {inside} ORDER BY rank LIMIT :limit"
             found = connection.execute(sql, {"match": match, "project": project, "limit": limit})

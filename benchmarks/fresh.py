@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +23,22 @@ def call(function: str, *arguments: Any, one_core: bool = False) -> Any:
 
 def run(module: str, *arguments: str, one_core: bool = False) -> Any:
     """The JSON that a program prints as its last line."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        env=os.environ | (ONE_THREAD if one_core else {}),
-        preexec_fn=_keep_to_one_core if one_core else None,
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", module, *arguments]
+    environment = os.environ | (ONE_THREAD if one_core else {})
+    with _on_one_core() if one_core else nullcontext():
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _keep_to_one_core() -> None:
-    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+@contextmanager
+def _on_one_core() -> Iterator[None]:
+    """Keep this thread, and so the processes it starts, on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(before)])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def peak_megabytes() -> float:

@@ -91,6 +91,7 @@ def _cli_seconds(commands: Sequence[Sequence[str]]) -> float:
 
 def tables(results: Results) -> Iterator[str]:
     """One table of engines per size, then what only Recollect was asked."""
+    yield "Recollect and LanceDB embed every passage when building; FTS5 and bm25s index words only."
     for size, found in results["sizes"].items():
         yield f"### {int(size):,} passages\n\n{_engine_table(found['engines'])}"
     header = [

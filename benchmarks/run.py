@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="also a million passages (half an hour more)")
+    parser.add_argument("--full", action="store_true", help="also a million passages, which takes long")
     parser.add_argument("--only", choices=("quality", "embedding", "latency"), help="one benchmark alone")
     parser.add_argument("--sizes", type=latency.parse_sizes, help="passages to time, like 1k,10k")
     given = parser.parse_args()
@@ -27,15 +27,15 @@ def main() -> None:
     }
     for name, measure in benchmarks.items():
         if given.only in (None, name):
-            _keep(name, measure())
+            _keep(name, measure)
     print(f"\n{(RESULTS / 'README.md').read_text('utf-8')}")
 
 
-def _keep(name: str, results: Any) -> None:
+def _keep(name: str, measure: Callable[[], Any]) -> None:
     """Write the figures, and the table anew: a later benchmark that fails takes nothing away."""
-    machine = describe()
+    machine = describe()  # before measuring: the commit that is measured
+    text = json.dumps({"machine": machine, "results": measure()}, indent=1, ensure_ascii=False)
     RESULTS.mkdir(exist_ok=True)
-    text = json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False)
     (RESULTS / f"{machine['date']}-{name}.json").write_text(text + "\n", encoding="utf-8")
     write_readme(RESULTS)
 

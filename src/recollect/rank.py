@@ -99,6 +99,8 @@ class _Column:
     def count(self, term: str) -> Numbers:
         """How often each passage has the term."""
         places = list(_occurrences(self._text, spaced([term])))
+        if not places:
+            return _NOTHING
         owners = np.searchsorted(self._ends, places, side="right")
         return np.bincount(owners, minlength=len(self._ends)).astype(np.float64)
 

@@ -7,8 +7,6 @@ import pytest
 
 pytest.register_assert_rewrite("stores")
 
-SECRET = "The zorblaxing quuxify passphrase opens the vault behind the aquarium"
-
 
 @pytest.fixture
 def seed():
@@ -21,7 +19,7 @@ def seed():
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory):
     """A closed database whose first memory is a secret, and which has enough others that vectors go to files."""
-    from stores import fill, opened
+    from stores import SECRET, fill, opened
 
     path = tmp_path_factory.mktemp("filled") / "r.db"
     with opened(path) as (_, memories):

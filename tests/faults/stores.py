@@ -9,13 +9,13 @@ from functools import cache
 import apsw
 
 from recollect.embed import LazyEmbedder
-from recollect.errors import NotFound
 from recollect.memories import Memories
 from recollect.store.sqlite import SqliteStore
 
 # One lazy embedder for all stores and forked processes. Its tokenizer must not have threads when a process forks.
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 EMBEDDER = LazyEmbedder("recollect-static-1")
+SECRET = "The zorblaxing quuxify passphrase opens the vault behind the aquarium"
 WORDS = (
     "deploy staging server password meeting budget invoice customer garden coffee travel doctor school music birthday "
     "database backup network printer holiday airport kitchen recipe contract lawyer insurance bicycle winter summer"
@@ -103,13 +103,6 @@ def assert_sides_agree(path):
         assert set(database.execute(with_vector)) == passages
         live = set(database.execute("SELECT id FROM memories WHERE NOT is_deleted"))
         assert set(database.execute("SELECT item_id FROM memories_passages")) == live
-
-
-def state_of(memories, id_):
-    try:
-        return "deleted" if memories.get(id_).is_deleted else "kept"
-    except NotFound:
-        return "erased"
 
 
 def fork(work, *arguments):

@@ -8,9 +8,7 @@ from random import Random
 
 import apsw
 import pytest
-from stores import BLOCK, assert_found, fill, opened, sentence
-
-from conftest import SECRET
+from stores import BLOCK, SECRET, assert_found, fill, opened, sentence
 
 QUERIES = ("deploy the staging server", "budget meeting with a customer", "zorblaxing passphrase", "winter bicycle")
 
@@ -25,26 +23,23 @@ def answers(path, *, use_files=True):
 
 
 def files_of(path):
-    [folder] = Path(f"{path}-vectors").glob("memories-*")
-    return folder
+    [header] = Path(f"{path}-vectors").rglob("header.json")
+    return header.parent
 
 
 @pytest.fixture
 def searched(large):
     """A database that was searched, so that the files of its vectors are there; and what was found."""
     expected = answers(large)
-    assert (files_of(large) / "header.json").exists()
-    assert answers(large) == expected
+    assert files_of(large) and answers(large) == expected
     return large, expected
 
 
 def damage_vector(path, id_):
     with closing(apsw.Connection(str(path))) as database:
-        database.execute(
-            "UPDATE vectors SET vector = substr(vector, 1, 100) || x'3c3c3c3c' || substr(vector, 105) WHERE hash = "
-            "(SELECT hash FROM memories_passages WHERE item_id = ?)",
-            (id_,),
-        )
+        damaged = "CAST(substr(vector, 1, 100) || x'3c3c3c3c' || substr(vector, 105) AS BLOB)"
+        its_hash = "SELECT hash FROM memories_passages WHERE item_id = ?"
+        database.execute(f"UPDATE vectors SET vector = {damaged} WHERE hash = ({its_hash})", (id_,))
         assert database.changes() == 1
 
 
@@ -65,11 +60,10 @@ def test_a_damaged_vector_is_noticed_left_out_and_made_again(tmp_path, seed):
 
 
 @pytest.mark.parametrize("file", ["numbers", "spaces", "vectors", "bits", "header.json"])
-@pytest.mark.parametrize("part", [0, 0.3])
-def test_cut_off_files_change_no_answer(searched, file, part):
+def test_cut_off_files_change_no_answer(searched, file):
     path, expected = searched
     content = (files_of(path) / file).read_bytes()
-    (files_of(path) / file).write_bytes(content[: int(part * len(content))])
+    (files_of(path) / file).write_bytes(content[: len(content) // 3])
     assert answers(path) == expected
 
 

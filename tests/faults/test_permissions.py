@@ -5,9 +5,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from stores import opened
+from stores import SECRET, opened
 
-from conftest import SECRET
 from recollect import Recollect
 
 

@@ -152,7 +152,7 @@ def test_the_log_shrinks_once_a_reader_leaves_its_moment(tmp_path, seed):
             reader.execute("BEGIN")
             assert reader.execute("SELECT count(*) FROM memories").get == 1
             while (tmp_path / "r.db-wal").stat().st_size < LARGEST_LOG:
-                fill(memories, random, 500)
+                memories.add(made_up_word(random) * 50_000)
             assert reader.execute("SELECT count(*) FROM memories").get == 1
         for _ in range(2):
             add_one(memories, random)

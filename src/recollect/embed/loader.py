@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from recollect.embed.base import Embedder
 from recollect.embed.models import DEFAULT_MODEL, MODELS, ModelCard
-from recollect.errors import InvalidInput, Unavailable
+from recollect.errors import InvalidInput, StoreError, Unavailable
 
 log = logging.getLogger("recollect")
 _BUNDLED = Path(__file__).parent / "recollect_static_1"
@@ -102,15 +102,22 @@ class LazyEmbedder:
         """What the action makes of the embedder, or None while it does not work; tried again after a while."""
         if time.monotonic() < self._retry_at:
             return None
+        embedder = None
         try:
-            result = action(self._load())
+            embedder = self._load()
+            result = action(embedder)
         except Unavailable as error:
-            if self.problem != str(error):
-                log.warning("Searching by keyword only: %s", error)
-            self.problem, self._retry_at = str(error), time.monotonic() + RETRY_SECONDS
+            if embedder is not None and isinstance(error, StoreError):
+                raise  # the action may read the store, and its errors are not the model's
+            self._give_up(error)
             return None
         self.problem = None
         return result
+
+    def _give_up(self, error: Unavailable) -> None:
+        if self.problem != str(error):
+            log.warning("Searching by keyword only: %s", error)
+        self.problem, self._retry_at = str(error), time.monotonic() + RETRY_SECONDS
 
     def _load(self) -> Embedder:
         with self._lock:

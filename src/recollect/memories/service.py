@@ -116,7 +116,9 @@ class Memories:
         """Take a memory away: `restore` brings it back, unless `hard` left nothing of it."""
         with self._store.transaction() as transaction:
             memory = _get(transaction, id)
-            transaction.remove(INDEX, memory.project, [memory.id], erase=hard)
+            transaction.remove(INDEX, memory.project, [memory.id])
+            if hard:
+                transaction.forget(INDEX, to_passage(memory))
             statement = "DELETE FROM memories" if hard else "UPDATE memories SET is_deleted = 1, updated_at = :now"
             transaction.execute(
                 f"{statement} WHERE space = :space AND id = :id",
@@ -156,6 +158,7 @@ class Memories:
                 transaction.put(INDEX, passages, self._embed(passages, transaction))
                 done, after = done + len(batch), (batch[-1].project, batch[-1].id)
                 progress(done)
+        self._store.erase_traces()
         return done
 
     def fingerprint(self) -> str:

@@ -53,8 +53,11 @@ class Transaction(Snapshot, Protocol):
     def put(self, index: Index, passages: Sequence[Passage], vectors: Vectors | None) -> None:
         """Index these passages by word and by vector."""
 
-    def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
-        """Take these items out of the index; `erase` leaves no trace of their vectors either."""
+    def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
+        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+
+    def forget(self, index: Index, passage: Passage) -> None:
+        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
 
     def clear(self, index: Index) -> None:
         """Drop all that is derived from the items of a corpus, to index them again."""

@@ -23,8 +23,11 @@ class Vocabulary(Protocol):
     def with_prefix(self, prefix: str, limit: int) -> dict[str, int]:
         """The most frequent terms that begin so."""
 
-    def of_length(self, shortest: int, longest: int) -> dict[str, str]:
-        """Words of about this length as they were written → their stems."""
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+
+    def stem_of(self, word: str) -> str:
+        """The term under which a known word is indexed."""
 
 
 def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
@@ -60,21 +63,22 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
         return {}
     shortest = min(len(word) - allowed_edits(word) for word in mistyped)
     longest = max(len(word) + allowed_edits(word) for word in mistyped)
-    stems = vocabulary.of_length(shortest, longest)
-    written, stemmed = list(stems), list(dict.fromkeys(stems.values()))
-    meant = {word: _meant(word, written, stemmed) for word in mistyped}
-    terms = {each: stems.get(each, each) for _, found in meant.values() for each in found}
-    counts = vocabulary.frequencies(list(terms.values()))
+    written = vocabulary.of_length(shortest, longest)
+    meant = {word: _meant(word, written, vocabulary) for word in mistyped}
+    counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
     corrections = {}
     for word, (edits, found) in meant.items():
         if found:
-            best = max(found, key=lambda each: (counts[terms[each]], each))
-            corrections[word] = (best, Variant(terms[best], TYPO_WORTH[edits], counts[terms[best]]))
+            best = max(found, key=lambda each: (counts[found[each]], each))
+            corrections[word] = (best, Variant(found[best], TYPO_WORTH[edits], counts[found[best]]))
     return corrections
 
 
-def _meant(word: str, written: Sequence[str], stems: Sequence[str]) -> tuple[int, list[str]]:
-    """The nearest words; else the nearest stems, for words that are known in another form only."""
-    edits = allowed_edits(word)
-    as_written = nearest_words(word, written, edits)
-    return as_written if as_written[1] else nearest_words(stem(word), stems, edits)
+def _meant(word: str, written: Sequence[str], vocabulary: Vocabulary) -> tuple[int, dict[str, str]]:
+    """Edits, and word → term: the nearest words; else the nearest stems, of words known in another form only."""
+    edits, found = nearest_words(word, written, allowed_edits(word))
+    if found:
+        return edits, {each: vocabulary.stem_of(each) for each in found}
+    stems = list(dict.fromkeys(map(vocabulary.stem_of, written)))
+    edits, found = nearest_words(stem(word), stems, allowed_edits(word))
+    return edits, {each: each for each in found}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import isnan
 
 import apsw
@@ -20,26 +21,51 @@ from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 ROWS_SCORED = 2500
 # How much deeper to look when a filter let too few through.
 DEEPER = 16
+_SCANS = 4
 
 Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
 
 
-def find(
-    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, vocabularies: Vocabularies
-) -> Candidates:
-    """The candidates of both sides, united; each with its terms and its true cosine."""
-    spaces = None if query.spaces is None else _space_numbers(connection, index, query.spaces)
-    scope = _space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
-    statistics = _statistics(connection, index, scope)
-    words, corrections = resolve(query, vocabularies.of(connection, index.corpus, scope))
-    if statistics.passages <= query.candidates:
-        numbers = _all(connection, index, query, spaces)
-    else:
-        by_words = _by_words(connection, index, query, words, spaces)
-        by_vector = _by_vector(connection, index, query, view, spaces, statistics) if view else []
-        numbers = sorted({*by_words, *by_vector})
-    passages = _load(connection, index, query, view, numbers)
-    return Candidates(tuple(passages), words, statistics, corrections, view is not None)
+class Finder:
+    """Finds candidates; remembers vocabularies, and scans vectors beside the keyword search."""
+
+    def __init__(self) -> None:
+        self._vocabularies = Vocabularies()
+        self._pool = ThreadPoolExecutor(_SCANS, "recollect-scan")
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown()
+
+    def find(self, connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None) -> Candidates:
+        """The candidates of both sides, united; each with its terms and its true cosine."""
+        spaces = None if query.spaces is None else _space_numbers(connection, index, query.spaces)
+        scope = _space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
+        statistics = _statistics(connection, index, scope)
+        words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
+        if statistics.passages <= query.candidates:
+            numbers = _all(connection, index, query, spaces)
+        else:
+            nearest = self._start_scan(view, query, spaces)
+            by_words = _by_words(connection, index, query, words, spaces)
+            numbers = sorted({*by_words, *(_filtered(connection, index, query, nearest) if nearest else ())})
+        passages = _load(connection, index, query, view, numbers)
+        return Candidates(tuple(passages), words, statistics, corrections, view is not None)
+
+    def _start_scan(self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None) -> Ranking | None:
+        """The nearest vectors. The first look at them runs while SQLite works: both leave Python's lock alone."""
+        vector = query.vector
+        if view is None or vector is None or not vector.any():
+            return None
+        first = 2 * query.candidates
+        ahead = self._pool.submit(view.nearest, vector, first, spaces)
+
+        def best(limit: int) -> list[int]:
+            numbers, _ = ahead.result() if limit == first else view.nearest(vector, limit, spaces)
+            nearest: list[int] = numbers.tolist()
+            return nearest
+
+        return best
 
 
 def _space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
@@ -98,27 +124,6 @@ def _by_words(
         return [row[0] for row in found]
 
     return best(query.candidates) if not query.filter.where else _filtered(connection, index, query, best)
-
-
-def _by_vector(
-    connection: apsw.Connection,
-    index: Index,
-    query: Query,
-    view: MatrixView,
-    spaces: Sequence[int] | None,
-    statistics: Statistics,
-) -> list[int]:
-    """The nearest passages that are still there and pass the filter."""
-    vector = query.vector
-    if vector is None or not vector.any():
-        return []
-
-    def best(limit: int) -> list[int]:
-        numbers: list[int] = view.nearest(vector, limit, spaces)[0].tolist()
-        return numbers
-
-    nothing_to_check = not query.filter.where and spaces is None and len(view.numbers) == statistics.passages
-    return best(query.candidates) if nothing_to_check else _filtered(connection, index, query, best)
 
 
 def _filtered(connection: apsw.Connection, index: Index, query: Query, best: Ranking) -> list[int]:

@@ -4,7 +4,7 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -15,11 +15,12 @@ from recollect.store.sqlite.schema import VERSION, migrate, version_of
 BUSY_SECONDS = 5
 MEMORY = ":memory:"
 _POOL_SIZE = 8
+_FOLD_PAGES, _LONG_LOG_PAGES, _FOLD_MILLISECONDS = 1_000, 8_000, 20
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON;"
     "PRAGMA secure_delete = ON;"
     "PRAGMA temp_store = MEMORY;"
-    "PRAGMA cache_size = -16000;"
+    "PRAGMA cache_size = -32000;"
     "PRAGMA journal_size_limit = 67108864"
 )
 
@@ -85,6 +86,7 @@ class Connections:
                 f"{self.location} is read-only and of an older version: make it writable once to upgrade it."
             )
         connection.execute(_PRAGMAS).fetchall()
+        connection.set_wal_hook(_fold_log)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -141,6 +143,17 @@ def _explain(error: apsw.Error, location: str) -> RecollectError:
     return StoreError(f"{location}: {error}")
 
 
+def _fold_log(connection: apsw.Connection, schema: str, pages: int) -> int:
+    """Fold the log into the file now and then; once it is long, wait for readers that keep it from starting over."""
+    if pages >= _FOLD_PAGES:
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if pages >= _LONG_LOG_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
+        connection.set_busy_timeout(_FOLD_MILLISECONDS)  # a reader that stays must not hold up every write
+        with suppress(apsw.BusyError):
+            connection.wal_checkpoint(schema, mode)
+        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+    return apsw.SQLITE_OK
+
+
 def _patiently(action: Callable[[], object]) -> None:
     """Creating a database races with other processes, and SQLite does not wait for every lock by itself."""
     deadline = time.monotonic() + BUSY_SECONDS
@@ -160,6 +173,12 @@ def _is_read_only(path: Path) -> bool:
     return path.is_file() and (not os.access(path, os.W_OK) or path.stat().st_mode & 0o222 == 0)
 
 
+def make_private_folder(path: Path) -> None:
+    """The folder and those above it that are missing, for their owner alone; `mkdir` does so for the last one only."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(exist_ok=True, mode=0o700)
+
+
 def _create_privately(path: Path, read_only: bool) -> None:
     """An empty file that only its owner may read, in a folder of the same kind where we had to make it."""
     if path.is_dir():
@@ -167,7 +186,7 @@ def _create_privately(path: Path, read_only: bool) -> None:
     if read_only or path.exists():
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         path.touch(mode=0o600)
     except OSError as error:
         raise StoreError(f"{path} cannot be created ({error.strerror}). Choose another path with --store.") from error

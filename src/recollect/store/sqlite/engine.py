@@ -9,13 +9,14 @@ from typing import Any
 
 import apsw
 
+from recollect.errors import StoreError
 from recollect.store.base import Index, Passage, Row
-from recollect.store.sqlite import candidates, coverage, passages, upkeep
+from recollect.store.sqlite import coverage, passages, upkeep
+from recollect.store.sqlite.candidates import Finder
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
 from recollect.store.sqlite.matrix_files import BLOCK
 from recollect.store.sqlite.sql import rows
-from recollect.store.sqlite.vocabulary import Vocabularies
 from recollect.types import Candidates, Query, Vector, Vectors
 
 Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
@@ -24,10 +25,10 @@ Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 class SqliteSnapshot:
     """A read transaction: everything in it is of one moment."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, vocabularies: Vocabularies) -> None:
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
         self._connection = connection
         self._matrices = matrices
-        self._vocabularies = vocabularies
+        self._finder = finder
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a portable SELECT with named parameters."""
@@ -36,7 +37,7 @@ class SqliteSnapshot:
     def candidates(self, index: Index, query: Query) -> Candidates:
         """Passages that may answer, filters applied."""
         view = self._matrices(self._connection, index.corpus, query.model_id)
-        return candidates.find(self._connection, index, query, view, self._vocabularies)
+        return self._finder.find(self._connection, index, query, view)
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
@@ -46,9 +47,9 @@ class SqliteSnapshot:
 class SqliteTransaction(SqliteSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, vocabularies: Vocabularies) -> None:
-        super().__init__(connection, matrices, vocabularies)
-        self.erased: list[tuple[str, int]] = []
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
+        super().__init__(connection, matrices, finder)
+        self.removed: list[tuple[str, int]] = []
         self.added: Counter[tuple[str, str]] = Counter()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
@@ -64,13 +65,14 @@ class SqliteTransaction(SqliteSnapshot):
             self.added[index.corpus, vectors.model_id] += len(items)
         coverage.after_put(self._connection, index.corpus, vectors)
 
-    def remove(self, index: Index, space: str, item_ids: Iterable[str], *, erase: bool = False) -> None:
-        """Take these items out of the index; `erase` leaves no trace of their vectors either."""
-        removed = passages.remove(self._connection, index, space, item_ids)
-        if erase:
-            corpora = [row[0] for row in self._connection.execute("SELECT DISTINCT corpus FROM spaces")]
-            passages.erase_vectors(self._connection, corpora, [address for _, address in removed])
-            self.erased += [(index.corpus, number) for number, _ in removed]
+    def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
+        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        numbers = passages.remove(self._connection, index, space, item_ids)
+        self.removed += [(index.corpus, number) for number in numbers]
+
+    def forget(self, index: Index, passage: Passage) -> None:
+        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        passages.forget(self._connection, upkeep.corpora(self._connection), index.corpus, passage)
 
     def clear(self, index: Index) -> None:
         """Drop all that is derived from the items of a corpus, to index them again."""
@@ -86,7 +88,7 @@ class SqliteStore:
         self._writing = threading.Lock()
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
-        self._vocabularies = Vocabularies()
+        self._finder = Finder()
         self._added: Counter[tuple[str, str]] = Counter()
         on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
         self._folder = Path(f"{self.location}-vectors") if on_disk else None
@@ -97,7 +99,7 @@ class SqliteStore:
         with self._connections.borrow() as connection:
             connection.execute("BEGIN")
             try:
-                yield SqliteSnapshot(connection, self._view, self._vocabularies)
+                yield SqliteSnapshot(connection, self._view, self._finder)
             finally:
                 connection.execute("ROLLBACK")
             self._save_matrices(connection)
@@ -108,7 +110,7 @@ class SqliteStore:
         with self._writing, self._connections.borrow() as connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
-            transaction = SqliteTransaction(connection, self._view, self._vocabularies)
+            transaction = SqliteTransaction(connection, self._view, self._finder)
             try:
                 yield transaction
                 connection.execute("COMMIT")
@@ -116,8 +118,7 @@ class SqliteStore:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            self._erase(connection, transaction.erased)
-            self._lay_out(connection, transaction.added)
+            self._update_files(connection, transaction)
 
     def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Number and item id of the next passages that have no vector of this model yet."""
@@ -147,9 +148,18 @@ class SqliteStore:
             return {space: count for space, count in rows(connection, sql, (corpus,))}
 
     def erase_traces(self) -> None:
-        """Fold the log into the file and empty it, so that deleted text is nowhere on disk."""
+        """Write the database anew and empty the log, so that deleted text is nowhere on disk.
+
+        Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
+        """
         with self._writing, self._connections.borrow() as connection:
-            rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("VACUUM")
+            [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy == 1:
+            raise StoreError(
+                "The deletion is done, but traces are left on disk, because another process is reading the store. "
+                "When it has finished, run: recollect reindex"
+            )
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
@@ -168,6 +178,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the file; the store can be opened again."""
+        self._finder.close()
         self._connections.close()
 
     def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
@@ -181,8 +192,26 @@ class SqliteStore:
         with self._matrices_lock:
             return self._matrices.setdefault((corpus, model), VectorMatrix(self._folder, corpus, model, dimensions))
 
+    def _update_files(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
+        """Bring the files of vectors up to what was just committed."""
+        try:
+            self._blank(connection, transaction.removed)
+            self._lay_out(connection, transaction.added)
+        except OSError as error:
+            raise StoreError(
+                f"The change was made, but the files in {self._folder} cannot be written ({error.strerror}). "
+                "Delete that folder; it is made again."
+            ) from error
+
+    def _blank(self, connection: apsw.Connection, removed: Sequence[tuple[str, int]]) -> None:
+        """Overwrite removed vectors in every derived copy, loaded or not: they may have been secrets."""
+        for corpus in {corpus for corpus, _ in removed}:
+            numbers = [number for owner, number in removed if owner == corpus]
+            for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
+                self._matrix(corpus, model, dimensions).erase(numbers)
+
     def _lay_out(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
-        """After many additions, write their vectors to the files now, so that the next process finds them there."""
+        """After many additions, write their vectors now, so that the next process finds them in the files."""
         self._added += added
         for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:
             self._view(connection, corpus, model_id)
@@ -192,10 +221,3 @@ class SqliteStore:
     def _save_matrices(self, connection: apsw.Connection) -> None:
         for matrix in list(self._matrices.values()):
             matrix.save(connection)
-
-    def _erase(self, connection: apsw.Connection, erased: Sequence[tuple[str, int]]) -> None:
-        """Overwrite hard-deleted vectors in every derived copy, loaded or not."""
-        for corpus in {corpus for corpus, _ in erased}:
-            for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
-                gone = [number for owner, number in erased if owner == corpus]
-                self._matrix(corpus, model, dimensions).erase(gone)

@@ -119,6 +119,14 @@ class StaleFiles(Exception):
     """The files were deleted or replaced by another process; all rows must be read from the database again."""
 
 
+def _grow(numbers: npt.NDArray[np.int64]) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class MatrixFiles:
     """Blocks of one corpus and model beside the database."""
 
@@ -139,7 +147,11 @@ class MatrixFiles:
             return None
         if header["identity"] is None or header["identity"] != self._identity(connection, header["last"]):
             return None
-        return self._map(header["rows"])
+        try:
+            rows = self._map(header["rows"])
+        except (OSError, ValueError):  # a file is missing or cut off
+            return None
+        return rows if _grow(rows.numbers) and rows.numbers[-1] == header["last"] else None
 
     def append(self, connection: apsw.Connection, epoch: int, after: int, blocks: Sequence[Rows]) -> Rows | None:
         """Add full blocks behind the row `after`; all stored rows, which another process may have added to meanwhile.
@@ -190,7 +202,12 @@ class MatrixFiles:
             header = self._header()
             if header is None:
                 return
-            rows = self._map(header["rows"], mode="r+")
+            try:
+                rows = self._map(header["rows"])  # "r+" would make a file that was cut off longer
+                rows = self._map(header["rows"], mode="r+")
+            except (OSError, ValueError):
+                shutil.rmtree(self._folder, ignore_errors=True)
+                return
             replace(rows, in_memory=True).erase(numbers)
             for array in (rows.vectors, rows.bits):
                 assert isinstance(array, np.memmap)  # noqa: S101 - _map makes nothing else
@@ -206,8 +223,8 @@ class MatrixFiles:
         """Ties the files to a database: its id and its last row's text. A restored backup has another last row."""
         identity: str | None = value(
             connection,
-            f"SELECT (SELECT value FROM settings WHERE name = 'store_id') || '-' || lower(hex(hash)) "
-            f"FROM {self._corpus}_passages WHERE number = ?",
+            "SELECT (SELECT value FROM settings WHERE name = 'store_id') || '-' || lower(hex(hash)) || '-' || id || "
+            f"created_at FROM {self._corpus}_passages WHERE number = ?",
             (last,),
         )
         return identity
@@ -225,7 +242,7 @@ class MatrixFiles:
             size = int(np.prod(shape)) * np.dtype(dtype).itemsize
             if not before:  # a new file: others may have the old one mapped, and must not see it shrink
                 (self._folder / name).unlink(missing_ok=True)
-            with (self._folder / name).open("r+b" if before else "xb") as file:
+            with open(self._folder / name, "r+b" if before else "xb", opener=_privately) as file:
                 file.seek(before // BLOCK * size)
                 for block in blocks:
                     file.write(getattr(block, name).tobytes())
@@ -235,20 +252,22 @@ class MatrixFiles:
     def _header(self) -> dict[str, Any] | None:
         try:
             header: dict[str, Any] = json.loads((self._folder / "header.json").read_text("utf-8"))
-        except (OSError, ValueError):
+            rows, _, _, _ = header["rows"], header["last"], header["epoch"], header["identity"]
+            return header if rows > 0 and rows % BLOCK == 0 else None
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        return header
 
     def _write_header(self, header: dict[str, Any]) -> None:
         new = self._folder / "header.new"
-        new.write_text(json.dumps(header), "utf-8")
+        with open(new, "w", encoding="utf-8", opener=_privately) as file:
+            json.dump(header, file)
         new.replace(self._folder / "header.json")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time; the others wait, because an append takes milliseconds."""
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
-        with self._folder.with_suffix(".lock").open("w") as lock:
+        with open(self._folder.with_suffix(".lock"), "w", opener=_privately) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._folder.mkdir(exist_ok=True, mode=0o700)
             yield

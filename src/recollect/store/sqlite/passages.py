@@ -51,12 +51,12 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
     _count(connection, index, [(row[1], row[6:]) for row in indexed], +1, words)
 
 
-def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iterable[str]) -> list[tuple[int, bytes]]:
-    """Take the items' passages out; the (number, hash) of each, for whoever keeps something derived from them."""
+def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iterable[str]) -> list[int]:
+    """Take the items' passages out; their numbers, for whoever keeps something derived from them."""
     columns = ", ".join(index.fields)
     found = rows(
         connection,
-        f"SELECT number, space, hash, {columns} FROM {index.corpus}_passages WHERE item_id IN "
+        f"SELECT number, space, {columns} FROM {index.corpus}_passages WHERE item_id IN "
         "(SELECT value FROM json_each(?)) AND space = (SELECT number FROM spaces WHERE corpus = ? AND space = ?)",
         (json.dumps(list(item_ids)), index.corpus, space),
     )
@@ -65,11 +65,11 @@ def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iter
     # FTS5 must be told the indexed words to forget them.
     connection.executemany(
         f"INSERT INTO {words} ({words}, rowid, space, {columns}) VALUES ('delete', ?, ?, {marks})",
-        ((row[0], row[1], *row[3:]) for row in found),
+        ((row[0], row[1], *row[2:]) for row in found),
     )
     connection.executemany(f"DELETE FROM {index.corpus}_passages WHERE number = ?", ((row[0],) for row in found))
-    _count(connection, index, [(row[1], row[3:]) for row in found], -1, {})
-    return [(row[0], row[2]) for row in found]
+    _count(connection, index, [(row[1], row[2:]) for row in found], -1, {})
+    return [row[0] for row in found]
 
 
 def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
@@ -96,10 +96,15 @@ def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[
     return found
 
 
-def erase_vectors(connection: apsw.Connection, corpora: Iterable[str], hashes: Iterable[bytes]) -> None:
-    """Delete the vectors of texts that no passage has any more."""
-    used = " UNION ALL ".join(f"SELECT 1 FROM {corpus}_passages WHERE hash = ?1" for corpus in corpora)
-    connection.executemany(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", ((each,) for each in hashes))
+def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
+    """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+    used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
+    connection.execute(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", (text_hash(passage.text),))
+    connection.executemany(
+        "UPDATE vocabulary SET word = term WHERE term = ? AND word = ? "
+        "AND space IN (SELECT number FROM spaces WHERE corpus = ? AND space IN (?, ''))",
+        {(*pair, corpus, passage.space) for field in passage.fields for pair in terms_and_words(field)},
+    )
 
 
 def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:

@@ -106,9 +106,10 @@ VERSION = len(MIGRATIONS)
 
 def version_of(connection: apsw.Connection) -> int:
     """The schema version of an opened database; refuses what is not ours or newer than we are."""
-    application = connection.pragma("application_id")
-    version = int(connection.pragma("user_version"))
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    with connection:  # all three of one moment: another process may be creating the tables
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        application = connection.pragma("application_id")
+        version = int(connection.pragma("user_version"))
     if application not in (0, APPLICATION_ID) or (application == 0 and tables):
         raise DataError(f"{connection.filename} is a database of another program. Choose another path with --store.")
     if version > VERSION:

@@ -1,6 +1,7 @@
 """Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 
 import apsw
@@ -22,6 +23,9 @@ def _findings(connection: apsw.Connection) -> Iterator[str]:
         yield f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
     for corpus in corpora(connection):
         yield from _corpus_findings(connection, corpus)
+    damaged = sum(zlib.crc32(row[0]) != row[1] for row in connection.execute("SELECT vector, checksum FROM vectors"))
+    if damaged:
+        yield f"{damaged} vectors are damaged; run: recollect reindex"
 
 
 def corpora(connection: apsw.Connection) -> list[str]:

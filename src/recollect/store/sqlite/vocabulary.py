@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import apsw
 
@@ -29,7 +30,7 @@ class Vocabularies:
 
     def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
         """The vocabulary of these spaces, as of the connection's snapshot."""
-        return SpaceVocabulary(connection, spaces, lambda: self._words(connection, corpus, tuple(spaces)))
+        return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
 
     def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> _Words:
         state = _state(connection, corpus)
@@ -58,11 +59,14 @@ class SpaceVocabulary:
         condition = "term >= ?2 AND term < ?2 || char(1114111)"
         return self._counted(f"{condition} GROUP BY term ORDER BY sum(frequency) DESC, term LIMIT ?3", prefix, limit)
 
-    def of_length(self, shortest: int, longest: int) -> dict[str, str]:
-        """Words of about this length as they were written → their stems."""
-        words = self._words()
-        lengths = range(shortest, longest + 1)
-        return {word: words.stems[word] for length in lengths for word in words.by_length.get(length, ())}
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        by_length = self._words().by_length
+        return [word for length in range(shortest, longest + 1) for word in by_length.get(length, ())]
+
+    def stem_of(self, word: str) -> str:
+        """The term under which a known word is indexed."""
+        return self._words().stems[word]
 
     def _counted(self, condition: str, *values: object) -> dict[str, int]:
         found = rows(
