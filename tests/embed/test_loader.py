@@ -6,7 +6,7 @@ import pytest
 from recollect.embed import loader
 from recollect.embed.loader import LazyEmbedder, ModelOptions, load_embedder
 from recollect.embed.models import MODELS
-from recollect.errors import InvalidInput, Unavailable
+from recollect.errors import InvalidInput, StoreError, Unavailable
 
 
 def test_the_default_is_the_bundled_model():
@@ -63,17 +63,49 @@ def test_lazy_loads_once_whoever_asks(monkeypatch):
     monkeypatch.setattr(loader, "load_embedder", lambda name, options: loads.append(name) or "embedder")
     lazy = LazyEmbedder("recollect-static-1")
     assert not loads
-    threads = [threading.Thread(target=lazy.get) for _ in range(8)]
+    threads = [threading.Thread(target=lazy.attempt, args=(str,)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert loads == ["recollect-static-1"] and lazy.get() == "embedder" and lazy.problem is None
+    assert loads == ["recollect-static-1"]
+    assert lazy.attempt(str) == "embedder"
+    assert lazy.problem is None
 
 
-def test_lazy_without_a_model_says_so_once(caplog):
-    lazy = LazyEmbedder("no-such-model")
+def test_a_model_that_does_not_answer_is_said_once_and_tried_again_later(monkeypatch, caplog):
+    answers = [Unavailable("It sleeps."), Unavailable("It sleeps."), "awake"]
+
+    def ask(_embedder):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    lazy = LazyEmbedder("recollect-static-1")
     with caplog.at_level(logging.WARNING, "recollect"):
-        assert lazy.get() is None and lazy.get() is None
-    assert lazy.problem and "No model named 'no-such-model'" in lazy.problem
+        assert lazy.attempt(ask) is None
+        assert lazy.attempt(ask) is None
+        assert len(answers) == 2, "not asked again at once"
+        lazy._retry_at = 0
+        assert lazy.attempt(ask) is None
+        assert lazy.problem == "It sleeps."
+        lazy._retry_at = 0
+        assert lazy.attempt(ask) == "awake"
+    assert lazy.problem is None
     assert caplog.text.count("Searching by keyword only") == 1
+
+
+def test_an_error_of_the_store_is_not_taken_for_one_of_the_model():
+    def read_the_store(_embedder):
+        raise StoreError("The disk is gone.")
+
+    lazy = LazyEmbedder("recollect-static-1")
+    with pytest.raises(StoreError):
+        lazy.attempt(read_the_store)
+    assert lazy.problem is None
+
+
+def test_an_unknown_name_is_refused_at_once():
+    with pytest.raises(InvalidInput, match="No model named 'no-such-model'"):
+        LazyEmbedder("no-such-model")

@@ -1,12 +1,13 @@
 """Memories: add, find, list, delete."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from recollect.embed import LazyEmbedder, embed_texts
-from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
 from recollect.inputs import check_fraction, check_limit, check_name, check_text, check_time
 from recollect.memories.model import COLUMNS, Memory, from_row, to_passage, to_row
 from recollect.memories.scoring import INDEX, floor, relevance
@@ -19,6 +20,9 @@ _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({', '.join(':' + name for n
 _BATCH = 512
 CANDIDATES = 64
 
+_TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: recollect reindex"
+
+log = logging.getLogger("recollect")
 MemoryList = list[Memory]  # the class below has a method named list
 
 
@@ -124,8 +128,8 @@ class Memories:
                 f"{statement} WHERE space = :space AND id = :id",
                 {"space": memory.project, "id": memory.id} | ({} if hard else {"now": to_microseconds(self._clock())}),
             )
-        if hard:
-            self._store.erase_traces()
+        if hard and not self._store.erase_traces():
+            raise StoreError(f"Memory {id} is deleted, but {_TRACES}")
         return replace(memory, is_deleted=True)
 
     def restore(self, id: str) -> Memory:
@@ -158,7 +162,8 @@ class Memories:
                 transaction.put(INDEX, passages, self._embed(passages, transaction))
                 done, after = done + len(batch), (batch[-1].project, batch[-1].id)
                 progress(done)
-        self._store.erase_traces()
+        if not self._store.erase_traces():
+            log.warning("The index is new, but %s", _TRACES)
         return done
 
     def fingerprint(self) -> str:

@@ -86,8 +86,8 @@ class Store(Protocol):
     def counts(self, corpus: str) -> dict[str, int]:
         """Passages per space."""
 
-    def erase_traces(self) -> None:
-        """Make sure that what was hard-deleted is gone from the log as well."""
+    def erase_traces(self) -> bool:
+        """Remove what deletions left on disk; False if a reader of an older moment still needs it."""
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""

@@ -147,19 +147,15 @@ class SqliteStore:
             sql = "SELECT space, passages FROM spaces WHERE corpus = ? AND space <> '' AND passages > 0 ORDER BY space"
             return {space: count for space, count in rows(connection, sql, (corpus,))}
 
-    def erase_traces(self) -> None:
-        """Write the database anew and empty the log, so that deleted text is nowhere on disk.
+    def erase_traces(self) -> bool:
+        """Write the database anew and empty the log, so that deleted text is nowhere on disk; False if others read it.
 
         Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
         """
         with self._writing, self._connections.borrow() as connection:
             connection.execute("VACUUM")
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-        if busy == 1:
-            raise StoreError(
-                "The deletion is done, but traces are left on disk, because another process is reading the store. "
-                "When it has finished, run: recollect reindex"
-            )
+        return bool(busy != 1)
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
