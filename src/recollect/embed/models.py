@@ -42,7 +42,7 @@ def _int8(x86: str, arm: str) -> dict[str, tuple[str, str]]:
 
 
 _CARDS = (
-    ModelCard(DEFAULT_MODEL, "static", 384, Calibration(noise=0.1, relevant=0.45)),
+    ModelCard(DEFAULT_MODEL, "static", 384, Calibration(noise=0.048, relevant=0.402)),
     ModelCard(
         name="bge-small-en-v1.5",
         kind="onnx",
@@ -60,6 +60,7 @@ _CARDS = (
         name="all-MiniLM-L6-v2",
         kind="onnx",
         dimensions=384,
+        calibration=Calibration(noise=0.043, relevant=0.452),
         max_tokens=256,
         repository="sentence-transformers/all-MiniLM-L6-v2",
         revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",

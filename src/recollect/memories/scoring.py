@@ -13,8 +13,8 @@ INDEX = Index("memories", fields=("content", "context"), weights=(1.0, 0.5))
 # Chosen on three LoCoMo conversations, reported on the other two: benchmarks/tune.py.
 SEMANTIC, KEYWORD = 0.4, 0.6
 # Below this, a hit is noise. A query without a single word the index knows says little, so more is asked of it.
-FLOOR = 0.05
-FLOOR_OF_UNKNOWN_WORDS = 0.1
+FLOOR = 0.12
+FLOOR_OF_UNKNOWN_WORDS = 0.15
 
 
 def floor(words: Sequence[QueryWord]) -> float:
