@@ -144,6 +144,10 @@ def test_a_bad_config_file_is_explained(tmp_path, text, message):
         load_settings({}, file)
 
 
+def test_a_key_is_not_shown():
+    assert "hush" not in repr(load_settings({"RECOLLECT_EMBEDDINGS_KEY": "hush"}))
+
+
 def test_bad_settings_are_explained(tmp_path):
     with pytest.raises(InvalidInput, match="RECOLLECT_NO_CACHE must be 1 or 0"):
         load_settings({"RECOLLECT_NO_CACHE": "perhaps"}, tmp_path / "no")

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from os import PathLike
 from types import TracebackType
 from typing import Self
 
@@ -22,10 +23,13 @@ class Recollect:
     """Finds what an agent can use. Open it on a path, on ":memory:", or without a word on the user's own store."""
 
     def __init__(
-        self, location: str | None = None, *, model: str | None = None, settings: Settings | None = None
+        self,
+        location: str | PathLike[str] | None = None,
+        *,
+        model: str | None = None,
+        settings: Settings | None = None,
     ) -> None:
         settings = settings or load_settings()
-        self._store = open_store(str(location) if location is not None else settings.location)
         options = ModelOptions(
             device=settings.device,
             cache_dir=settings.data_folder / "models",
@@ -33,6 +37,7 @@ class Recollect:
             api_key=settings.embeddings_key,
         )
         self._embedder = LazyEmbedder(model or settings.model, options)
+        self._store = open_store(str(location) if location is not None else settings.location)
         self.memories = Memories(
             self._store,
             self._embedder,

@@ -3,7 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Settings:
     device: str = "auto"
     no_cache: bool = False
     embeddings_url: str | None = None
-    embeddings_key: str | None = None
+    embeddings_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.device not in ("auto", "cpu", "gpu"):
@@ -52,10 +52,10 @@ def load_settings(
     given = _read(file or _config_file(environment))
     if data_dir:
         given = {**given, "store": None, "data_dir": data_dir}
-    for field in fields(Settings):
-        value = environment.get(f"RECOLLECT_{field.name.upper()}")
-        if value and not (field.name == "data_dir" and data_dir):
-            given[field.name] = _flag(field.name, value) if field.type is bool else value
+    for each in fields(Settings):
+        value = environment.get(f"RECOLLECT_{each.name.upper()}")
+        if value and not (each.name == "data_dir" and data_dir):
+            given[each.name] = _flag(each.name, value) if each.type is bool else value
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -69,13 +69,13 @@ def _read(path: Path) -> dict[str, Any]:
         given = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}. Mend it, or move it away.") from error
-    known = [field.name for field in fields(Settings)]
+    known = [each.name for each in fields(Settings)]
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
-    for field in fields(Settings):
-        if not isinstance(given.get(field.name, field.default), (bool,) if field.type is bool else (str, type(None))):
-            raise InvalidInput(f"{path}: {field.name} must be {'true or false' if field.type is bool else 'text'}.")
+    for each in fields(Settings):
+        if not isinstance(given.get(each.name, each.default), (bool,) if each.type is bool else (str, type(None))):
+            raise InvalidInput(f"{path}: {each.name} must be {'true or false' if each.type is bool else 'text'}.")
     return given
 
 

@@ -101,7 +101,8 @@ class SqliteStore:
             try:
                 yield SqliteSnapshot(connection, self._view, self._finder)
             finally:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # an I/O error has ended it already
+                    connection.execute("ROLLBACK")
             self._save_matrices(connection)
 
     @contextmanager
