@@ -75,7 +75,10 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "memories": f"{memories['count']:,} in {projects}",
     }
     for name, text in lines.items():
-        click.echo(f" {click.style('✓', fg='green')} {name:<10} {text}")
+        mark = (
+            click.style("!", fg="yellow") if name == "model" and not model["working"] else click.style("✓", fg="green")
+        )
+        click.echo(f" {mark} {name:<10} {text}")
     for problem in problems:
         click.echo(f" {click.style('!', fg='yellow')} {problem}")
 
