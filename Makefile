@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint bench bench-quick soak clean
+.PHONY: setup demo test lint bench soak clean
 
 setup: $(VENV)/.dev
 
