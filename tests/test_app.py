@@ -11,7 +11,8 @@ from recollect.errors import InvalidInput, Unavailable
 
 def test_the_public_names_are_these():
     assert sorted(recollect.__all__) == [
-        "Hit", "Hits", "Memory", "Recollect", "Settings", "Signal", "Status", "Why", "errors",
+        "Hit", "Hits", "Memory", "Recollect", "SEED_WEIGHTS", "Settings", "Signal", "Status", "Weights", "Why",
+        "errors",
     ]  # fmt: skip
     for name in recollect.__all__:
         assert getattr(recollect, name)
@@ -41,7 +42,7 @@ def test_status_says_what_there_is(recollect):
 def test_hits_become_plain_json(recollect):
     recollect.memories.add("Staging deploys need the VPN")
     shown = recollect.search("staging").to_dict()
-    assert shown["hits"][0]["why"]["total"] == pytest.approx(shown["hits"][0]["score"])
+    assert shown["hits"][0]["score"] == min(1, shown["hits"][0]["why"]["total"])
     assert shown["hits"][0]["item"]["created_at"].endswith("+00:00")
 
 
@@ -54,7 +55,8 @@ def test_without_a_model_everything_goes_on_by_keyword_and_says_so(recollect, mo
         recollect.memories.add("Staging deploys need the VPN")
         hits = recollect.search("staging")
     assert len(hits) == 1
-    assert list(hits[0].why.signals) == ["keyword"]
+    assert "semantic" not in hits[0].why.signals
+    assert hits[0].match_type == "keyword"
     assert hits.notes == ("Searched by keyword only: The model is on holiday.",)
     assert recollect.status().problems == ("searching by keyword only: The model is on holiday.",)
     assert caplog.text.count("on holiday") == 1

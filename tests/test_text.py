@@ -147,8 +147,18 @@ def test_two_edits_in_a_short_word_are_too_many():
 
 def test_matches_are_highlighted_in_the_text_as_written():
     assert (
-        highlight("Deploying needs the VPN.", ["deploy", "vpn"]) == "<mark>Deploying</mark> needs the <mark>VPN</mark>."
+        highlight("Deploying needs the VPN.", {"deploy", "vpn"}) == "<mark>Deploying</mark> needs the <mark>VPN</mark>."
     )
+
+
+@pytest.mark.timeout(60)
+def test_runs_of_marks_take_no_quadratic_time():
+    assert terms("e" + "\u0301\u0323" * 500_000)
+
+
+def test_long_texts_are_folded_like_short_ones():
+    word = "cafe\u0301s"
+    assert terms(f"{word} " * 5000) == terms(word) * 5000
 
 
 @given(st.text())

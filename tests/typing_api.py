@@ -13,7 +13,7 @@ def use() -> None:
         assert_type(memory, Memory)
         assert_type(recollect.memories.list(limit=5), list[Memory])
         hits = recollect.search("text", corpora=["memories"], limit=3)
-        assert_type(hits, Hits)
+        assert_type(hits, Hits[Hit])
         for hit in hits:
             assert_type(hit, Hit)
             assert_type(hit.why, Why)

@@ -7,16 +7,28 @@ if TYPE_CHECKING:
     from recollect import errors
     from recollect.app import Recollect
     from recollect.config import Settings
-    from recollect.memories import Memory
+    from recollect.memories import SEED_WEIGHTS, Memory, Weights
     from recollect.types import Hit, Hits, Signal, Status, Why
 
-__all__ = ["Hit", "Hits", "Memory", "Recollect", "Settings", "Signal", "Status", "Why", "errors"]
+__all__ = [
+    "SEED_WEIGHTS",
+    "Hit",
+    "Hits",
+    "Memory",
+    "Recollect",
+    "Settings",
+    "Signal",
+    "Status",
+    "Weights",
+    "Why",
+    "errors",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Recollect": "recollect.app",
     "Settings": "recollect.config",
-    "Memory": "recollect.memories",
+    **dict.fromkeys(("Memory", "SEED_WEIGHTS", "Weights"), "recollect.memories"),
     **dict.fromkeys(("Hit", "Hits", "Signal", "Status", "Why"), "recollect.types"),
 }
 

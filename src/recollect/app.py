@@ -12,7 +12,7 @@ from recollect.errors import InvalidInput, RecollectError
 from recollect.inputs import check_limit
 from recollect.memories import Memories
 from recollect.store import open_store
-from recollect.types import Hits, Status
+from recollect.types import Hit, Hits, Status
 
 CORPORA = ("memories",)
 
@@ -55,13 +55,13 @@ class Recollect:
         limit: int = 10,
         min_score: float | None = None,
         project: str | None = None,
-    ) -> Hits:
+    ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
         unknown = set(corpora or ()) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        return self.memories.search(query, project=project, limit=limit, min_score=min_score)
+        return self.memories.search(query, project=project, limit=limit, min_score=min_score, reinforce=False)
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""

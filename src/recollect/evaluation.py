@@ -153,6 +153,7 @@ def _memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
             "id": row["id"],
             "content": row["content"],
             "project": row.get("project_id", "default"),
+            "session": row.get("session_id"),
             "created_at": row.get("created_at"),
             "author": row.get("speaker"),
             "context": row.get("image_caption"),

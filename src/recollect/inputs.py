@@ -1,7 +1,8 @@
 """Checks of what callers hand in: each returns the clean value, or says what is wrong with it."""
 
 import unicodedata
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 
 from recollect.errors import InvalidInput
 
@@ -40,6 +41,27 @@ def check_limit(value: object, most: int = MOST_HITS) -> int:
     return value
 
 
+def check_choice(what: str, value: object, choices: Sequence[str]) -> str:
+    """One of the known words."""
+    if value not in choices:
+        raise InvalidInput(f"No {what} {value!r}. Choose one of: {', '.join(choices)}.")
+    return str(value)
+
+
+def check_names(what: str, values: object) -> tuple[str, ...]:
+    """Several names, each once."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of names, not {values!r}.")
+    return tuple(dict.fromkeys(check_name(what, each) for each in values))
+
+
+def check_count(what: str, value: object, most: int = MOST_HITS) -> int:
+    """How many: none is allowed."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {value!r}.")
+    return value
+
+
 def check_fraction(what: str, value: object) -> float:
     """A number from 0 to 1."""
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
@@ -56,3 +78,11 @@ def check_time(what: str, value: object) -> datetime:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidInput(f"{what} {value!r} is not a time. Write it like 2026-03-31T14:05:00+00:00.") from error
+
+
+def check_past(what: str, value: object, now: datetime) -> datetime:
+    """A time that has come already; a clock may go a minute ahead of ours."""
+    time = check_time(what, value)
+    if time > now + timedelta(minutes=1):
+        raise InvalidInput(f"{what} {time.isoformat()} lies in the future; now it is {now.isoformat()}.")
+    return time

@@ -7,8 +7,9 @@ asking. Both engines store our terms verbatim, so they index the same words.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from typing import Literal
 
 import Stemmer
 
@@ -17,6 +18,8 @@ _CACHED_WORDS = 1 << 16
 _NEAREST = 16
 # Longer runs of letters are data (base64, hashes), not words; they are cut, not dropped.
 _LONGEST_WORD = 64
+_EXCERPT = 240
+_PIECE = 1024
 
 STOP_WORDS = frozenset(
     """
@@ -50,6 +53,10 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 _PART = re.compile(r"[0-9]+|[^\W0-9_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+_PIECES = re.compile(rf"(?s).{{1,{_PIECE}}}(?=\s|\Z)|.{{1,{_PIECE}}}")
+_WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
 _stem = Stemmer.Stemmer("english", _CACHED_WORDS)
 
 
@@ -60,7 +67,7 @@ def text_hash(text: str) -> bytes:
 
 def fold(text: str) -> str:
     """Case and accents removed; marks that carry meaning in other scripts stay."""
-    return text.casefold() if text.isascii() else _without_accents(unicodedata.normalize("NFKC", text).casefold())
+    return text.casefold() if text.isascii() else _without_accents(_normalized("NFKC", text).casefold())
 
 
 def stem(word: str) -> str:
@@ -133,28 +140,60 @@ def nearest_words(word: str, vocabulary: Sequence[str], edits: int) -> tuple[int
     return least, [match for match in nearest if match[0] == word[0]] or nearest
 
 
-def highlight(text: str, words: Iterable[str], before: str = "<mark>", after: str = "</mark>") -> str:
-    """The text with every word that matches one of the query's words marked."""
-    wanted = {stem(word) for word in words}
-    pieces: list[str] = []
-    end = 0
-    for match in re.finditer(r"\w+", text):
-        if wanted.intersection(terms(match.group())):
-            pieces += [text[end : match.start()], before, match.group(), after]
-            end = match.end()
-    return "".join(pieces) + text[end:]
+def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:
+    """The text with every word marked that is indexed under one of the wanted terms."""
+    return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has(word[0], wanted) else word[0], text)
+
+
+def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
+    """The first sentences that have a wanted term, marked; long ones cut around their first match."""
+    found: list[str] = []
+    for sentence in map(str.strip, _SENTENCE_END.split(text)):
+        first = next((word for word in _WORD.finditer(sentence) if _has(word[0], wanted)), None)
+        if first:
+            found.append(highlight(_window(sentence, first.start()), wanted))
+        if len(found) == most:
+            break
+    return found
+
+
+def _has(word: str, wanted: Set[str]) -> bool:
+    """Whether a word as written is indexed under one of these terms."""
+    return not wanted.isdisjoint(_indexed_under(word))
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _indexed_under(word: str) -> tuple[str, ...]:
+    return tuple(terms(word[:_EXCERPT]))
+
+
+def _window(sentence: str, around: int) -> str:
+    """At most so much of a sentence that it can be shown, with the place in it."""
+    if len(sentence) <= _EXCERPT:
+        return sentence
+    start = max(0, min(around - _EXCERPT // 3, len(sentence) - _EXCERPT))
+    return (
+        ("…" if start else "") + sentence[start : start + _EXCERPT] + ("…" if start + _EXCERPT < len(sentence) else "")
+    )
 
 
 def _words(text: str) -> list[str]:
     """Runs of letters, digits and combining marks, as written."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    plain = _without_accents(unicodedata.normalize("NFKC", text))
+    plain = _without_accents(_normalized("NFKC", text))
     return "".join(char if _is_word_character(char) else " " for char in plain).split()
 
 
 def _without_accents(text: str) -> str:
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+    return _normalized("NFKC", _ACCENTS.sub("", _normalized("NFD", text)))
+
+
+def _normalized(form: Literal["NFD", "NFKC"], text: str) -> str:
+    """Unicode's normal form, in pieces that end between words: Python takes quadratic time for runs of marks."""
+    if len(text) <= _PIECE:
+        return unicodedata.normalize(form, text)
+    return "".join(unicodedata.normalize(form, piece) for piece in _PIECES.findall(text))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)

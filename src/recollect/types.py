@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,7 @@ class Query(Noun):
     filter: Filter = Filter()
     synonyms: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     candidates: int = 150
+    literal: bool = False  # the words as they are: neither prefixes nor corrections
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Statistics(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate(Noun):
-    """A passage that may answer: its terms field by field, and its cosine where it has a vector."""
+    """A passage that may answer: its terms field by field, its cosine where it has a vector, and its item's values."""
 
     id: str
     item_id: str
@@ -112,6 +113,7 @@ class Candidate(Noun):
     fields: tuple[str, ...]
     created_at: int
     cosine: float | None = None
+    item: tuple[Any, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,12 +177,15 @@ class Hit(Noun):
         return shown | {"why": self.why.to_dict()}
 
 
-class Hits(list[Hit]):
+HitT = TypeVar("HitT", bound=Hit)
+
+
+class Hits(list[HitT], Generic[HitT]):
     """The answers to one query, best first, with what should be known about them."""
 
     def __init__(
         self,
-        hits: Iterable[Hit] = (),
+        hits: Iterable[HitT] = (),
         *,
         notes: Sequence[str] = (),
         did_you_mean: Mapping[str, str] | None = None,

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import warnings
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from functools import cache
 
 import apsw
@@ -20,6 +21,7 @@ WORDS = (
     "deploy staging server password meeting budget invoice customer garden coffee travel doctor school music birthday "
     "database backup network printer holiday airport kitchen recipe contract lawyer insurance bicycle winter summer"
 ).split()
+NOW = datetime(2026, 3, 1, tzinfo=UTC)  # salience fades with time: answers can be compared only at one moment
 BLOCK = 8192  # from here on vectors live in files beside the database
 
 
@@ -28,7 +30,7 @@ def opened(path, vfs=None):
     """A store and its memories, with a model that is loaded already."""
     store = SqliteStore(str(path), vfs)
     try:
-        yield store, Memories(store, EMBEDDER)
+        yield store, Memories(store, EMBEDDER, clock=lambda: NOW)
     finally:
         store.close()
 

@@ -19,7 +19,8 @@ def answers(path, *, use_files=True):
     if not use_files:
         shutil.rmtree(folder, ignore_errors=True)
     with opened(path) as (_, memories):
-        return [[(hit.id, hit.why.total) for hit in memories.search(query, limit=50)] for query in QUERIES]
+        found = [memories.search(query, limit=50, reinforce=False) for query in QUERIES]
+        return [[(hit.id, hit.why.total) for hit in hits] for hits in found]
 
 
 def files_of(path):

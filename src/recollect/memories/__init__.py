@@ -1,6 +1,34 @@
 """What an agent should remember: short texts, kept for good, found by word and by meaning."""
 
-from recollect.memories.model import Memory
+from recollect.memories.folder import MemoryFolder
+from recollect.memories.model import (
+    Memory,
+    MemoryHit,
+    Related,
+    Relation,
+    Session,
+    SessionContext,
+    Similar,
+    Stats,
+    Successor,
+    Timeline,
+)
+from recollect.memories.scoring import SEED_WEIGHTS, Weights
 from recollect.memories.service import Memories
 
-__all__ = ["Memories", "Memory"]
+__all__ = [
+    "SEED_WEIGHTS",
+    "Memories",
+    "Memory",
+    "MemoryFolder",
+    "MemoryHit",
+    "Related",
+    "Relation",
+    "Session",
+    "SessionContext",
+    "Similar",
+    "Stats",
+    "Successor",
+    "Timeline",
+    "Weights",
+]

@@ -1,29 +1,42 @@
-"""Memories: add, find, list, delete."""
+"""Memories: everything that can be done with them, each in its own module; this is the list."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from os import PathLike
+from typing import Any, TypeAlias
 
-from recollect.embed import LazyEmbedder, embed_texts
-from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
-from recollect.inputs import check_fraction, check_limit, check_name, check_text, check_time
-from recollect.memories.model import COLUMNS, Memory, from_row, to_passage, to_row
-from recollect.memories.scoring import INDEX, floor, relevance
-from recollect.rank import clamp, explain, matched_words, order, prepare, totals
-from recollect.store import Passage, Snapshot, Store, Transaction, new_id, to_microseconds
-from recollect.text import tokenize
-from recollect.types import Calibration, Candidates, Hit, Hits, Query, Vector, Vectors, Why
+from recollect.embed import LazyEmbedder
+from recollect.errors import Conflict
+from recollect.inputs import check_choice, check_count, check_fraction, check_limit, check_name, check_past, check_text
+from recollect.memories import adding, brief, changing, exchange, records, relations, search, upkeep
+from recollect.memories.desk import Desk
+from recollect.memories.entry import check_project
+from recollect.memories.filters import selection
+from recollect.memories.folder import MemoryFolder
+from recollect.memories.model import (
+    RELATIONS,
+    Memory,
+    Related,
+    Relation,
+    Session,
+    SessionContext,
+    Stats,
+    Timeline,
+)
+from recollect.memories.salience import BY_CALLER, LESSENED
+from recollect.memories.scoring import INDEX, Weights
+from recollect.memories.stats import stats
+from recollect.memories.timeline import session_context, timeline
+from recollect.redaction import clean
+from recollect.store import Store, new_id
+from recollect.types import Hit, Hits
 
-_INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({', '.join(':' + name for name in COLUMNS.split(', '))})"
-_BATCH = 512
-CANDIDATES = 64
-
-_TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: recollect reindex"
-
-log = logging.getLogger("recollect")
-MemoryList = list[Memory]  # the class below has a method named list
+Documents = Callable[[str, str | None, int], Hits[Hit]]
+# The class below has a method named list.
+MemoryList: TypeAlias = list[Memory]
+RelatedList: TypeAlias = list[Related]
+SessionList: TypeAlias = list[Session]
 
 
 class Memories:
@@ -37,134 +50,279 @@ class Memories:
         use_cache: bool = True,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         when_uncovered: Callable[[], None] = lambda: None,
+        documents: Documents | None = None,
     ) -> None:
+        self._desk = Desk(store, embedder, use_cache, clock)
         self._store = store
-        self._embedder = embedder
-        self._use_cache = use_cache
-        self._clock = clock
+        self._now = clock
         self._when_uncovered = when_uncovered
+        self._documents = documents
+
+    # Adding
 
     def add(
         self,
         content: str,
         *,
         project: str = "default",
+        session: str | None = None,
+        sector: str | None = None,
+        tier: str = "project",
+        memory_type: str | None = None,
+        importance: float = 0.5,
         tags: Sequence[str] = (),
+        concepts: Sequence[str] = (),
+        files: Sequence[str] = (),
+        summary: str | None = None,
         context: str | None = None,
         author: str | None = None,
+        written_by: str = "agent",
         created_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        pinned: bool = False,
         id: str | None = None,
+        key: str | None = None,
     ) -> Memory:
-        """Keep a text for good; once this returns, it survives a crash and is found."""
-        given = {
-            "project": project,
-            "tags": tags,
-            "context": context,
-            "author": author,
-            "created_at": created_at,
-            "id": id,
-        }
-        return self.add_many([{"content": content, **given}])[0]
+        """Keep a text for good; once this returns, it survives a crash and is found.
+
+        The memory comes back with `similar`, what is remembered already and resembles it. What says the same as an
+        existing memory reinforces that one instead: it comes back `deduplicated`. `key` makes a retry safe.
+        """
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return self.add_many([given])[0]
 
     def add_many(self, items: Iterable[Mapping[str, Any]]) -> MemoryList:
         """Keep several texts, all or none; each a mapping of the arguments of `add`."""
-        memories = [self._checked(item) for item in items]
-        passages = [to_passage(memory) for memory in memories]
-        vectors = self._embed(passages)
-        with self._store.transaction() as transaction:
-            for memory in memories:
-                _refuse_taken(transaction, memory.id)
-                transaction.execute(_INSERT, to_row(memory))
-            transaction.put(INDEX, passages, vectors)
-        return memories
+        return adding.add_many(self._desk, items)
+
+    # Finding
+
+    def search(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        sector: str | None = None,
+        tier: str | None = None,
+        memory_type: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 10,
+        min_salience: float = 0.0,
+        min_score: float | None = None,
+        include_superseded: bool = False,
+        include_documents: bool = False,
+        in_session: str | None = None,
+        session: str | None = None,
+        as_of: datetime | str | None = None,
+        mode: str = "hybrid",
+        reinforce: bool = True,
+        weights: Weights | None = None,
+    ) -> Hits[Any]:
+        """The memories that answer, best first, each with its reasons; none at all when nothing fits.
+
+        `in_session` keeps to what a session has used; `session` is the caller's own, and will be linked with what it
+        recalls. `as_of` asks what was valid then.
+        """
+        asked = search.Asked(
+            query,
+            project=project,
+            filters={
+                "sector": sector,
+                "tier": tier,
+                "memory_type": memory_type,
+                "tags": tags,
+                "min_salience": min_salience,
+                "in_session": in_session,
+            },
+            limit=limit,
+            least=min_score,
+            with_superseded=include_superseded,
+            session=session,
+            as_of=as_of,
+            mode=mode,
+            weights=weights,
+        )
+        hits: Hits[Any] = search.search(self._desk, asked, self._when_uncovered)
+        if reinforce and hits:
+            hits = search.recall(self._desk, hits, asked)
+        if include_documents:
+            found = self.search_documents(query, project=project, limit=limit)
+            hits = Hits([*hits, *found], notes=(*hits.notes, *found.notes), did_you_mean=hits.did_you_mean)
+        return hits
+
+    def search_documents(self, query: str, project: str | None = None, limit: int = 10) -> Hits[Hit]:
+        """What the documents of the project say; of all folders, without one."""
+        check_limit(limit)
+        if self._documents is None:
+            return Hits(notes=["No folder of documents is attached to this store."])
+        return self._documents(query, project, limit)
 
     def get(self, id: str) -> Memory:
         """The memory with this id, deleted or not."""
         with self._store.snapshot() as snapshot:
-            return _get(snapshot, id)
+            return records.get(snapshot, id, self._now())
 
-    def list(self, *, project: str | None = None, limit: int = 20, include_deleted: bool = False) -> MemoryList:
-        """The newest memories first."""
+    def list(self, *, limit: int = 20, include_deleted: bool = False, **filters: Any) -> MemoryList:
+        """The newest memories first; filters are those of `forget`."""
+        chosen = selection(self._now(), **filters)
+        if not include_deleted:
+            chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
         with self._store.snapshot() as snapshot:
-            rows = snapshot.rows(
-                f"SELECT {COLUMNS} FROM memories WHERE (:project IS NULL OR space = :project) "
-                "AND (is_deleted = 0 OR :deleted = 1) ORDER BY created_at DESC, id LIMIT :limit",
-                {"project": project, "deleted": int(include_deleted), "limit": check_limit(limit)},
+            rest = "ORDER BY i.created_at DESC, i.id LIMIT :limit"
+            return records.select(snapshot, chosen, self._now(), rest, limit=check_limit(limit))
+
+    def timeline(self, anchor_id: str, before: int = 5, after: int = 5) -> Timeline:
+        """What was remembered in the same project just before and after a memory."""
+        with self._store.snapshot() as snapshot:
+            anchor = records.get(snapshot, anchor_id, self._now())
+            return timeline(snapshot, anchor, check_count("before", before), check_count("after", after), self._now())
+
+    def brief(self, project: str = "default", max_tokens: int = 800) -> str:
+        """What to know at the start of a session: pinned, decisions, most salient, the last session's summary."""
+        with self._store.snapshot() as snapshot:
+            return brief.brief(
+                snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self._now()
             )
-        return [from_row(row) for row in rows]
 
-    def search(
-        self, query: str, *, project: str | None = None, limit: int = 10, min_score: float | None = None
-    ) -> Hits:
-        """The memories that answer, best first, each with its reasons; none at all when nothing fits."""
-        limit = check_limit(limit)
-        least = None if min_score is None else check_fraction("min_score", min_score)
-        meaning = self._embedder.attempt(lambda model: (model.embed_query(query), model.model_id, model.calibration))
-        vector, model_id, calibration = meaning or (None, None, None)
-        asked = Query(
-            text=query,
-            words=tuple(tokenize(query)),
-            vector=vector,
-            model_id=model_id,
-            spaces=None if project is None else (check_name("project", project),),
-            candidates=max(CANDIDATES, limit),
-        )
-        with self._store.snapshot() as snapshot:
-            found = snapshot.candidates(INDEX, asked)
-            ranked = _rank(found, calibration if found.by_vector else None, least, limit)
-            memories = _by_id(snapshot, [id_ for id_, _ in ranked])
-        hits = [_hit(memories[id_], why) for id_, why in ranked]
-        return Hits(hits, notes=self._notes(found), did_you_mean=found.corrections)
+    # Changing
+
+    def update(
+        self, id: str, *, session: str | None = None, expected_updated_at: datetime | str | None = None, **fields: Any
+    ) -> Memory:
+        """Change some fields; a changed text is indexed anew.
+
+        Give the `updated_at` you saw, and a memory that was changed meanwhile is left alone: a Conflict.
+        """
+        return changing.update(self._desk, id, fields, session, expected_updated_at)
 
     def delete(self, id: str, hard: bool = False) -> Memory:
-        """Take a memory away: `restore` brings it back, unless `hard` left nothing of it."""
-        with self._store.transaction() as transaction:
-            memory = _get(transaction, id)
-            transaction.remove(INDEX, memory.project, [memory.id])
-            if hard:
-                transaction.forget(INDEX, to_passage(memory))
-            statement = "DELETE FROM memories" if hard else "UPDATE memories SET is_deleted = 1, updated_at = :now"
-            transaction.execute(
-                f"{statement} WHERE space = :space AND id = :id",
-                {"space": memory.project, "id": memory.id} | ({} if hard else {"now": to_microseconds(self._clock())}),
-            )
-        if hard and not self._store.erase_traces():
-            raise StoreError(f"Memory {id} is deleted, but {_TRACES}")
-        return replace(memory, is_deleted=True)
+        """Take a memory away: `restore` brings it back within 30 days, unless `hard` left nothing of it."""
+        return changing.delete(self._desk, id, hard=hard)
 
     def restore(self, id: str) -> Memory:
         """Bring a deleted memory back."""
-        memory = self.get(id)
-        passages = [to_passage(memory)]
-        vectors = self._embed(passages)
+        return changing.restore(self._desk, id)
+
+    def forget(self, dry_run: bool = True, hard: bool = False, **filters: Any) -> MemoryList:
+        """Delete every memory that passes all filters; a dry run only tells which."""
+        return changing.forget(self._desk, filters, dry_run=dry_run, hard=hard)
+
+    def pin(self, id: str) -> Memory:
+        """Keep a memory from fading, and first in every brief."""
+        return self.update(id, pinned=True)
+
+    def unpin(self, id: str) -> Memory:
+        """Let a memory fade again."""
+        return self.update(id, pinned=False)
+
+    def reinforce(self, id: str, amount: float = BY_CALLER, session: str | None = None) -> Memory:
+        """Say that a memory matters."""
+        return changing.reinforce(self._desk, id, check_fraction("amount", amount), session)
+
+    def deemphasize(self, id: str, amount: float = LESSENED) -> Memory:
+        """Say that a memory matters less."""
+        return changing.deemphasize(self._desk, id, check_fraction("amount", amount))
+
+    # Relations
+
+    def supersede(self, old_id: str, new_id: str, by: str = "user") -> Memory:
+        """Let a newer memory take the place of an old one, which stays and can be asked for; the old one."""
+        now = self._now()
         with self._store.transaction() as transaction:
-            if not _get(transaction, id).is_deleted:
-                raise Conflict(f"Memory {id} is not deleted. See it with: recollect memory show {id}")
-            transaction.execute(
-                "UPDATE memories SET is_deleted = 0, updated_at = :now WHERE space = :space AND id = :id",
-                {"now": to_microseconds(self._clock()), "space": memory.project, "id": id},
-            )
-            transaction.put(INDEX, passages, vectors)
-        return self.get(id)
+            old, new = (changing.live(transaction, id_, now) for id_ in (old_id, new_id))
+            return relations.supersede(transaction, old, new, check_name("by", by), now)
+
+    def unsupersede(self, old_id: str) -> Memory:
+        """Undo `supersede`: the old memory holds again."""
+        with self._store.transaction() as transaction:
+            return relations.unsupersede(transaction, changing.live(transaction, old_id, self._now()), self._now())
+
+    def relate(self, source_id: str, target_id: str, type: str, by: str = "user") -> Relation:
+        """Say how one memory stands to another; SUPERSEDES is `supersede`."""
+        now = self._now()
+        kind = check_choice("relation", type, RELATIONS)
+        with self._store.transaction() as transaction:
+            source, target = (changing.live(transaction, id_, now) for id_ in (source_id, target_id))
+            if kind == relations.SUPERSEDES:
+                relations.supersede(transaction, target, source, check_name("by", by), now)
+                return Relation(source.id, target.id, kind, by, now)
+            return relations.relate(transaction, source, target, kind, check_name("by", by), now)
+
+    def related(self, id: str) -> RelatedList:
+        """The valid relations of a memory, with what is at their other end."""
+        with self._store.snapshot() as snapshot:
+            return relations.related(snapshot, records.get(snapshot, id, self._now()).id, self._now())
+
+    # Sessions
+
+    def start_session(
+        self, project: str = "default", id: str | None = None, started_at: datetime | str | None = None
+    ) -> Session:
+        """Begin a session; one that has begun already goes on."""
+        now = self._now()
+        began = now if started_at is None else check_past("started_at", started_at, now)
+        id_ = new_id(now) if id is None else check_name("id", id)
+        with self._store.transaction() as transaction:
+            session = adding.ensure_session(transaction, id_, check_project(project), began)
+        if session.project != project:
+            raise Conflict(f"There is a session {id_} of project {session.project} already. Choose another id.")
+        return session
+
+    def end_session(self, id: str, summary: str | None = None) -> Session:
+        """End a session, with a summary for the next one's brief."""
+        with self._store.transaction() as transaction:
+            before = records.get_session(transaction, id)
+            kept = before.summary if summary is None else clean(check_text("summary", summary))
+            session = replace(before, ended_at=self._now(), summary=kept)
+            records.put_session(transaction, session)
+        return session
+
+    def sessions(self, project: str | None = None, limit: int = 20) -> SessionList:
+        """The newest sessions first."""
+        with self._store.snapshot() as snapshot:
+            return records.select_sessions(snapshot, project, check_limit(limit))
+
+    def session_context(self, memory_id: str) -> SessionContext | None:
+        """The session that used a memory last and how; None if none has."""
+        with self._store.snapshot() as snapshot:
+            return session_context(snapshot, records.get(snapshot, memory_id, self._now()).id)
+
+    # Files
+
+    def folder(self, project: str = "default") -> MemoryFolder:
+        """The project's memory files, for the commands of Anthropic's memory tool."""
+        return MemoryFolder(self._desk, project)
+
+    # Upkeep
+
+    def export(self, path: str | PathLike[str], *, project: str | None = None) -> int:
+        """Write everything as JSON lines; importing them gives the same store. How many memories."""
+        return exchange.export(self._desk, path, project)
+
+    def import_(
+        self,
+        path: str | PathLike[str],
+        *,
+        project: str | None = None,
+        format: str | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> int:
+        """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
+        return exchange.import_(self._desk, path, project, format, progress)
+
+    def stats(self, project: str | None = None) -> Stats:
+        """What there is, counted."""
+        with self._store.snapshot() as snapshot:
+            return stats(snapshot, project, self._now())
 
     def count(self) -> dict[str, int]:
-        """Memories per project."""
+        """Memories per project; those of every project under `*`."""
         return self._store.counts(INDEX.corpus)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Make everything derived anew from the memories, in one step that readers see whole; how many there are."""
-        self.embed_missing()
-        done, after = 0, ("", "")
-        with self._store.transaction() as transaction:
-            transaction.clear(INDEX)
-            while batch := _after(transaction, after):
-                passages = [to_passage(memory) for memory in batch]
-                transaction.put(INDEX, passages, self._embed(passages, transaction))
-                done, after = done + len(batch), (batch[-1].project, batch[-1].id)
-                progress(done)
-        if not self._store.erase_traces():
-            log.warning("The index is new, but %s", _TRACES)
-        return done
+        return upkeep.reindex(self._desk, progress)
 
     def fingerprint(self) -> str:
         """A hash of everything derived from the memories: a fresh index has the same."""
@@ -172,100 +330,4 @@ class Memories:
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every memory a vector of the current model; until all have one, searches go by keyword."""
-        model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
-        after = 0
-        while model_id and (missing := self._store.uncovered(INDEX.corpus, model_id, after, _BATCH)):
-            with self._store.snapshot() as snapshot:
-                memories = _by_id(snapshot, [item_id for _, item_id in missing])
-            vectors = self._embed([to_passage(memory) for memory in memories.values()])
-            if vectors is None or stop():
-                return False
-            self._store.add_vectors(vectors)
-            after = missing[-1][0]
-        return model_id is not None and self._store.finish_cover(INDEX.corpus, model_id)
-
-    def _embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
-        texts = [passage.text for passage in passages]
-        known = snapshot.cached_vectors if snapshot else self._known_vectors
-        return self._embedder.attempt(lambda model: embed_texts(model, texts, known if self._use_cache else None))
-
-    def _known_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        with self._store.snapshot() as snapshot:
-            return snapshot.cached_vectors(model_id, hashes)
-
-    def _checked(self, given: Mapping[str, Any]) -> Memory:
-        now = self._clock()
-        unknown = set(given) - {"content", "project", "tags", "context", "author", "created_at", "id"}
-        if unknown:
-            raise InvalidInput(f"A memory has no {', '.join(sorted(unknown))}.")
-        context, author, created_at = given.get("context"), given.get("author"), given.get("created_at")
-        tags = given.get("tags", ())
-        if isinstance(tags, str):
-            raise InvalidInput(f"tags must be a list of names, not the text {tags!r}.")
-        return Memory(
-            id=check_name("id", given["id"]) if given.get("id") is not None else new_id(now),
-            project=check_name("project", given.get("project", "default")),
-            content=check_text("content", given.get("content")),
-            context=check_text("context", context) if context else None,
-            author=check_name("author", author) if author else None,
-            tags=tuple(dict.fromkeys(check_name("tag", tag) for tag in tags)),
-            created_at=check_time("created_at", created_at) if created_at is not None else now,
-            updated_at=now,
-        )
-
-    def _notes(self, found: Candidates) -> Sequence[str]:
-        if self._embedder.problem:
-            return [f"Searched by keyword only: {self._embedder.problem}"]
-        if not found.by_vector and found.statistics.passages:
-            self._when_uncovered()
-            return ["Searched by keyword only: the vectors of this model are still being made. See: recollect reindex"]
-        return []
-
-
-def _refuse_taken(transaction: Transaction, id_: str) -> None:
-    if transaction.rows("SELECT 1 FROM memories WHERE id = :id", {"id": id_}):
-        raise Conflict(f"There is a memory {id_} already. See it with: recollect memory show {id_}")
-
-
-def _get(snapshot: Snapshot, id_: str) -> Memory:
-    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id = :id", {"id": id_})
-    if not rows:
-        raise NotFound(f"No memory {id_!r}. See what there is with: recollect memory list")
-    return from_row(rows[0])
-
-
-def _after(snapshot: Snapshot, place: tuple[str, str]) -> MemoryList:
-    """The next memories that are not deleted, in the order of project and id."""
-    rows = snapshot.rows(
-        f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
-        "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
-        {"space": place[0], "id": place[1], "limit": _BATCH},
-    )
-    return [from_row(row) for row in rows]
-
-
-def _by_id(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Memory]:
-    marks = ", ".join(f":id{at}" for at in range(len(ids)))
-    rows = snapshot.rows(
-        f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks})", {f"id{at}": id_ for at, id_ in enumerate(ids)}
-    )
-    return {memory.id: memory for memory in map(from_row, rows)}
-
-
-def _rank(
-    found: Candidates, calibration: Calibration | None, least: float | None, limit: int
-) -> Sequence[tuple[str, Why]]:
-    """Ids and reasons of the memories that are good enough, best first."""
-    keywords = prepare(found.words, found.statistics, INDEX.weights)
-    parts = relevance(found.passages, keywords, calibration)
-    times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
-    best = order(totals(parts), times, ids, floor(found.words) if least is None else least)[:limit]
-    return [
-        (found.passages[at].item_id, Why(explain(parts, at), matched_words(found.passages[at].fields, keywords)))
-        for at in best
-    ]
-
-
-def _hit(memory: Memory, why: Why) -> Hit:
-    return Hit(memory.id, INDEX.corpus, clamp(why.total), memory.title, memory.content, why, memory)
+        return upkeep.embed_missing(self._desk, stop)

@@ -5,18 +5,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recollect.types import Candidates, Query, Vector, Vectors
+from recollect.types import Candidate, Candidates, Query, Vector, Vectors
 
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """How one corpus is indexed: its item table, the fields of its passages, and what a match in each is worth."""
+    """How one corpus is indexed: its fields, what a match in each is worth, which columns of an item scores need."""
 
     corpus: str
     fields: tuple[str, ...]
     weights: tuple[float, ...]
+    item_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class Snapshot(Protocol):
 
     def candidates(self, index: Index, query: Query) -> Candidates:
         """Passages that may answer, from the keyword and the vector side, filters applied."""
+
+    def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""

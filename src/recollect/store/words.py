@@ -36,7 +36,10 @@ def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...]
     synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
     wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
     known = vocabulary.frequencies(sorted(wanted))
-    variants = {word: _direct(word, synonyms[word], known) | _prefixed(word, vocabulary) for word in words}
+    variants = {word: _direct(word, synonyms[word], known) for word in words}
+    if query.literal:
+        return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
+    variants = {word: variants[word] | _prefixed(word, vocabulary) for word in words}
     corrections = _corrections([word for word in words if not variants[word]], vocabulary)
     variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
     resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)

@@ -1,7 +1,7 @@
 """Commands over the whole store: search, status, reindex."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,10 +30,13 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
         answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
 
 
-def answer(session: Session, recollect: "Recollect", hits: "Hits", seconds: float, *, explain: bool) -> None:
+def answer(session: Session, recollect: "Recollect", hits: "Hits[Any]", seconds: float, *, explain: bool) -> None:
     """Print hits as JSON, or for people: corrections and notes beside them, and what was searched below."""
     if session.as_json:
         session.show(hits.to_dict())
+        return
+    if session.quiet:
+        session.show_plainly(hits)
         return
     from recollect.adapters.cli.render import print_hits
 

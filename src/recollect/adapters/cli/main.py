@@ -12,6 +12,7 @@ from recollect import __version__
 from recollect.adapters.cli.session import Session, common_options
 from recollect.errors import RecollectError
 
+EXIT_IO = 74
 EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141
 
@@ -76,3 +77,7 @@ def main() -> None:
         # The reader has gone; Python must not complain about it once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_PIPE_CLOSED)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"{click.style('Error:', fg='red', bold=True)} {where}{error.strerror or error}.", err=True)
+        sys.exit(EXIT_IO)

@@ -1,134 +1,167 @@
-"""How answers look: the answer first, the reason beside it, quiet colours."""
+"""How hits look: the answer first, the reason beside it, quiet colours."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from recollect.adapters.cli.words import about, ago, bar, counted, fraction, in_one_line
+
 if TYPE_CHECKING:
-    from recollect.memories import Memory
-    from recollect.types import Hit, Hits
+    from recollect.types import Hit, Hits, Signal
 
-_BAR = 9
+_INDENT = 17
+_GAP = 2
+_NARROWEST = 20
 _LABELS = {"semantic": "meaning"}
-_SINGULAR = {"memories": "memory"}
-_STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
+_SINGULAR = {"memories": "memory", "documents": "document", "tools": "tool", "flows": "flow"}
+_FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
+_FACTORS = ("session", "salience", "recency", "sector", "superseded", "global")
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
 
-def ago(time: datetime, now: datetime | None = None) -> str:
-    """How long ago, in one unit."""
-    amount = ((now or datetime.now(UTC)) - time).total_seconds()
-    if amount < 0:
-        return time.strftime("%-d %b %Y")
-    if amount < 45:
-        return "just now"
-    for size, unit in _STEPS:
-        if amount < size:
-            return f"{int(amount)} {unit}{'s' if int(amount) != 1 else ''} ago"
-        amount /= size
-    return f"{int(amount)} year{'s' if int(amount) != 1 else ''} ago"
+def plain_table(*columns: str, flexible: str | None = None, header: bool = True) -> Table:
+    """A table without lines; when it is too wide, only the flexible column gives way."""
+    table = Table(box=None, padding=(0, _GAP, 0, 0), show_header=header, header_style="dim", pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column != flexible, overflow="ellipsis")
+    return table
 
 
-def bar(value: float) -> str:
-    """A value from 0 to 1 as blocks."""
-    full = round(min(1.0, max(0.0, value)) * _BAR)
-    return "█" * full + "░" * (_BAR - full)
+def print_table(console: Console, table: Table) -> None:
+    """Print a table a little away from the edge, like everything else."""
+    console.print(Padding(table, (0, 0, 0, 1), expand=False))
 
 
-def print_hits(console: Console, hits: "Hits", *, explain: bool = False) -> None:
+def cell(text: str, style: str = "") -> Text:
+    """Stored text for one line of a table: cut where it does not fit."""
+    return Text(in_one_line(text), style, no_wrap=True, overflow="ellipsis")
+
+
+def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) -> None:
     """Each hit: score, what it is, where it is from; the passage; the reasons."""
+    origins = max((cell_len(_origin(hit)) for hit in hits), default=0)
+    room = max(_NARROWEST, console.width - _INDENT - _GAP - origins)
     for hit in hits:
-        console.print(_headline(hit, console.width))
-        for line in _passage(hit, console.width):
+        console.print(_headline(hit, room), overflow="ellipsis", no_wrap=True)
+        for line in _passage(hit, room, max(_NARROWEST, console.width - _INDENT)):
             console.print(line)
-        console.print(_explained(hit) if explain else _reasons(hit), soft_wrap=True)
+        if explain:
+            console.print(_explained(hit))
+        pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
+        for line in (*_superseded(hit), *flow(pieces, console.width)):
+            console.print(line, overflow="ellipsis", no_wrap=True)
 
 
-def _headline(hit: "Hit", width: int) -> Text:
-    where, kind = _origin(hit), _SINGULAR.get(hit.corpus, hit.corpus)
-    title = Text(hit.title.replace("\n", " "), style="bold")
-    title.truncate(_title_room(hit, width), overflow="ellipsis", pad=True)
-    return Text.assemble((f" {hit.score:.2f}  ", "green"), (f"{kind:<9} ", "cyan"), " ", title, "  ", (where, "dim"))
+def flow(pieces: Iterable[Text], width: int) -> list[Text]:
+    """Pieces one after the other, in as many indented lines as they need; none is broken."""
+    lines: list[Text] = []
+    for piece in pieces:
+        if lines and lines[-1].cell_len + 3 + piece.cell_len <= width:
+            lines[-1] = Text.assemble(lines[-1], "   ", piece)
+        else:
+            lines.append(Text(" " * _INDENT) + piece)
+    return lines
+
+
+def _headline(hit: "Hit", room: int) -> Text:
+    kind = _SINGULAR.get(hit.corpus, hit.corpus)
+    title = _marked(in_one_line(hit.title), hit)
+    title.stylize("bold")
+    title.truncate(room, overflow="ellipsis", pad=True)
+    return Text.assemble((f" {hit.score:.2f}  ", "green"), (f"{kind:<10}", "cyan"), title, "  ", (_origin(hit), "dim"))
 
 
 def _origin(hit: "Hit") -> str:
-    return f"{hit.item.project} · {ago(hit.item.created_at)}"
+    if hit.corpus != "memories":
+        return ""
+    return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
 
 
-def _title_room(hit: "Hit", width: int) -> int:
-    return max(20, width - 21 - len(_origin(hit)))
-
-
-def _passage(hit: "Hit", width: int) -> list[Text]:
-    """The text, where it says more than the title; the words that matched stand out."""
-    text = " ".join(hit.text.split())
-    if text == hit.title and len(text) <= _title_room(hit, width):
+def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
+    """The text, where it says more than the title; of a long one, the sentences that matched."""
+    text = in_one_line(hit.text)
+    if text == in_one_line(hit.title) and cell_len(text) <= title_room:
         return []
-    shown = Text(f"“{text}”")
-    shown.truncate(2 * (width - 20), overflow="ellipsis")
-    lines = shown.wrap(Console(width=width), max(20, width - 20))
-    return [Text(" " * 18) + line for line in lines]
+    excerpts = [in_one_line(_MARK.sub(r"\1", each)) for each in getattr(hit, "highlights", ())]
+    if excerpts and cell_len(text) > 2 * room:
+        together = " ".join(excerpts)
+        text = together if together in text else " … ".join(excerpts)
+    shown = _marked(f"“{text}”", hit)
+    shown.truncate(2 * room - 2, overflow="ellipsis")
+    return [Text(" " * _INDENT) + line for line in shown.wrap(Console(width=room), room)]
 
 
-def _reasons(hit: "Hit") -> Text:
-    line = Text(" " * 18)
+def _marked(text: str, hit: "Hit") -> Text:
+    """The text, with the words that matched in colour."""
+    words = {word for each in getattr(hit, "highlights", ()) for word in _MARK.findall(each)}
+    shown = Text(text)
+    if words:
+        shown.highlight_regex(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\w)", "yellow")
+    return shown
+
+
+def _is_factor(name: str, signal: "Signal") -> bool:
+    return name in _FACTORS and signal.weight == signal.calibrated
+
+
+def _label(name: str, hit: "Hit") -> str:
+    return str(getattr(hit.item, "sector", name)) if name == "sector" else _LABELS.get(name, name)
+
+
+def _reasons(hit: "Hit") -> Iterator[Text]:
+    """Bars for what was found, factors for what moved it."""
     for name, signal in hit.why.signals.items():
-        line.append(f"{_LABELS.get(name, name)} ", "dim")
-        line.append(bar(signal.calibrated), "blue")
-        line.append(f" {signal.calibrated:.2f}   ".replace(" 0.", " ."), "dim")
+        label = (f"{_label(name, hit)} ", "dim")
+        if not _is_factor(name, signal):
+            if signal.contribution:
+                value = (f" {fraction(signal.calibrated)}", "dim")
+                yield Text.assemble(label, (bar(signal.calibrated), "blue"), value)
+        elif abs(signal.weight - 1) > 0.005:
+            yield Text.assemble(label, (f"{_TIMES}{signal.weight:.2f}", "dim"))
+
+
+def _remarks(hit: Any) -> Iterator[Text]:
+    """By what and by which words it was found; a memory's session and relations."""
+    found_by = _FOUND_BY.get(getattr(hit, "match_type", ""), "matched")
     if hit.why.matched:
-        line.append("matched ", "dim").append(", ".join(hit.why.matched), "yellow")
-    return line
+        yield Text.assemble((f"{found_by}: ", "dim"), (in_one_line(", ".join(hit.why.matched)), "yellow"))
+    elif found_by != "matched":
+        yield Text(found_by, "dim")
+    if session := getattr(hit, "source_session", None):
+        yield Text(f"session {about(session)}", "dim")
+    if count := getattr(hit, "related_count", 0):
+        yield Text(counted(count, "relation"), "dim")
+
+
+def _superseded(hit: Any) -> Iterator[Text]:
+    """That a memory holds no more, and what does instead."""
+    indent = " " * _INDENT
+    if successor := getattr(hit, "superseded_by", None):
+        text = f" “{in_one_line(successor.content)}”"
+        yield Text.assemble(indent, ("superseded by ", "red"), (successor.id, "cyan"), (text, "dim"))
+    elif getattr(hit, "is_superseded", False):
+        yield Text.assemble(indent, (f"held until {hit.item.valid_until:%-d %b %Y}", "red"))
 
 
 def _explained(hit: "Hit") -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
-    table.add_column(" " * 16)
-    for column in ("signal", "measured", "means", "weight", "adds"):
-        table.add_column(column, justify="left" if column == "signal" else "right")
+    table = plain_table(" " * (_INDENT - _GAP), "signal", "measured", "means", "weight", "adds")
+    for column in table.columns[2:]:
+        column.justify = "right"
     for name, signal in hit.why.signals.items():
-        numbers = (
-            f"{signal.raw:.3f}",
-            f"{signal.calibrated:.3f}",
-            f"{signal.weight:.2f}",
-            f"{signal.contribution:+.3f}",
-        )
-        table.add_row("", _LABELS.get(name, name), *numbers)
+        if abs(signal.contribution) >= 0.0005 or name in ("keyword", "semantic"):
+            table.add_row("", _label(name, hit), *_numbers(signal, is_factor=_is_factor(name, signal)))
     table.add_row("", "total", "", "", "", f"{hit.why.total:.3f}", style="bold")
     return table
 
 
-def print_memories(console: Console, memories: Sequence["Memory"]) -> None:
-    """A list to choose from."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=False)
-    for column, least in (("id", 18), ("memory", 20), ("project", 8), ("when", 12)):
-        table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=least)
-    for memory in memories:
-        title = Text(memory.title, style="strike dim" if memory.is_deleted else "")
-        table.add_row(Text(memory.id, "cyan"), title, memory.project, Text(ago(memory.created_at), "dim"))
-    console.print(table)
-
-
-def print_memory(console: Console, memory: "Memory") -> None:
-    """Everything about one memory."""
-    console.print(Text(memory.content))
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="dim")
-    table.add_column()
-    known = {
-        "id": memory.id,
-        "project": memory.project,
-        "created": f"{memory.created_at:%Y-%m-%d %H:%M} UTC ({ago(memory.created_at)})",
-        "author": memory.author,
-        "context": memory.context,
-        "tags": ", ".join(memory.tags),
-        "deleted": "yes, see: recollect memory restore" if memory.is_deleted else None,
-    }
-    for name, value in known.items():
-        if value:
-            table.add_row(name, Text(value))
-    console.print()
-    console.print(table)
+def _numbers(signal: "Signal", *, is_factor: bool) -> tuple[str, str, str, str]:
+    means = "" if is_factor else f"{signal.calibrated:.3f}"
+    weight = f"{_TIMES}{signal.weight:.3f}" if is_factor else f"{signal.weight:.2f}"
+    return f"{signal.raw:.3f}", means, weight, f"{signal.contribution:+.3f}"

@@ -3,16 +3,19 @@
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from recollect.errors import InvalidInput
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.app import Recollect
+    from recollect.types import Noun
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,6 +44,23 @@ class Session:
     def show(self, value: Any) -> None:
         """Print the data as JSON."""
         click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+    def show_plainly(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
+        """Print for a program, if one is asking: everything as JSON, or quietly what names each; whether it was so."""
+        one = not isinstance(found, Sequence)
+        nouns: Sequence[Noun] = [found] if one else found  # type: ignore[list-item, assignment]
+        if self.as_json:
+            dictionaries = [noun.to_dict() for noun in nouns]
+            self.show(dictionaries[0] if one else dictionaries)
+        elif self.quiet:
+            for noun in nouns:
+                click.echo(getattr(noun, data))
+        return self.as_json or self.quiet
+
+    def report(self, changed: "Noun", text: str) -> None:
+        """Tell what a command has changed."""
+        if not self.show_plainly(changed):
+            self.say(text)
 
     def say(self, text: str) -> None:
         """Talk, beside the data: on stderr, unless asked to be quiet."""
@@ -89,7 +109,24 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], cl
             function(session, **arguments)
 
         run.__doc__ = function.__doc__
-        run.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-        return group.command(name)(common_options(run))
+        shared = common_options(run)
+        # Click reads decorators from the last to the first: so the command's own options lead its help.
+        shared.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        return group.command(name)(shared)
 
     return decorate
+
+
+def standard_input() -> str:
+    """All of standard input, as text."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"Standard input is not UTF-8 at byte {error.start}. Convert it before.") from error
+
+
+def confirm(question: str) -> None:
+    """Go on only if somebody says yes."""
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{question} Nobody is here to answer; say --yes if you mean it.")
+    click.confirm(question, abort=True, err=True)

@@ -1,7 +1,7 @@
 """Which passages may answer a query: the best by word and the best by vector, filters inside."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isnan
 
@@ -68,6 +68,27 @@ class Finder:
         return best
 
 
+def passages_of(
+    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, item_ids: Sequence[str]
+) -> tuple[Candidate, ...]:
+    """The passages of these items, where they are in the query's spaces and pass its filter."""
+    inside = "" if query.spaces is None else "AND i.space IN (SELECT value FROM json_each(:spaces))"
+    passing = f"AND ({query.filter.where})" if query.filter.where else ""
+    numbers = rows(
+        connection,
+        f"SELECT p.number FROM {index.corpus} i JOIN spaces s ON s.corpus = :corpus AND s.space = i.space "
+        f"JOIN {index.corpus}_passages p ON p.space = s.number AND p.item_id = i.id "
+        f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside} {passing}",
+        {
+            **query.filter.parameters,
+            "corpus": index.corpus,
+            "ids": json.dumps(list(item_ids)),
+            "spaces": json.dumps(query.spaces),
+        },
+    )
+    return tuple(_load(connection, index, query, view, [row[0] for row in numbers]))
+
+
 def _space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
     found = rows(
         connection,
@@ -75,11 +96,6 @@ def _space_numbers(connection: apsw.Connection, index: Index, names: Sequence[st
         (index.corpus, json.dumps(names)),
     )
     return [row[0] for row in found]
-
-
-def _space_names(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, str]:
-    sql = "SELECT number, space FROM spaces WHERE number IN (SELECT value FROM json_each(?))"
-    return {number: space for number, space in rows(connection, sql, (json.dumps([*numbers]),))}
 
 
 def _statistics(connection: apsw.Connection, index: Index, scope: Sequence[int]) -> Statistics:
@@ -175,19 +191,22 @@ def _any(terms: Sequence[str], columns: str) -> str:
 def _load(
     connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Sequence[int]
 ) -> list[Candidate]:
-    columns = ", ".join(f"p.{field}" for field in index.fields)
+    fields = "".join(f", p.{field}" for field in index.fields)
+    values = "".join(f", i.{column}" for column in index.item_columns)
     found = rows(
         connection,
-        f"SELECT p.number, p.id, p.item_id, p.space, p.created_at, {columns} FROM {index.corpus}_passages p "
+        f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
+        f"FROM {index.corpus}_passages p JOIN spaces s ON s.number = p.space "
+        f"JOIN {index.corpus} i ON i.space = s.space AND i.id = p.item_id "
         "WHERE p.number IN (SELECT value FROM json_each(?)) ORDER BY p.number",
         (json.dumps(numbers),),
     )
-    names = _space_names(connection, {row[3] for row in found})
     cosines: list[float | None] = [None] * len(found)
     if view is not None and query.vector is not None:
         known = view.cosines(np.array([row[0] for row in found], np.int64), query.vector)
         cosines = [None if isnan(cosine) else cosine for cosine in known.tolist()]
+    end = 5 + len(index.fields)
     return [
-        Candidate(row[1], row[2], names[row[3]], row[5:], row[4], cosine)
+        Candidate(row[1], row[2], row[3], row[5:end], row[4], cosine, row[end:])
         for row, cosine in zip(found, cosines, strict=True)
     ]

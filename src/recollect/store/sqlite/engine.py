@@ -12,12 +12,12 @@ import apsw
 from recollect.errors import StoreError
 from recollect.store.base import Index, Passage, Row
 from recollect.store.sqlite import coverage, passages, upkeep
-from recollect.store.sqlite.candidates import Finder
+from recollect.store.sqlite.candidates import Finder, passages_of
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
 from recollect.store.sqlite.matrix_files import BLOCK
 from recollect.store.sqlite.sql import rows
-from recollect.types import Candidates, Query, Vector, Vectors
+from recollect.types import Candidate, Candidates, Query, Vector, Vectors
 
 Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 
@@ -29,6 +29,7 @@ class SqliteSnapshot:
         self._connection = connection
         self._matrices = matrices
         self._finder = finder
+        self._views: dict[tuple[str, str | None], MatrixView | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a portable SELECT with named parameters."""
@@ -36,8 +37,17 @@ class SqliteSnapshot:
 
     def candidates(self, index: Index, query: Query) -> Candidates:
         """Passages that may answer, filters applied."""
-        view = self._matrices(self._connection, index.corpus, query.model_id)
-        return self._finder.find(self._connection, index, query, view)
+        return self._finder.find(self._connection, index, query, self._view(index.corpus, query.model_id))
+
+    def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
+        return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
+
+    def _view(self, corpus: str, model_id: str | None) -> MatrixView | None:
+        """The vectors as of this snapshot, brought up to date once."""
+        if (corpus, model_id) not in self._views:
+            self._views[corpus, model_id] = self._matrices(self._connection, corpus, model_id)
+        return self._views[corpus, model_id]
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
@@ -154,6 +164,7 @@ class SqliteStore:
         Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
         """
         with self._writing, self._connections.borrow() as connection:
+            upkeep.drop_unused_vectors(connection)
             connection.execute("VACUUM")
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return bool(busy != 1)

@@ -69,6 +69,14 @@ def _words_match(connection: apsw.Connection, corpus: str) -> bool:
     return True
 
 
+def drop_unused_vectors(connection: apsw.Connection) -> None:
+    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    used = " AND ".join(
+        f"NOT EXISTS (SELECT 1 FROM {corpus}_passages p WHERE p.hash = vectors.hash)" for corpus in corpora(connection)
+    )
+    connection.execute(f"DELETE FROM vectors WHERE {used}")
+
+
 def clear(connection: apsw.Connection, corpus: str) -> None:
     """Drop the derived data of a corpus; its items stay."""
     connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words) VALUES ('delete-all')")

@@ -1,0 +1,152 @@
+"""Adding memories: what is said already is reinforced, what is new is kept and told what it resembles."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import Conflict
+from recollect.memories import records
+from recollect.memories.desk import Desk
+from recollect.memories.entry import new_memory
+from recollect.memories.filters import showing
+from recollect.memories.likeness import fingerprint, is_near_duplicate, near_duplicates_within
+from recollect.memories.model import GLOBAL_SPACE, Memory, Session, Similar, to_passage
+from recollect.memories.salience import BY_CALLER
+from recollect.memories.scoring import INDEX, matches, relevance
+from recollect.rank import clamp, order, prepare
+from recollect.store import Passage, Snapshot, Transaction
+from recollect.text import text_hash, tokenize
+from recollect.types import Calibration, Query, Vectors
+
+MOST_SIMILAR = 3
+SIMILAR_FLOOR = 0.3
+_CANDIDATES = 16
+# A near-duplicate shares nearly all words, so it is among the very best by its words.
+_COMPARED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A memory to be added, the name of this add, and the existing memories most like it."""
+
+    memory: Memory
+    key: str | None
+    passage: Passage
+    like: tuple[tuple[Memory, float], ...] = ()
+
+    def similar_to(self, kept: Memory) -> tuple[Similar, ...]:
+        """The most similar of the others."""
+        close = [(other, score) for other, score in self.like if score >= SIMILAR_FLOOR and other.id != kept.id]
+        return tuple(Similar(each.id, each.content, clamp(score), each.created_at) for each, score in close)[
+            :MOST_SIMILAR
+        ]
+
+
+def add_many(desk: Desk, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    """Keep several texts, all or none."""
+    now = desk.now()
+    entries = [_entry(item, now) for item in items]
+    vectors = desk.embed([entry.passage for entry in entries])
+    calibration = desk.embedder.attempt(lambda model: model.calibration) if vectors else None
+    with desk.store.snapshot() as snapshot:
+        entries = [_compared(snapshot, entry, vectors, calibration, now) for entry in entries]
+    earlier = near_duplicates_within([entry.memory.content for entry in entries])
+    kept: list[Memory] = []
+    new: list[Passage] = []
+    with desk.store.transaction() as transaction:
+        for at, entry in enumerate(entries):
+            memory = _known(transaction, entry, kept[earlier[at]] if at in earlier else None, now)
+            if memory is None:
+                memory = _keep(transaction, entry, now)
+                new.append(entry.passage)
+            kept.append(memory)
+        transaction.put(INDEX, new, vectors)
+    return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
+
+
+def ensure_session(transaction: Transaction, id_: str, project: str, started_at: datetime) -> Session:
+    """The session of this id; the first time it is named, it begins."""
+    session = records.find_session(transaction, id_)
+    if session is None:
+        session = Session(id_, project, started_at)
+        records.put_session(transaction, session)
+    return session
+
+
+def _entry(item: Mapping[str, Any], now: datetime) -> _Entry:
+    memory = new_memory(item, now)
+    return _Entry(memory, item.get("key"), to_passage(memory))
+
+
+def _compared(
+    snapshot: Snapshot, entry: _Entry, vectors: Vectors | None, calibration: Calibration | None, now: datetime
+) -> _Entry:
+    """The entry with the existing memories that are most like it by word and by meaning."""
+    memory = entry.memory
+    query = Query(
+        text=memory.content,
+        words=tuple(tokenize(memory.content)),
+        vector=vectors.by_hash[text_hash(entry.passage.text)] if vectors else None,
+        model_id=vectors.model_id if vectors else None,
+        spaces=(memory.project, GLOBAL_SPACE),
+        filter=showing(now, None, (memory.session, None), with_superseded=False),
+        candidates=_CANDIDATES,
+        literal=True,
+    )
+    found = snapshot.candidates(INDEX, query)
+    keywords = prepare(found.words, found.statistics, INDEX.weights)
+    scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "hybrid"))
+    times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
+    best = order(scores, times, ids, 0.0)[:_COMPARED]
+    memories = records.by_id(snapshot, [ids[at] for at in best], now)
+    return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
+
+
+def _known(transaction: Transaction, entry: _Entry, sibling: Memory | None, now: datetime) -> Memory | None:
+    """What was added by this name already, or says the same; that is reinforced."""
+    memory = entry.memory
+    if entry.key and (named := records.named(transaction, memory.project, entry.key)):
+        if named[1] != fingerprint(memory.content):
+            raise Conflict(f"The key {entry.key!r} was used to add another text, see: recollect memory show {named[0]}")
+        return records.get(transaction, named[0], now)
+    near = [other for other, _ in entry.like if is_near_duplicate(memory.content, other.content)]
+    siblings = [sibling] if sibling else []
+    same = records.find_duplicate(transaction, memory, now) or _mergeable(transaction, memory, [*near, *siblings], now)
+    if same is None:
+        return None
+    records.reinforce(transaction, [same.id], BY_CALLER, now)
+    _note(transaction, entry, same, "reinforced", now)
+    return replace(records.get(transaction, same.id, now), deduplicated=True)
+
+
+def _mergeable(transaction: Transaction, memory: Memory, others: list[Memory], now: datetime) -> Memory | None:
+    """The first of the others that still says what it said, holds, and has the same author and place."""
+    places = ("space", "tier", "author", "content")
+    for seen in others:
+        other = records.by_id(transaction, [seen.id], now).get(seen.id)
+        if other is None or other.is_deleted or other.valid_until is not None or other.content != seen.content:
+            continue
+        same_session = other.tier != "session" or other.session == memory.session
+        if same_session and all(getattr(other, each) == getattr(memory, each) for each in places[:3]):
+            return other
+    return None
+
+
+def _keep(transaction: Transaction, entry: _Entry, now: datetime) -> Memory:
+    memory = entry.memory
+    if records.by_id(transaction, [memory.id], now):
+        raise Conflict(f"There is a memory {memory.id} already. See it with: recollect memory show {memory.id}")
+    records.insert(transaction, memory)
+    _note(transaction, entry, memory, "created", memory.created_at)
+    return memory
+
+
+def _note(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:
+    """Link the memory with the session that added it, and remember the name of the add."""
+    session = entry.memory.session
+    if session is not None:
+        ensure_session(transaction, session, entry.memory.project, entry.memory.created_at)
+        records.link(transaction, session, [memory], usage, at)
+    if entry.key:
+        records.name(transaction, entry.memory.project, entry.key, memory.id, fingerprint(entry.memory.content))

@@ -1,0 +1,41 @@
+"""What every operation on memories works with: the store, the model, the clock."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.embed import LazyEmbedder, embed_texts
+from recollect.memories.model import Memory, to_passage
+from recollect.memories.scoring import INDEX
+from recollect.store import Passage, Snapshot, Store, Transaction
+from recollect.types import Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Store, model and clock."""
+
+    store: Store
+    embedder: LazyEmbedder
+    use_cache: bool
+    now: Callable[[], datetime]
+
+    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
+        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        texts = [passage.text for passage in passages]
+        known = snapshot.cached_vectors if snapshot else self._known_vectors
+        return self.embedder.attempt(lambda model: embed_texts(model, texts, known if self.use_cache else None))
+
+    def _known_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        with self.store.snapshot() as snapshot:
+            return snapshot.cached_vectors(model_id, hashes)
+
+
+def index(transaction: Transaction, memory: Memory, vectors: Vectors | None) -> None:
+    """Make a memory findable."""
+    transaction.put(INDEX, [to_passage(memory)], vectors)
+
+
+def unindex(transaction: Transaction, memory: Memory) -> None:
+    """Take a memory out of the index."""
+    transaction.remove(INDEX, memory.space, [memory.id])

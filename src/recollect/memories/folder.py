@@ -1,0 +1,378 @@
+"""Memories as files: the six commands of Anthropic's memory tool (`memory_20250818`) over one project.
+
+A file is a memory with the tag `memory-file` and its path in `files`; each edit is a new memory that supersedes it. A
+path is only a name, nothing touches the disk. Answers and complaints have the wording Anthropic documents, because the
+model knows it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from inspect import signature
+from itertools import accumulate, islice
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.inputs import check_choice, check_name
+from recollect.memories import changing, records, relations
+from recollect.memories.desk import Desk, index, unindex
+from recollect.memories.entry import check_project, new_memory
+from recollect.memories.filters import both, selection
+from recollect.memories.model import Memory, to_passage
+from recollect.redaction import clean
+from recollect.store import Snapshot
+from recollect.types import Filter
+
+ROOT = "/memories"
+FILE_TAG = "memory-file"
+# A memory needs some text. The tag tells an empty file from one in which just these words stand.
+EMPTY_TAG = "empty-file"
+EMPTY_TEXT = "(empty file)"
+MOST_LINES = 999_999
+# What the model has been told about views of long files.
+MOST_SHOWN = 16_000
+_MOST_NAMED = 20
+_AROUND_EDIT = 2
+# What a new version of a file takes over; its summary would be about the old text.
+_KEPT = "tier session memory_type importance pinned tags concepts author context valid_until".split()
+_COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+_ODD_PATH = re.compile(r"/\.{0,2}(/|$)|\\|%[0-9A-Fa-f]{2}")
+_HIDDEN = re.compile(r"(^|/)(\.|node_modules(/|$))")
+# Time alone would not do: two computers' clocks differ, and a superseded file would be back for that long.
+_IS_CURRENT = (
+    "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND NOT EXISTS (SELECT 1 FROM "
+    "memory_relations r WHERE r.target_id = i.id AND r.type = 'SUPERSEDES' AND r.valid_until IS NULL)"
+)
+
+
+class _Version(NamedTuple):
+    """A text to write, its path, and the path of what it supersedes."""
+
+    old: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The files at some paths, below and above them.
+
+    After an undo several memories may share a path: the one changed last is the file and comes first, the next edit
+    supersedes them all.
+    """
+
+    paths: tuple[str, ...]
+    files: Mapping[str, list[Memory]]
+
+    def within(self, path: str) -> list[str]:
+        """The file itself, or those in the directory."""
+        return sorted(each for each in self.files if each == path or each.startswith(f"{path}/"))
+
+    def is_directory(self, path: str) -> bool:
+        return path == ROOT or any(each != path for each in self.within(path))
+
+    def text(self, path: str) -> str:
+        return _text(self.files[path][0])
+
+    def existing(self, path: str, complaint: str) -> str:
+        """The text of a file that must be there."""
+        if path not in self.files:
+            raise NotFound(complaint)
+        return self.text(path)
+
+    def refuse_file_above(self, path: str) -> None:
+        for above in map(str, PurePosixPath(path).parents):
+            if above in self.files:
+                raise Conflict(f"Error: {above} is a file, so there cannot be a {path}")
+
+    def says_same(self, other: "_Tree") -> bool:
+        """Whether nobody wrote anything in between; what was merely recalled or pinned still says the same."""
+        mine, theirs = (
+            {(path, each.id, each.content) for path, file in tree.files.items() for each in file}
+            for tree in (self, other)
+        )
+        return mine == theirs
+
+
+class MemoryFolder:
+    """The files of one project: what a method returns, or the text of what it raises, is the result of the tool."""
+
+    def __init__(self, desk: Desk, project: str) -> None:
+        self._desk = desk
+        self._project = check_project(project)
+
+    def run(self, command: Mapping[str, Any]) -> str:
+        """Do what the input of a tool call says, such as `{"command": "view", "path": "/memories"}`."""
+        given = {name: value for name, value in command.items() if value is not None}
+        name = check_choice("command", given.pop("command", None), _COMMANDS)
+        action: Callable[..., str] = getattr(self, name)
+        try:
+            signature(action).bind(**given)
+        except TypeError as error:
+            raise InvalidInput(f"Error: {name}: {error}.") from error
+        return action(**given)
+
+    def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        """A file with its lines numbered, all or from one to another; or what is in a directory."""
+        path = _checked_path(path)
+        tree = self._read(path)
+        if path in tree.files:
+            return f"Here's the content of {path} with line numbers:\n{_page(path, tree.text(path), view_range)}"
+        if tree.is_directory(path):
+            return _listing(path, tree)
+        raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
+
+    def create(self, path: str, file_text: str) -> str:
+        """Write a file; what it said before is history."""
+        name = _checked_path(path)
+        tree = self._read(name)
+        if tree.is_directory(name):
+            raise Conflict(f"Error: File {name} already exists")
+        if name != path:
+            raise InvalidInput(f"Error: {path} names a directory. Name a file in it.")
+        tree.refuse_file_above(name)
+        self._write(tree, [_Version(name, name, _checked_string("file_text", file_text))])
+        return f"File created successfully at: {name}"
+
+    def str_replace(self, path: str, old_str: str, new_str: str | None = None) -> str:
+        """Put one text in the place of another that occurs once; without a new one, take the old one out."""
+        path = _checked_path(path)
+        old, new = _checked_string("old_str", old_str), _checked_string("new_str", new_str or "")
+        tree = self._read(path)
+        text = tree.existing(path, f"Error: The path {path} does not exist. Please provide a valid path.")
+        at = _only_place(path, text, old)
+        [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
+        snippet = _snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
+        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{snippet}"
+
+    def insert(self, path: str, insert_line: int, insert_text: str) -> str:
+        """Put lines after one that is there; after line 0 is before all."""
+        path = _checked_path(path)
+        tree = self._read(path)
+        text = tree.existing(path, f"Error: The path {path} does not exist")
+        after = _inserted(text, insert_line, _checked_string("insert_text", insert_text))
+        self._write(tree, [_Version(path, path, after)])
+        return f"The file {path} has been edited."
+
+    def delete(self, path: str) -> str:
+        """Take away a file or all files of a directory, with their history; `Memories.restore` brings each back."""
+        path = _checked_path(path)
+        if path == ROOT:
+            raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
+        now = self._desk.now()
+        with self._desk.store.transaction() as transaction:
+            tree = self._tree(transaction, (path,), now)
+            gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
+            if not gone:
+                raise NotFound(f"Error: The path {path} does not exist")
+            for memory in _with_history(transaction, gone, now):
+                unindex(transaction, memory)
+                records.write(transaction, memory, replace(memory, deleted_at=now, updated_at=memory.next_update(now)))
+        # These are deleted; what is left to do is to erase what was deleted long ago.
+        changing.delete(self._desk, gone[0], hard=False)
+        return f"Successfully deleted {path}"
+
+    def rename(self, old_path: str, new_path: str) -> str:
+        """Give a file, or all files of a directory, another path."""
+        old, new = _checked_path(old_path), _checked_path(new_path)
+        if old == ROOT:
+            raise InvalidInput(f"Error: Cannot rename the {ROOT} directory itself")
+        tree = self._read(old, new)
+        if not (moved := tree.within(old)):
+            raise NotFound(f"Error: The path {old} does not exist")
+        if new == ROOT or tree.within(new):
+            raise Conflict(f"Error: The destination {new} already exists")
+        if new.startswith(f"{old}/"):
+            raise InvalidInput(f"Error: Cannot rename {old} to {new}, which is inside it")
+        tree.refuse_file_above(new)
+        self._write(tree, [_Version(each, _checked_path(new + each[len(old) :]), tree.text(each)) for each in moved])
+        return f"Successfully renamed {old} to {new}"
+
+    def _read(self, *paths: str) -> _Tree:
+        with self._desk.store.snapshot() as snapshot:
+            return self._tree(snapshot, paths, self._desk.now())
+
+    def _tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
+        chosen = both(selection(now, project=self._project, tags=[FILE_TAG]), _around(paths))
+        files: dict[str, list[Memory]] = {}
+        for memory in records.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
+            if len(memory.files) == 1 and memory.files[0] != ROOT and not _fault(memory.files[0]):
+                files.setdefault(memory.files[0], []).append(memory)
+        return _Tree(paths, files)
+
+    def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
+        """Write new versions in one transaction, unless a file they are made from was changed since it was seen."""
+        now = self._desk.now()
+        memories = [self._memory(seen, version, now) for version in versions]
+        vectors = self._desk.embed([to_passage(memory) for memory in memories])
+        with self._desk.store.transaction() as transaction:
+            tree = self._tree(transaction, seen.paths, now)
+            if not tree.says_same(seen):
+                raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")
+            for version, memory in zip(versions, memories, strict=True):
+                records.insert(transaction, memory)
+                index(transaction, memory, vectors)
+                for old in tree.files.get(version.old, ()):
+                    relations.supersede(transaction, old, memory, "agent", now)
+        return memories
+
+    def _memory(self, seen: _Tree, version: _Version, now: datetime) -> Memory:
+        kept = {name: getattr(old, name) for old in seen.files.get(version.old, ())[:1] for name in _KEPT}
+        tags = [FILE_TAG, *(tag for tag in kept.pop("tags", ()) if tag != EMPTY_TAG)]
+        written = {"content": version.text, "tags": tags}
+        if not version.text.strip():
+            written = {"content": EMPTY_TEXT, "tags": [*tags, EMPTY_TAG]}
+        return new_memory({**kept, **written, "project": self._project, "files": [version.path]}, now)
+
+
+def _checked_path(value: object) -> str:
+    """The path without a last slash."""
+    path = check_name("path", value).removesuffix("/")
+    if fault := _fault(path):
+        raise InvalidInput(f"Error: {fault}")
+    return path
+
+
+def _fault(path: str) -> str | None:
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        return f"Path must start with {ROOT}, got: {path}"
+    if _ODD_PATH.search(path):
+        return f"Path {path} has an empty part, a dot or two as a part, a backslash or a %-code. Write the plain path."
+    if clean(path) != path:
+        return "The path has a secret or a private part in it. Choose another name."
+    return None
+
+
+def _checked_string(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"Error: {what} must be text, not {type(value).__name__}.")
+    return value
+
+
+def _around(paths: Sequence[str]) -> Filter:
+    """The condition for current files at these paths, below and above them."""
+    exact = {each for path in paths for each in (path, *map(str, PurePosixPath(path).parents))}
+    marks, values = records.listed([json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
+    beginnings = {f"below{at}": json.dumps([f"{path}/"], ensure_ascii=False)[:-2] for at, path in enumerate(paths)}
+    places = [f"i.files IN ({marks})", *(f"substr(i.files, 1, length(:{each})) = :{each}" for each in beginnings)]
+    return Filter(f"{_IS_CURRENT} AND ({' OR '.join(places)})", {**values, **beginnings})
+
+
+def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list[Memory]:
+    """Files and all their earlier versions. Were those left, they would hold again when the last one is erased."""
+    found: dict[str, Memory] = {}
+    while ids:
+        versions = [each for each in records.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
+        found |= {each.id: each for each in versions}
+        earlier = (id_ for each in versions for id_ in relations.predecessors(snapshot, each.id))
+        ids = [id_ for id_ in dict.fromkeys(earlier) if id_ not in found]
+    return [each for each in found.values() if not each.is_deleted]
+
+
+def _text(memory: Memory) -> str:
+    return "" if EMPTY_TAG in memory.tags and memory.content == EMPTY_TEXT else memory.content
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _numbered(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _fitting(lines: Sequence[str]) -> int:
+    """How many lines can be shown at once: at least one, as lines are what one can ask for."""
+    ends = accumulate(len(line) + 1 for line in lines)
+    return max(1, sum(end - 1 <= MOST_SHOWN for end in ends))
+
+
+def _snippet(text: str, changed: int, count: int) -> str:
+    """The changed lines and a few around them."""
+    first = max(0, changed - _AROUND_EDIT)
+    lines = (_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
+    return "\n" + _numbered(lines[: _fitting(lines)], first + 1)
+
+
+def _page(path: str, text: str, view_range: Sequence[int] | None) -> str:
+    lines = _lines(text) or [""]
+    if len(lines) > MOST_LINES:
+        raise InvalidInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    first, last = _checked_range(view_range, len(lines))
+    asked = lines[first - 1 : last]
+    shown = asked[: _fitting(asked)]
+    if len(shown) == len(asked):
+        return _numbered(shown, first)
+    end = first + len(shown) - 1
+    note = f"(Lines {first} to {end} of {len(lines)}; go on with view_range [{end + 1}, -1].)"
+    return f"{_numbered(shown, first)}\n{note}"
+
+
+def _checked_range(view_range: object, count: int) -> tuple[int, int]:
+    """The first and the last line that are asked for; a range may begin before the file and end after it."""
+    if view_range is None:
+        return 1, count
+    match view_range:
+        case [int(first), int(last)] if first <= count and (last == -1 or last >= max(1, first)):
+            return max(1, first), count if last == -1 else min(last, count)
+    raise InvalidInput(
+        f"Error: Invalid `view_range` parameter: {view_range}. It should be two lines of the file: [1, {count}]"
+    )
+
+
+def _only_place(path: str, text: str, old: str) -> int:
+    """Where the one occurrence begins."""
+    if not old:
+        raise InvalidInput("No replacement was performed, old_str is empty.")
+    found = list(islice(_occurrences(text, old), _MOST_NAMED + 1))
+    if not found:
+        raise InvalidInput(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+    if len(found) > 1:
+        lines = dict.fromkeys(str(text.count("\n", 0, at) + 1) for at in found[:_MOST_NAMED])
+        more = ", …" if len(found) > _MOST_NAMED else ""
+        raise InvalidInput(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+            f"{', '.join(lines)}{more}. Please ensure it is unique"
+        )
+    return found[0]
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _inserted(text: str, after: object, addition: str) -> str:
+    """The text with lines added; it ends with a line break if it did before, or if the last lines now do."""
+    lines = _lines(text)
+    if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
+        raise InvalidInput(
+            f"Error: Invalid `insert_line` parameter: {after}. "
+            f"It should be within the range of lines of the file: [0, {len(lines)}]"
+        )
+    is_closed = text.endswith("\n") or (after == len(lines) and addition.endswith("\n"))
+    changed = [*lines[:after], addition.removesuffix("\n"), *lines[after:]]
+    return "\n".join(changed) + ("\n" if is_closed else "")
+
+
+def _listing(path: str, tree: _Tree) -> str:
+    sizes = Counter({"": 0})
+    for file in tree.within(path):
+        parts = file.removeprefix(f"{path}/").split("/")
+        names = ["/".join(parts[:depth]) + ("/" if depth < len(parts) else "") for depth in (1, 2)[: len(parts)]]
+        sizes.update(dict.fromkeys(["", *names], len(tree.text(file).encode())))
+    listed = sorted((name for name in sizes if name and not _HIDDEN.search(name)), key=lambda name: name.split("/"))
+    rows = [f"{_size(sizes[''])}\t{path}", *(f"{_size(sizes[name])}\t{path}/{name}" for name in listed)]
+    header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules"
+    return "\n".join([f"{header}:", *rows])
+
+
+def _size(count: int) -> str:
+    power = max(0, count.bit_length() - 1) // 10
+    return f"{count / 1024**power:.1f}{'BKMG'[power]}" if power else f"{count}B"

@@ -1,0 +1,46 @@
+"""How much a memory matters: reinforced by use, fading with time.
+
+Fading is computed whenever the salience is read and never written back: what is stored is the salience as of the last
+access. `effective` and `EFFECTIVE_SQL` are the same formula; a test holds them together.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+# What is lost per day, before importance slows it.
+RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural": 0.01, "episodic": 0.02}
+LEAST, MOST = 0.05, 1.0
+# How much of what is missing to 1 comes back: when someone says so, and for being returned by a search.
+BY_CALLER, BY_SEARCH = 0.1, 0.02
+LESSENED = 0.2
+_DAY = 86_400_000_000  # in the database's microseconds
+
+_RATE = " ".join(f"WHEN sector = '{sector}' THEN {rate}" for sector, rate in RATES.items())
+_LOSS = f"(CASE WHEN pinned = 1 THEN 0.0 {_RATE} END) / (importance + 0.1) * (:now - last_accessed) / {_DAY}.0"
+_FADED = f"salience * exp(-({_LOSS}))"
+EFFECTIVE_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
+
+
+def fading(sector: str, pinned: object) -> float:
+    """What a memory loses per day, before importance slows it."""
+    return 0.0 if pinned else RATES[sector]
+
+
+def effective(
+    salience: npt.ArrayLike, importance: npt.ArrayLike, rate: npt.ArrayLike, microseconds: npt.ArrayLike
+) -> npt.NDArray[np.float64]:
+    """The salience now, so long after the last access; of one memory or of many."""
+    days = np.asarray(microseconds) / _DAY
+    faded = np.asarray(salience) * np.exp(-np.asarray(rate) / (np.asarray(importance) + 0.1) * days)
+    clipped: npt.NDArray[np.float64] = np.clip(faded, LEAST, MOST)
+    return clipped
+
+
+def reinforced(felt: float, amount: float) -> float:
+    """The salience after a use."""
+    return felt + amount * (1 - felt)
+
+
+def lessened(felt: float, amount: float) -> float:
+    """The salience after someone said that it matters less."""
+    return max(LEAST, felt - amount)

@@ -1,0 +1,299 @@
+"""Secrets and private parts: found by the shape of the text alone, and left out before anything is kept.
+
+Three ways to know a secret: it says what it is (`ghp_…`), it stands in a place that says so (a URL, a header), or a key
+in front of it does (`password=…`). The first two are tables; the third is judged, because texts and programs speak of
+passwords far more often than they hold one. Every search is linear: what may repeat is bounded or never read twice.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from string import punctuation
+from typing import NamedTuple
+
+# Kind -> how its tokens begin, and what follows.
+_PREFIXED = {
+    "age key": ("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
+    "Anthropic key": ("sk-ant-", r"[\w-]{20,}"),
+    "1Password token": ("ops_eyJ", r"[\w+/=-]{50,}"),
+    "API key": ("bkua_ gsk_ lsv2_pt_ lsv2_sk_ nfp_ pplx- r8_ tskey- xai-", r"[\w-]{0,30}?[A-Za-z0-9]{24,}[\w-]*"),
+    "Atlassian token": ("ATATT3 ATCTT3", r"[\w=-]{50,}"),
+    "Cloudflare token": ("cfk_ cfut_ cfat_ v1.0-", r"(?:[A-Za-z0-9]{40,}|[0-9a-f]{24}-[0-9a-f]{80,})"),
+    "Databricks token": ("dapi", r"[0-9a-f]{32}(?:-\d)?(?!\w)"),
+    "DigitalOcean token": ("dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,}"),
+    "Discord webhook": ("discord.com/api/ discordapp.com/api/", r"(?:v\d+/)?webhooks/\d+/[\w-]{20,}"),
+    "Docker token": ("dckr_pat_ dckr_oat_", r"[\w-]{20,}"),
+    "Doppler token": ("dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"(?:[\w-]{2,35}\.)?[A-Za-z0-9]{32,}"),
+    "Figma token": ("figd_ figu_", r"[\w-]{30,}"),
+    "Fly.io token": ("fo1_ fm1a_ fm1r_ fm2_", r"[\w+/=-]{40,}"),
+    "GitHub token": ("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}(?:\.[\w-]{16,}){0,2}"),
+    "GitLab token": ("glpat- gldt- glrt- glptt- glcbt- glft- glimt- gloas- glsoat-", r"[\w-]{20,}(?:\.\w{2}\.\w{6,})?"),
+    "Google API key": ("AIza", r"[\w-]{30,}(?![+/])"),
+    "Google OAuth secret": ("GOCSPX-", r"[\w-]{20,}"),
+    "Google OAuth token": ("ya29. 1//0", r"[\w-]{20,}"),
+    "Grafana token": ("glsa_ glc_ eyJrIjoi", r"[A-Za-z0-9+/=]{30,}(?:_[0-9a-f]{8})?"),
+    "Heroku key": ("HRKU-", r"[\w-]{30,}"),
+    "Hugging Face token": ("hf_ api_org_", r"[A-Za-z0-9]{30,}"),
+    "Linear key": ("lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}"),
+    "New Relic key": ("NRAK- NRII- NRRA-", r"[\w-]{20,}"),
+    "Notion token": ("ntn_ secret_", r"[A-Za-z0-9]{40,}"),
+    "npm token": ("npm_", r"[A-Za-z0-9]{30,}"),
+    "Postman key": ("PMAK-", r"[0-9a-f]{24}-[0-9a-f]{30,}"),
+    "private key": ("LS0tLS1CRUdJTi", r"B(?:SU0EgUFJJ|QUklWQ|PUEVO|FQyBQU|FTkNS|EU0EgUFJJ|QR1AgUFJJ)[\w+/=]{40,}"),
+    "PyPI token": ("pypi-AgE", r"[\w-]{30,}"),
+    "SendGrid key": ("SG.", r"[\w-]{20,24}\.[\w-]{39,}"),
+    "Sentry token": ("sntrys_ sntryu_", r"[\w+/=-]{40,}"),
+    "Shopify token": ("shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{30,}"),
+    "Slack token": ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"(?=[^\s-]{0,12}\d)[\w%/+-]{10,}"),
+    "Slack webhook": ("https://hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+-]{20,}"),
+    "Square token": ("sq0atp- sq0csp-", r"[\w-]{20,}"),
+    "Stripe key": ("sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}"),
+    "Stripe webhook secret": ("whsec_", r"[\w+/=]{24,}"),
+    "Supabase key": ("sbp_ sb_secret_", r"(?:[0-9a-f]{32,}|(?<=sb_secret_)[\w-]{20,})"),
+    "Twilio key": ("SK", r"[0-9a-f]{32}(?!\w)"),
+    "Vault token": ("hvs. hvb. hvr.", r"[\w-]{20,}"),
+    "wallet key": ("xprv yprv zprv", r"[1-9A-HJ-NP-Za-km-z]{100,}"),
+}
+
+# Kind, a hint without which looking is not worth it, and the token.
+_SHAPED = (
+    ("JWT", "eyJ", r"eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*\.[\w-]{16,}(?:\.[\w-]+){0,2})"),
+    ("AWS access key", "IA", r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("OpenAI key", "sk-", r"sk-(?:proj|svcacct|admin)-(?=[\w-]{0,80}?\d)[\w-]{32,}"),
+    ("OpenAI key", "sk-", r"sk-(?:or-v1-)?(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}"),
+    ("Mailgun key", "-", r"(?:key-[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"),
+    ("Telegram bot token", ":AA", r"(?:bot)?\d{8,10}:AA[\w-]{33,}"),
+    ("Discord bot token", ".", r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}"),
+    ("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    ("Azure client secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])"),
+)
+# A written-out `\n` or `%3D` in front belongs to the text the token was quoted in.
+_AFTER_ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])"
+
+# Kind, a hint in lower case, what stands before the secret in any case, the secret. Tokens come first: they say more.
+_SETS = r"[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?"
+_SCHEME = r"(?:(?:bearer|basic|token|bot|key|api-?key)[ \t]{1,4})?"
+_RANDOM = r"(?=\S{0,200}?(?:[0-9]|[a-z][A-Z]))"
+_SEED = r"(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}(?![A-Za-z0-9])"
+_PLACES = (
+    ("AWS secret key", "aws access key]", r"AWS access key\][\s\"',:;|]{1,5}", r"[A-Za-z0-9+/]{40}(?![\w+/=])"),
+    ("AWS secret key", "secret", r"(?:secret_?access|aws_?secret)(?:_?key)?" + _SETS, r"[A-Za-z0-9+/]{40}(?![\w+/=])"),
+    ("Azure storage key", "key=", r"(?:Account|SharedAccess)Key=", r"[A-Za-z0-9+/]{40,}={0,2}"),
+    ("Azure SAS signature", "sig=", r"[?&;]sig=", r"[\w%+/-]{30,}={0,2}"),
+    ("URL signature", "-signature=", r"x-(?:amz|goog)-signature=", r"[0-9a-f]{32,}"),
+    ("authorization", "authorization", "authorization" + _SETS + _SCHEME, r"(?!AWS4)" + _RANDOM + r"[\w.~+/=:-]{8,}"),
+    ("authorization", "bearer", r"\bbearer[ \t]{1,4}", _RANDOM + r"[\w.~+/=-]{16,}"),
+    ("password", "://", r"://[^\s:/?#@\"'<>]*:", r"[^\s/\"'<>]+(?=@[\w\[{$])"),
+    ("password", "curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:", r"[^\s\"']{3,}"),
+    ("password", "sshpass", r"\bsshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?", r"[^\s\"']{3,}"),
+    ("password", "mysql", r"\bmysql[a-z]{0,9}[ \t][^\n]{0,100}?\s-p", r"[^\s\"'-][^\s\"']{2,}"),
+    ("password", "login", r"\blogin[ \t]{1,4}\S{1,64}\s{1,8}password[ \t]{1,4}", r"\S{3,}"),
+    ("seed phrase", "phrase", r"phrase[\"'`* ]{0,4}(?:[:=]|is)\W{1,4}", _SEED),
+)
+_TOKEN_RULES = [
+    (kind, begins.split(), rf"(?:(?<![A-Za-z0-9])|{_AFTER_ESCAPE})(?:{'|'.join(map(re.escape, begins.split()))}){rest}")
+    for kind, (begins, rest) in _PREFIXED.items()
+] + [(kind, [hint], rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}){token}") for kind, hint, token in _SHAPED]
+_PLACE_RULES = [(kind, [hint], f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
+
+# A key block with its end, or as much of a cut one as looks like a key.
+_KEY_LINES = r"(?:(?:\\[nrt]|[\s\"'+,>#|*])*+[A-Za-z0-9+/=]{16,}+)++(?:\r?\n[ \t]*+[A-Za-z0-9+/=]{1,15}(?=\s|\Z))?"
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}-----|(?:\s*+[A-Z][A-Za-z-]{2,20}: [^\n]{0,200}\n)*+"
+    rf"{_KEY_LINES})|Private-Lines: \d{{1,3}}{_KEY_LINES}"
+)
+
+_PRIVATE_TAG = re.compile(r"<\s{0,8}(?:private(?:>|\s)|(/)\s{0,8}private\s{0,8}>)", re.IGNORECASE)
+
+_NAMES = (
+    r"passw(?:or)?d|passphrase|passcode|passwort|pwd|pass(?<=_pass)|secret|token|credential|auth(?<![a-z]auth)|"
+    r"api[ _-]?key|access[ _-]?key|encryption[ _-]?key|private[ _-]?key|shared[ _-]?key|signing[ _-]?key"
+)
+_SUFFIX = r"(?:[ _-]?(?:key|base|value|prod|production|dev|development|stage|staging|test|live|old|new|\d{1,2}))"
+_CLOSING = r"(?:\\?[\"'`]\]?|\*{1,2})?"
+_ABOUT = r"(?P<about> (?:for|of|to|on)(?: [\w.@/-]{1,30}){1,4}?)?"
+_TYPE = r"[ \t]?(?:string|str|bytes|secretstr|optional\[str\]|str ?\| ?none)[ \t]?="
+_SIGN = rf"[ \t]{{0,9}}(?:=>|:=|!?={{1,3}}|:(?!:)(?:{_TYPE})?)[ \t]{{0,9}}|[ \t]is[ \t:]{{1,4}}"
+# Searched in lower case. The value is read apart, so that a key inside a refused value is seen too.
+_KEY = re.compile(
+    rf"(?:{_NAMES}){_SUFFIX}{{0,2}}{_CLOSING}{_ABOUT}(?P<sign>{_SIGN}|(?(about)(?!)|(?:>|[ \t]{{1,4}})))(?:\*\* ?)?"
+)
+_QUOTED = re.compile(
+    r"(?:[BbFfRrUu]{1,2}|@)?(?P<quote>\\?(?:\"\"\"|'''|[\"'`]))"
+    r"(?P<value>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,1000})(?P=quote)"
+)
+_LONGEST_BARE = 64
+_BARE = re.compile(rf"[\"'`“]?(?P<value>[^\s\"'`“”]{{1,{_LONGEST_BARE}}})")
+_BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
+_BARE_REST = re.compile(r"(?:[^\s\"'`“”;,&\[<]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/))*")
+
+_LONGEST_BEFORE = 64
+_NEEDED_BEFORE = {"": re.compile(r"--[\w-]*$"), ">": re.compile(r"<[\w:.-]*$")}
+_CONFIG = re.compile(
+    r"\n[ \t]*(?:[-*>•]{1,2}[ \t]+)?[\"'`*]{0,3}[\w.-]*$|[_.-]$|(?i:user|login|mail)\w*[\"'`*]{0,2}[ \t]*[:=].*$"
+)
+_ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]|#<]|//|\.(?:\s|\Z))")
+_IN_CALL = re.compile(r",(?:\s|\Z)|\)")
+
+# What stands for a secret, or for none at all.
+_MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|(?i:\byour[-_ ])")
+_SAMPLE = re.compile(r"change_?me|example|placeholder|[-_]here$")
+_REFERENCE = re.compile(
+    r"\$[({]|\$[A-Z_][A-Z0-9_]*$|\$[a-z_]+$|\$\d$|[{<][{\w ]|#\{|%\(|%[drsv]$|%\w+%$|:[a-z_]+$"  # variables, templates
+    r"|\[redacted:|ENC\(|!(?:Ref|Sub|GetAtt|vault|secret|env)\b|(?:env|file|vault|ssm|arn|keyring):|\w+://"  # stores
+    r"|(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w.@-]{1,24}[\\/])*+[\w.@-]{0,24}$|[\w.+-]+@[\w-]+\.[\w.]+$"  # paths, addresses
+    r"|v?\d+(?:\.\d+)+(?:[-+]\w+)?$|\d{4}-\d\d(?:-|$)|0x[0-9a-fA-F]{40}$"  # versions, dates, accounts
+    r"|(?i:sha|md|pbkdf|argon|base|utf|oauth|aes|rsa|[ehr]s|rfc)[-_]?\d+(?!\w)"  # methods
+)
+_CODE = re.compile(
+    r"[A-Za-z_$@][\w.:>?$-]*\(|[A-Za-z_$][A-Za-z_.]*\d{0,2}[\[<]|[&*][a-z_]+$|[(-]"  # calls, items, pointers, flags
+    r"|(?:[A-Za-z_$]\w*(?:\.|->|::|\?\.))+[A-Za-z_]+!?$|[A-Z]+(?:_[A-Z0-9]+)+$"  # attributes, constants
+    r"|(?=[A-Za-z]*(?:_|[a-z][A-Z]))[A-Za-z_]*(?i:pass|pwd|secret|token|key|auth|cred)[A-Za-z_]*$"  # names of secrets
+)
+_ODD = re.compile(r"\A(?=\D*\d)(?=[\W\d_]*[^\W\d_])|\w[!@#$%^&*+=?~]+\w|[!@#$%^&*+?~]\w")
+_PLAIN = re.compile(r"(?:[A-Za-z]+\d{0,3}|\d{1,4})(?:[-_./:](?:[A-Za-z]+\d{0,3}|\d{1,4}))*+")
+_ORDINARY = frozenset(
+    """
+    a access after all an and any api apikey are arg args as at auth auto await be bearer before below bool boolean by
+    bytes can cannot changed char config confirm credential credentials data default disabled email empty enabled
+    encrypted enter env expired false field file flag for forgotten from generated hash hashed has header hidden id if
+    in incorrect input int integer invalid is it key line long login masked match max may min missing must my n/a na
+    name needed never new next nil no none not null number object of off on only optional or pass passphrase passwd
+    password passwords please private prompt protected provided public pw pwd random raw redacted removed required
+    reset same secret secrets secretstr see self set short should some stdin stored str string strong tbd text that the
+    this to todo token tokens true type undefined unchanged unknown unset use used user username valid value var
+    varchar variable void was when will with without wrong yes you your
+    """.split()
+)
+
+
+class _Found(NamedTuple):
+    """A value behind a key that speaks of secrets, and what stands around them."""
+
+    name: str
+    sign: str
+    value: str
+    is_quoted: bool
+    before: str
+    after: str
+
+
+def clean(text: str) -> str:
+    """The text as it may be kept: without private blocks and without secrets."""
+    return redact(without_private(text))
+
+
+def without_private(text: str) -> str:
+    """The text without its `<private>…</private>` blocks; one that is never closed reaches to the end."""
+    kept: list[str] = []
+    depth = end = 0
+    for tag in _PRIVATE_TAG.finditer(f"{text}<private>"):
+        if not depth and tag.start() > end:
+            piece = text[end : tag.start()]
+            kept.append(piece.lstrip(" ") if kept and kept[-1].endswith(" ") else piece)
+        depth = max(0, depth + (-1 if tag[1] else 1))
+        end = tag.end()
+    return "".join(kept)
+
+
+def redact(text: str) -> str:
+    """The text with `[redacted: <kind>]` in the place of every secret."""
+    # A refused value may become clear once what stood in it is gone; every reading that changes leaves less to find.
+    while (cleaner := _read_once(text)) != text:
+        text = cleaner
+    return text
+
+
+def _read_once(text: str) -> str:
+    blocks = (block.span() for block in _KEY_BLOCK.finditer(text) if re.search("[A-Za-z0-9+/]{16}", block[0]))
+    text = _replaced(text, ((*span, "private key") for span in blocks))
+    text = _applied(_TOKEN_RULES, text, text)
+    text = _applied(_PLACE_RULES, text, text.lower())
+    return _replaced(text, _assigned(text))
+
+
+def _replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    pieces: list[str] = []
+    end = 0
+    for start, stop, kind in spans:
+        pieces += [text[end:start], f"[redacted: {kind}]"]
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def _applied(rules: Iterable[tuple[str, list[str], str]], text: str, haystack: str) -> str:
+    for kind, hints, pattern in rules:
+        if any(hint in haystack for hint in hints):
+            matches = [match.span(match.lastindex or 0) for match in re.finditer(pattern, text, re.ASCII)]
+            text = _replaced(text, [(*span, kind) for span in matches if not _is_placeholder(text[slice(*span)])])
+    return text
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
+    """The values of keys that speak of secrets, where they are secrets themselves."""
+    end = 0
+    # The dotted capital I is the one character that becomes two in lower case.
+    for key in _KEY.finditer(text.replace("İ", "i").lower()):
+        value = None if key.start() < end else _QUOTED.match(text, key.end()) or _BARE.match(text, key.end())
+        kind = "password" if key[0].startswith(("pass", "pwd")) else "secret"
+        if value and _is_credential(kind, found := _found(text, key, value)):
+            end = value.start("value") + len(found.value)
+            if len(found.value) == _LONGEST_BARE and not found.is_quoted:
+                end = next(_BARE_REST.finditer(text, end)).end()
+            yield value.start("value"), end, kind
+
+
+def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:
+    value, is_quoted = match["value"], match.re is _QUOTED
+    if not is_quoted and len(value := _BARE_CUT.split(value, maxsplit=1)[0]) < _LONGEST_BARE:
+        value = value.rstrip(".,:)]}>|\\")
+    opening = max(0, key.start() - _LONGEST_BEFORE)
+    before = ("" if opening else "\n") + text[opening : key.start()]
+    name = re.split(r"[^\w-]", before)[-1] + text[key.start() : key.start("sign")].strip("\\\"'`]*")
+    stop = match.start("value") + len(value)
+    return _Found(name, key["sign"], value, is_quoted, before, text[stop : stop + 12])
+
+
+def _is_credential(kind: str, found: _Found) -> bool:
+    needed, value = _NEEDED_BEFORE.get(found.sign.strip()), found.value
+    if (needed and not needed.search(found.before)) or (not found.is_quoted and _CODE.match(value)):
+        return False
+    if _is_placeholder(value) or _SAMPLE.search(value.lower()):
+        return False
+    return _is_password(found) if kind == "password" else _is_token(found)
+
+
+def _is_password(found: _Found) -> bool:
+    """Nearly anything that is set; what is only told must look less like a word."""
+    value, sign, is_odd = found.value, found.sign.strip(), bool(_ODD.search(found.value))
+    ends = bool(_ENDS.match(found.after))
+    if found.is_quoted:
+        return len(value) > 2 and not (re.search(r"\s", value) and _has_ordinary_word(value))
+    if sign.endswith(("=", ">")):
+        is_variable = _IN_CALL.match(found.after) or (sign != found.sign and (not ends or found.after[:1] == ";"))
+        return len(value) > 2 and (is_odd or not value.isidentifier() or not is_variable)
+    is_config = sign.startswith(":") and ends and (found.name.isupper() or _CONFIG.search(found.before))
+    if value.count("-") > 1 or (is_config and len(value) > 3):
+        return not _has_ordinary_word(value)
+    return is_odd and len(value) > 5
+
+
+def _is_token(found: _Found) -> bool:
+    """Machines make tokens: long, and no words; only a secret that is set may be a word."""
+    value, name = found.value, found.name
+    if len(value) < 8 or re.search(r"\s", value):
+        return False
+    if not _PLAIN.fullmatch(value):
+        return bool(_ODD.search(value)) and (not name.lower().endswith("auth") or len(value) > 15)
+    is_set = found.is_quoted or (found.sign in ("=", ">") and not _IN_CALL.match(found.after))
+    return is_set and ("secret" in name.lower() or name.isupper()) and not _has_ordinary_word(value)
+
+
+def _is_placeholder(value: str) -> bool:
+    core = value.lower().strip(punctuation)
+    is_one_letter = len(set(core)) < 2 and not core.isdigit()
+    return is_one_letter or core in _ORDINARY or bool(_REFERENCE.match(value) or _MASKED.search(value))
+
+
+def _has_ordinary_word(value: str) -> bool:
+    return not _ORDINARY.isdisjoint(re.split(r"[\W_]+", value.lower()))

@@ -1,0 +1,36 @@
+import io
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def add(run):
+    def add(text, *arguments):
+        added = run("memory", "add", text, "--json", *arguments)
+        assert added.code == 0, added.err
+        return added.json["id"]
+
+    return add
+
+
+@pytest.fixture
+def pipe(monkeypatch):
+    """Gives bytes to the next command's standard input."""
+
+    def pipe(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return pipe
+
+
+@pytest.fixture
+def tokens(run, add):
+    """What is known of tokens: an old fact, the one that took its place, and a decision, in one project."""
+    add("Auth tokens rotate every 24 h", "--project", "shop", "--id", "old", "--created-at", "2024-11-09")
+    run("memory", "start-session", "--project", "shop", "--id", "audit", "--started-at", "2024-11-12")
+    new = "Auth tokens rotate every 12 h since the audit"
+    add(new, "--project", "shop", "--id", "new", "--created-at", "2024-11-12T08:00", "--session", "audit")
+    add("Decided to cache tokens per worker", "--project", "shop", "--id", "cache", "--created-at", "2024-11-12T09:00")
+    run("memory", "supersede", "old", "new")
+    run("memory", "end-session", "audit", "--summary", "audit follow-up")

@@ -1,0 +1,41 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect.embed import LazyEmbedder
+from recollect.embed.models import DEFAULT_MODEL
+from recollect.memories import Memories
+from recollect.store import open_store
+
+EMBEDDER = LazyEmbedder(DEFAULT_MODEL)
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self):
+        self.now = START
+
+    def __call__(self):
+        return self.now
+
+    def advance(self, **by):
+        self.now += timedelta(**by)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def timed(clock):
+    """Memories whose clock the test moves."""
+    return Memories(open_store(":memory:"), EMBEDDER, clock=clock)
+
+
+@pytest.fixture
+def fresh(clock):
+    """Another store, empty, at the same time."""
+    return Memories(open_store(":memory:"), EMBEDDER, clock=clock)
