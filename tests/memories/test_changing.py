@@ -159,8 +159,11 @@ class TestDelete:
         [hit] = [each for each in timed.search("API", include_superseded=True) if each.id == chain[0].id]
         assert hit.superseded_by.id == chain[2].id
         timed.delete(chain[2].id, hard=True)
+        assert timed.search("API") == []
+        [hit] = timed.search("API", include_superseded=True)
+        assert (hit.id, hit.is_superseded, hit.superseded_by) == (chain[0].id, True, None)
+        timed.unsupersede(chain[0].id)
         assert ids(timed.search("API")) == [chain[0].id]
-        assert not timed.search("API")[0].is_superseded
 
 
 class TestRelations:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from recollect.memories.likeness import (
     CLOSE_BITS,
     fingerprint,
+    gist,
     is_near_duplicate,
-    near_duplicates_within,
     normalised,
     simhash,
 )
@@ -120,7 +120,7 @@ def test_texts_that_differ_in_nothing_that_tells_are_near_duplicates(line):
     one, other = both(line)
     assert is_near_duplicate(one, other)
     assert is_near_duplicate(other, one)
-    assert near_duplicates_within([one, other]) == {1: 0}
+    assert gist(one) == gist(other) != ""
 
 
 @pytest.mark.parametrize("line", [f"{why}: {line}" for why, lines in DIFFERENT.items() for line in lines])
@@ -129,7 +129,6 @@ def test_texts_that_differ_in_something_that_tells_are_not(line):
     assert is_near_duplicate(one, one)
     assert is_near_duplicate(other, other)
     assert not is_near_duplicate(one, other)
-    assert near_duplicates_within([one, other]) == {}
 
 
 @pytest.mark.parametrize("line", SHORT)
@@ -149,20 +148,27 @@ def test_texts_with_less_than_four_fifths_of_their_words_in_common_are_not_near_
         ("The user likes tea", "  the USER\n likes\ttea. "),
         ("STRASSE", "straße"),
         ("café", "cafe\u0301"),
-        ("\ufb01le \uff11\uff12", "file 12"),
         ("", " \n"),
     ],
 )
-def test_texts_are_exactly_the_same_despite_case_space_forms_and_a_last_full_stop(text, same):
+def test_texts_are_exactly_the_same_despite_case_space_and_a_last_full_stop(text, same):
     assert normalised(text) == normalised(same)
     assert fingerprint(text) == fingerprint(same)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("git add .", "git add"), ("cd ..", "cd ."), ("so?", "so"), ("a, b", "a b"), ("12", "1 2"), ("to be...", "to be")],
+    [
+        ("10²", "102"),
+        ("git add .", "git add"),
+        ("cd ..", "cd ."),
+        ("so?", "so"),
+        ("a, b", "a b"),
+        ("12", "1 2"),
+        ("to be...", "to be"),
+    ],
 )
-def test_punctuation_counts_for_exact_sameness(one, other):
+def test_punctuation_and_small_figures_count_for_exact_sameness(one, other):
     assert fingerprint(one) != fingerprint(other)
 
 
@@ -186,21 +192,6 @@ def test_texts_that_share_four_fifths_of_their_words_have_close_simhashes():
     assert (simhash(" ".join(words)) ^ simhash("The deploy of our shop needs a free machine")).bit_count() > CLOSE_BITS
 
 
-def test_within_a_batch_each_copy_points_to_the_first_that_stays():
-    texts = [DEPLOY, "The user likes tea", DEPLOY.upper(), "Our" + DEPLOY[3:], "the user likes tea.", "User likes tea"]
-    assert near_duplicates_within(texts) == {2: 0, 3: 0, 4: 1}
-    assert near_duplicates_within([]) == {}
-
-
-def test_small_differences_do_not_add_up_along_a_chain():
-    plain = "fresh orders reach worker queues before shop invoices leave town"
-    texts = [plain, f"the {plain} also", f"really the {plain} also currently"]
-    assert is_near_duplicate(texts[0], texts[1])
-    assert is_near_duplicate(texts[1], texts[2])
-    assert not is_near_duplicate(texts[0], texts[2])
-    assert near_duplicates_within(texts) == {1: 0}
-
-
 @given(sentence, sentence)
 def test_likeness_is_symmetric(one, other):
     assert is_near_duplicate(one, other) == is_near_duplicate(other, one)
@@ -219,7 +210,6 @@ def test_texts_that_differ_in_a_number_never_merge(words, at, one, other):
     texts = [" ".join([*words[:at], str(number), *words[at:]]) for number in (one, other)]
     assert is_near_duplicate(texts[0], texts[0])
     assert not is_near_duplicate(*texts)
-    assert near_duplicates_within(texts) == {}
 
 
 @given(long_words, st.integers(0, 9), st.sampled_from("not never no without only except un off isn't".split()))
@@ -232,22 +222,15 @@ def test_texts_that_differ_in_one_word_that_tells_never_merge(words, at):
     assert not is_near_duplicate(" ".join(words), " ".join([*words[:at], "zulu", *words[at + 1 :]]))
 
 
-@given(st.lists(sentence, max_size=12))
-def test_no_text_of_a_batch_is_lost(texts):
-    found = near_duplicates_within(texts)
-    for at, first in found.items():
-        assert first < at
-        assert first not in found
-    kept = [text for at, text in enumerate(texts) if at not in found]
-    assert not any(fingerprint(one) == fingerprint(other) for one, other in combinations(kept, 2))
-    assert not any(is_near_duplicate(one, other) for one, other in combinations(kept, 2))
+@given(sentence, sentence)
+def test_near_duplicates_have_one_gist(one, other):
+    if is_near_duplicate(one, other):
+        assert gist(one) == gist(other) != ""
 
 
-@pytest.mark.timeout(30)
-def test_a_batch_of_thousands_of_look_alikes_takes_no_time():
-    texts = [f"The user with number {at} likes the blue theme of our shop more than others" for at in range(5000)]
-    assert near_duplicates_within(texts) == {}
-    assert near_duplicates_within([*texts, *texts]) == {5000 + at: at for at in range(5000)}
+@pytest.mark.parametrize("line", SHORT)
+def test_a_short_text_has_no_gist(line):
+    assert {gist(text) for text in both(line)} == {""}
 
 
 @pytest.mark.timeout(60)
@@ -257,7 +240,7 @@ def test_a_batch_of_thousands_of_look_alikes_takes_no_time():
 def test_two_megabytes_are_compared_at_once(piece):
     text = piece * (1_000_000 // len(piece))
     assert not is_near_duplicate(text, text + "1")
-    assert near_duplicates_within([text, text + "1"]) == {}
+    assert isinstance(gist(text), str)
 
 
 def test_a_difference_at_the_end_of_a_long_text_counts():

@@ -10,7 +10,7 @@ from recollect.memories import records
 from recollect.memories.desk import Desk
 from recollect.memories.entry import new_memory
 from recollect.memories.filters import showing
-from recollect.memories.likeness import fingerprint, is_near_duplicate, near_duplicates_within
+from recollect.memories.likeness import fingerprint
 from recollect.memories.model import GLOBAL_SPACE, Memory, Session, Similar, to_passage
 from recollect.memories.salience import BY_CALLER
 from recollect.memories.scoring import INDEX, matches, relevance
@@ -21,9 +21,9 @@ from recollect.types import Calibration, Query, Vectors
 
 MOST_SIMILAR = 3
 SIMILAR_FLOOR = 0.3
+# Looking for what is similar takes as long as a search; who adds more at once than this wants them added.
+COMPARED_AT_ONCE = 100
 _CANDIDATES = 16
-# A near-duplicate shares nearly all words, so it is among the very best by its words.
-_COMPARED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Entry:
 
     def similar_to(self, kept: Memory) -> tuple[Similar, ...]:
         """The most similar of the others."""
-        close = [(other, score) for other, score in self.like if score >= SIMILAR_FLOOR and other.id != kept.id]
+        close = [(other, score) for other, score in self.like if other.id != kept.id]
         return tuple(Similar(each.id, each.content, clamp(score), each.created_at) for each, score in close)[
             :MOST_SIMILAR
         ]
@@ -48,15 +48,13 @@ def add_many(desk: Desk, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
     now = desk.now()
     entries = [_entry(item, now) for item in items]
     vectors = desk.embed([entry.passage for entry in entries])
-    calibration = desk.embedder.attempt(lambda model: model.calibration) if vectors else None
-    with desk.store.snapshot() as snapshot:
-        entries = [_compared(snapshot, entry, vectors, calibration, now) for entry in entries]
-    earlier = near_duplicates_within([entry.memory.content for entry in entries])
+    if len(entries) <= COMPARED_AT_ONCE:
+        entries = _compared_all(desk, entries, vectors, now)
     kept: list[Memory] = []
     new: list[Passage] = []
     with desk.store.transaction() as transaction:
-        for at, entry in enumerate(entries):
-            memory = _known(transaction, entry, kept[earlier[at]] if at in earlier else None, now)
+        for entry in entries:
+            memory = _known(transaction, entry, now)
             if memory is None:
                 memory = _keep(transaction, entry, now)
                 new.append(entry.passage)
@@ -79,6 +77,12 @@ def _entry(item: Mapping[str, Any], now: datetime) -> _Entry:
     return _Entry(memory, item.get("key"), to_passage(memory))
 
 
+def _compared_all(desk: Desk, entries: list[_Entry], vectors: Vectors | None, now: datetime) -> list[_Entry]:
+    calibration = desk.embedder.attempt(lambda model: model.calibration) if vectors else None
+    with desk.store.snapshot() as snapshot:
+        return [_compared(snapshot, entry, vectors, calibration, now) for entry in entries]
+
+
 def _compared(
     snapshot: Snapshot, entry: _Entry, vectors: Vectors | None, calibration: Calibration | None, now: datetime
 ) -> _Entry:
@@ -98,39 +102,24 @@ def _compared(
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "hybrid"))
     times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
-    best = order(scores, times, ids, 0.0)[:_COMPARED]
+    best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
     memories = records.by_id(snapshot, [ids[at] for at in best], now)
     return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
 
 
-def _known(transaction: Transaction, entry: _Entry, sibling: Memory | None, now: datetime) -> Memory | None:
+def _known(transaction: Transaction, entry: _Entry, now: datetime) -> Memory | None:
     """What was added by this name already, or says the same; that is reinforced."""
     memory = entry.memory
     if entry.key and (named := records.named(transaction, memory.project, entry.key)):
         if named[1] != fingerprint(memory.content):
             raise Conflict(f"The key {entry.key!r} was used to add another text, see: recollect memory show {named[0]}")
         return records.get(transaction, named[0], now)
-    near = [other for other, _ in entry.like if is_near_duplicate(memory.content, other.content)]
-    siblings = [sibling] if sibling else []
-    same = records.find_duplicate(transaction, memory, now) or _mergeable(transaction, memory, [*near, *siblings], now)
+    same = records.find_duplicate(transaction, memory, now)
     if same is None:
         return None
     records.reinforce(transaction, [same.id], BY_CALLER, now)
     _note(transaction, entry, same, "reinforced", now)
     return replace(records.get(transaction, same.id, now), deduplicated=True)
-
-
-def _mergeable(transaction: Transaction, memory: Memory, others: list[Memory], now: datetime) -> Memory | None:
-    """The first of the others that still says what it said, holds, and has the same author and place."""
-    places = ("space", "tier", "author", "content")
-    for seen in others:
-        other = records.by_id(transaction, [seen.id], now).get(seen.id)
-        if other is None or other.is_deleted or other.valid_until is not None or other.content != seen.content:
-            continue
-        same_session = other.tier != "session" or other.session == memory.session
-        if same_session and all(getattr(other, each) == getattr(memory, each) for each in places[:3]):
-            return other
-    return None
 
 
 def _keep(transaction: Transaction, entry: _Entry, now: datetime) -> Memory:

@@ -47,8 +47,8 @@ def delete(desk: Desk, id_: str, *, hard: bool) -> Memory:
     """Take a memory away; `hard` leaves nothing of it."""
     now = desk.now()
     with desk.store.transaction() as transaction:
-        [memory], erased = _take_away(transaction, [records.get(transaction, id_, now)], now, hard=hard)
-    _erase_traces(desk, erased)
+        [memory], erased = take_away(transaction, [records.get(transaction, id_, now)], now, hard=hard)
+    erase_traces(desk, erased)
     return memory
 
 
@@ -81,8 +81,8 @@ def forget(desk: Desk, filters: Mapping[str, Any], *, dry_run: bool, hard: bool)
             return records.select(snapshot, chosen, now, "ORDER BY created_at, id")
     with desk.store.transaction() as transaction:
         memories = records.select(transaction, chosen, now, "ORDER BY created_at, id")
-        gone, erased = _take_away(transaction, memories, now, hard=hard)
-    _erase_traces(desk, erased)
+        gone, erased = take_away(transaction, memories, now, hard=hard)
+    erase_traces(desk, erased)
     return gone
 
 
@@ -124,7 +124,7 @@ def _refuse_stale(memory: Memory, expected: object) -> None:
         )
 
 
-def _take_away(
+def take_away(
     transaction: Transaction, memories: Sequence[Memory], now: datetime, *, hard: bool
 ) -> tuple[list[Memory], list[Memory]]:
     """Delete memories, and erase what was deleted long ago; the deleted ones, and what was erased."""
@@ -148,6 +148,7 @@ def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
     return after
 
 
-def _erase_traces(desk: Desk, erased: Sequence[Memory]) -> None:
+def erase_traces(desk: Desk, erased: Sequence[Memory]) -> None:
+    """Leave nothing on disk of what was erased."""
     if erased and not desk.store.erase_traces():
         raise StoreError(f"Deleted, but {TRACES}")

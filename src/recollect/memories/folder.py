@@ -8,35 +8,29 @@ model knows it.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from inspect import signature
-from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inputs import check_choice, check_name
 from recollect.memories import changing, records, relations
-from recollect.memories.desk import Desk, index, unindex
+from recollect.memories.desk import Desk, index
 from recollect.memories.entry import check_project, new_memory
 from recollect.memories.filters import both, selection
-from recollect.memories.model import Memory, to_passage
+from recollect.memories.folder_text import inserted, only_place, page, size, snippet
+from recollect.memories.model import FILE_TAG, Memory, to_passage
 from recollect.redaction import clean
 from recollect.store import Snapshot
 from recollect.types import Filter
 
 ROOT = "/memories"
-FILE_TAG = "memory-file"
 # A memory needs some text. The tag tells an empty file from one in which just these words stand.
 EMPTY_TAG = "empty-file"
 EMPTY_TEXT = "(empty file)"
-MOST_LINES = 999_999
-# What the model has been told about views of long files.
-MOST_SHOWN = 16_000
-_MOST_NAMED = 20
-_AROUND_EDIT = 2
 # What a new version of a file takes over; its summary would be about the old text.
 _KEPT = "tier session memory_type importance pinned tags concepts author context valid_until".split()
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
@@ -121,7 +115,7 @@ class MemoryFolder:
         path = _checked_path(path)
         tree = self._read(path)
         if path in tree.files:
-            return f"Here's the content of {path} with line numbers:\n{_page(path, tree.text(path), view_range)}"
+            return f"Here's the content of {path} with line numbers:\n{page(path, tree.text(path), view_range)}"
         if tree.is_directory(path):
             return _listing(path, tree)
         raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
@@ -144,17 +138,17 @@ class MemoryFolder:
         old, new = _checked_string("old_str", old_str), _checked_string("new_str", new_str or "")
         tree = self._read(path)
         text = tree.existing(path, f"Error: The path {path} does not exist. Please provide a valid path.")
-        at = _only_place(path, text, old)
+        at = only_place(path, text, old)
         [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
-        snippet = _snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{snippet}"
+        shown = snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
+        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{shown}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Put lines after one that is there; after line 0 is before all."""
         path = _checked_path(path)
         tree = self._read(path)
         text = tree.existing(path, f"Error: The path {path} does not exist")
-        after = _inserted(text, insert_line, _checked_string("insert_text", insert_text))
+        after = inserted(text, insert_line, _checked_string("insert_text", insert_text))
         self._write(tree, [_Version(path, path, after)])
         return f"The file {path} has been edited."
 
@@ -169,11 +163,8 @@ class MemoryFolder:
             gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
             if not gone:
                 raise NotFound(f"Error: The path {path} does not exist")
-            for memory in _with_history(transaction, gone, now):
-                unindex(transaction, memory)
-                records.write(transaction, memory, replace(memory, deleted_at=now, updated_at=memory.next_update(now)))
-        # These are deleted; what is left to do is to erase what was deleted long ago.
-        changing.delete(self._desk, gone[0], hard=False)
+            _, erased = changing.take_away(transaction, _with_history(transaction, gone, now), now, hard=False)
+        changing.erase_traces(self._desk, erased)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -263,7 +254,7 @@ def _around(paths: Sequence[str]) -> Filter:
 
 
 def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list[Memory]:
-    """Files and all their earlier versions. Were those left, they would hold again when the last one is erased."""
+    """Files and all their earlier versions: whoever deletes a file means its history too."""
     found: dict[str, Memory] = {}
     while ids:
         versions = [each for each in records.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
@@ -277,90 +268,6 @@ def _text(memory: Memory) -> str:
     return "" if EMPTY_TAG in memory.tags and memory.content == EMPTY_TEXT else memory.content
 
 
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
-
-
-def _numbered(lines: Sequence[str], first: int) -> str:
-    return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, first))
-
-
-def _fitting(lines: Sequence[str]) -> int:
-    """How many lines can be shown at once: at least one, as lines are what one can ask for."""
-    ends = accumulate(len(line) + 1 for line in lines)
-    return max(1, sum(end - 1 <= MOST_SHOWN for end in ends))
-
-
-def _snippet(text: str, changed: int, count: int) -> str:
-    """The changed lines and a few around them."""
-    first = max(0, changed - _AROUND_EDIT)
-    lines = (_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
-    return "\n" + _numbered(lines[: _fitting(lines)], first + 1)
-
-
-def _page(path: str, text: str, view_range: Sequence[int] | None) -> str:
-    lines = _lines(text) or [""]
-    if len(lines) > MOST_LINES:
-        raise InvalidInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
-    first, last = _checked_range(view_range, len(lines))
-    asked = lines[first - 1 : last]
-    shown = asked[: _fitting(asked)]
-    if len(shown) == len(asked):
-        return _numbered(shown, first)
-    end = first + len(shown) - 1
-    note = f"(Lines {first} to {end} of {len(lines)}; go on with view_range [{end + 1}, -1].)"
-    return f"{_numbered(shown, first)}\n{note}"
-
-
-def _checked_range(view_range: object, count: int) -> tuple[int, int]:
-    """The first and the last line that are asked for; a range may begin before the file and end after it."""
-    if view_range is None:
-        return 1, count
-    match view_range:
-        case [int(first), int(last)] if first <= count and (last == -1 or last >= max(1, first)):
-            return max(1, first), count if last == -1 else min(last, count)
-    raise InvalidInput(
-        f"Error: Invalid `view_range` parameter: {view_range}. It should be two lines of the file: [1, {count}]"
-    )
-
-
-def _only_place(path: str, text: str, old: str) -> int:
-    """Where the one occurrence begins."""
-    if not old:
-        raise InvalidInput("No replacement was performed, old_str is empty.")
-    found = list(islice(_occurrences(text, old), _MOST_NAMED + 1))
-    if not found:
-        raise InvalidInput(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
-    if len(found) > 1:
-        lines = dict.fromkeys(str(text.count("\n", 0, at) + 1) for at in found[:_MOST_NAMED])
-        more = ", …" if len(found) > _MOST_NAMED else ""
-        raise InvalidInput(
-            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-            f"{', '.join(lines)}{more}. Please ensure it is unique"
-        )
-    return found[0]
-
-
-def _occurrences(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
-
-
-def _inserted(text: str, after: object, addition: str) -> str:
-    """The text with lines added; it ends with a line break if it did before, or if the last lines now do."""
-    lines = _lines(text)
-    if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
-        raise InvalidInput(
-            f"Error: Invalid `insert_line` parameter: {after}. "
-            f"It should be within the range of lines of the file: [0, {len(lines)}]"
-        )
-    is_closed = text.endswith("\n") or (after == len(lines) and addition.endswith("\n"))
-    changed = [*lines[:after], addition.removesuffix("\n"), *lines[after:]]
-    return "\n".join(changed) + ("\n" if is_closed else "")
-
-
 def _listing(path: str, tree: _Tree) -> str:
     sizes = Counter({"": 0})
     for file in tree.within(path):
@@ -368,11 +275,6 @@ def _listing(path: str, tree: _Tree) -> str:
         names = ["/".join(parts[:depth]) + ("/" if depth < len(parts) else "") for depth in (1, 2)[: len(parts)]]
         sizes.update(dict.fromkeys(["", *names], len(tree.text(file).encode())))
     listed = sorted((name for name in sizes if name and not _HIDDEN.search(name)), key=lambda name: name.split("/"))
-    rows = [f"{_size(sizes[''])}\t{path}", *(f"{_size(sizes[name])}\t{path}/{name}" for name in listed)]
+    rows = [f"{size(sizes[''])}\t{path}", *(f"{size(sizes[name])}\t{path}/{name}" for name in listed)]
     header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules"
     return "\n".join([f"{header}:", *rows])
-
-
-def _size(count: int) -> str:
-    power = max(0, count.bit_length() - 1) // 10
-    return f"{count / 1024**power:.1f}{'BKMG'[power]}" if power else f"{count}B"

@@ -50,7 +50,7 @@ _CACHED_TERMS = 1 << 16
 
 
 def normalised(text: str) -> str:
-    """What makes two texts exactly the same: case, white space, compatibility forms and a last full stop do not count.
+    """What makes two texts exactly the same: case, white space and a last full stop do not count.
 
     The full stop does count after anything but a letter or digit: `git add .` is not `git add`.
     """
@@ -80,21 +80,12 @@ def is_near_duplicate(one: str, other: str) -> bool:
     return _are_alike(_Reading(one), _Reading(other))
 
 
-def near_duplicates_within(texts: Sequence[str]) -> dict[int, int]:
-    """Each text that says, exactly or nearly, what an earlier one says, with the first such text.
-
-    Only texts that stay count as earlier, so that small differences cannot add up along a chain.
-    """
-    stays: dict[str, int] = {}
-    groups: dict[tuple[str, ...], list[tuple[int, _Reading]]] = {}
-    found: dict[int, int] = {}
-    for at, text in enumerate(texts):
-        exact = fingerprint(text)
-        if exact not in stays:
-            stays[exact] = _first_alike(at, _Reading(text), groups)
-        if stays[exact] != at:
-            found[at] = stays[exact]
-    return found
+def gist(text: str) -> str:
+    """Equal for all texts that may be near-duplicates of each other; empty for a short text, which has none."""
+    reading = _Reading(text)
+    if reading.is_short():
+        return ""
+    return hashlib.sha256(" ".join(reading.gist()).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Reading:
@@ -142,18 +133,6 @@ def _are_alike(one: _Reading, other: _Reading) -> bool:
         and not (one.is_short() or other.is_short())
         and (one.simhash ^ other.simhash).bit_count() <= CLOSE_BITS
     )
-
-
-def _first_alike(at: int, reading: _Reading, groups: dict[tuple[str, ...], list[tuple[int, _Reading]]]) -> int:
-    """The first earlier text of its group that says the same, or the text itself, which then joins the group."""
-    if reading.is_short():
-        return at
-    group = groups.setdefault(reading.gist(), [])
-    for earlier, known in group:
-        if _are_alike(known, reading):
-            return earlier
-    group.append((at, reading))
-    return at
 
 
 def _say_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -209,14 +188,14 @@ def _spell_out(contraction: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Compatibility forms replaced, single spaces."""
+    """One form of each character, single spaces."""
     words = text.split()
     spaced = " ".join(words)
     if spaced.isascii():
         return spaced
     if max(map(len, words)) <= _PIECE:
-        return unicodedata.normalize("NFKC", spaced)
-    return "".join(unicodedata.normalize("NFKC", piece) for word in words for piece in _pieces(word))
+        return unicodedata.normalize("NFC", spaced)
+    return "".join(unicodedata.normalize("NFC", piece) for word in words for piece in _pieces(word))
 
 
 def _pieces(word: str) -> Iterator[str]:

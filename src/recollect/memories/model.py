@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.memories.likeness import fingerprint
+from recollect.memories.likeness import fingerprint, gist
 from recollect.memories.salience import effective, fading
 from recollect.store import Passage, Row, to_datetime, to_microseconds
 from recollect.types import Hit, Noun
 
+FILE_TAG = "memory-file"  # of a memory that is the text of a file
 GLOBAL_SPACE = "*"  # where the memories live that every project sees
 USAGES = ("created", "recalled", "updated", "reinforced")
 RELATIONS = (
@@ -207,8 +208,13 @@ def to_row(memory: Memory) -> dict[str, object]:
     values |= {name: to_microseconds(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     values |= {name: int(values[name]) for name in _FLAGS}
-    derived = {"space": memory.space, "is_deleted": int(memory.is_deleted), "fingerprint": fingerprint(memory.content)}
-    return values | derived
+    derived = {"space": memory.space, "is_deleted": int(memory.is_deleted)}
+    return values | derived | likeness_row(memory)
+
+
+def likeness_row(memory: Memory) -> dict[str, object]:
+    """The columns by which a memory that says the same is found."""
+    return {"fingerprint": fingerprint(memory.content), "gist": gist(memory.content)}
 
 
 def to_passage(memory: Memory) -> Passage:

@@ -1,16 +1,18 @@
 """Memories, sessions, links and keys in the database: plain SQL that every engine understands."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from recollect.errors import NotFound
-from recollect.memories.model import COLUMNS, Memory, Session, from_row, to_row
+from recollect.memories.likeness import is_near_duplicate
+from recollect.memories.model import COLUMNS, FILE_TAG, Memory, Session, from_row, to_row
 from recollect.memories.salience import EFFECTIVE_SQL
 from recollect.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
 from recollect.types import Filter
 
-DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint")
+DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "gist")
 _ALL_COLUMNS = f"{COLUMNS}, {', '.join(DERIVED_COLUMNS)}"
 _INSERT = f"INSERT INTO memories ({_ALL_COLUMNS}) VALUES ({', '.join(':' + name for name in _ALL_COLUMNS.split(', '))})"
 SESSION_COLUMNS = "id, space, started_at, ended_at, summary"
@@ -83,15 +85,21 @@ def reinforce(transaction: Transaction, ids: Sequence[str], amount: float, now: 
 
 
 def find_duplicate(snapshot: Snapshot, memory: Memory, now: datetime) -> Memory | None:
-    """The memory that says exactly the same, by the same author, in the same place."""
-    row = to_row(memory)
-    same = Filter(
-        "i.space = :space AND i.fingerprint = :fingerprint AND i.author IS NOT DISTINCT FROM :author "
-        "AND i.tier = :tier AND (i.tier <> 'session' OR i.session = :session) "
-        "AND i.is_deleted = 0 AND i.valid_until IS NULL",
-        {name: row[name] for name in ("space", "fingerprint", "author", "tier", "session")},
-    )
-    return next(iter(select(snapshot, same, now, "ORDER BY created_at, id LIMIT 1")), None)
+    """The memory that says the same, exactly or nearly, by the same author, in the same place; files are none."""
+    row = to_row(memory) | {"file": json.dumps(FILE_TAG)}
+    holds = "i.is_deleted = 0 AND i.valid_until IS NULL AND replace(i.tags, :file, '') = i.tags"
+    place = "i.author IS NOT DISTINCT FROM :author AND i.tier = :tier AND (i.tier <> 'session' OR i.session = :session)"
+    used = {name: row[name] for name in ("space", "fingerprint", "gist", "author", "tier", "session", "file")}
+    for same in ("i.fingerprint = :fingerprint", "i.gist = :gist AND i.gist <> ''"):
+        chosen = Filter(f"i.space = :space AND {same} AND {place} AND {holds}", used)
+        for other in select(snapshot, chosen, now, "ORDER BY i.created_at, i.id LIMIT 8"):
+            if (
+                other.content == memory.content
+                or "gist" not in same
+                or is_near_duplicate(other.content, memory.content)
+            ):
+                return other
+    return None
 
 
 def named(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] | None:

@@ -62,7 +62,7 @@ def supersede(transaction: Transaction, old: Memory, new: Memory, by: str, now: 
 
 def unsupersede(transaction: Transaction, old: Memory, now: datetime) -> Memory:
     """The old memory holds again; the relation is kept as something that was so."""
-    if _successor_id(transaction, old.id) is None:
+    if old.valid_until is None:
         raise Conflict(f"Memory {old.id} is not superseded. See it with: recollect memory show {old.id}")
     transaction.execute(
         "UPDATE memory_relations SET valid_until = :now WHERE target_id = :id AND type = :type AND valid_until IS NULL",
@@ -72,16 +72,16 @@ def unsupersede(transaction: Transaction, old: Memory, now: datetime) -> Memory:
 
 
 def bridge(transaction: Transaction, gone: Memory, now: datetime) -> None:
-    """Before a memory is erased: what it superseded is superseded by its own successor, or holds again."""
+    """Before a memory is erased: what it superseded is superseded by its own successor.
+
+    Without one, the old memories stay ended: that the newer text is gone does not make them true again.
+    """
     successor = _successor_id(transaction, gone.id)
-    rows = transaction.rows(
-        "SELECT target_id FROM memory_relations WHERE source_id = :id AND type = :type AND valid_until IS NULL",
-        {"id": gone.id, "type": SUPERSEDES},
-    )
-    for old in records.by_id(transaction, [row[0] for row in rows], now).values():
-        _set_end(transaction, old, gone.valid_until if successor else None, now)
-        if successor:
-            put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
+    if successor is None:
+        return
+    for old in records.by_id(transaction, predecessors(transaction, gone.id), now).values():
+        _set_end(transaction, old, gone.valid_until, now)
+        put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
 
 
 def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:

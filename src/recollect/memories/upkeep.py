@@ -6,8 +6,7 @@ from collections.abc import Callable
 from recollect.memories import records
 from recollect.memories.changing import TRACES
 from recollect.memories.desk import Desk
-from recollect.memories.likeness import fingerprint
-from recollect.memories.model import COLUMNS, Memory, from_row, to_passage
+from recollect.memories.model import COLUMNS, Memory, from_row, likeness_row, to_passage
 from recollect.memories.scoring import INDEX
 from recollect.store import Snapshot, Transaction
 
@@ -62,6 +61,7 @@ def _renew_fingerprints(transaction: Transaction, memories: list[Memory]) -> Non
     """Memories of an older version have none."""
     for memory in memories:
         transaction.execute(
-            "UPDATE memories SET fingerprint = :new WHERE space = :space AND id = :id AND fingerprint <> :new",
-            {"new": fingerprint(memory.content), "space": memory.space, "id": memory.id},
+            "UPDATE memories SET fingerprint = :fingerprint, gist = :gist WHERE space = :space AND id = :id "
+            "AND (fingerprint <> :fingerprint OR gist <> :gist)",
+            {**likeness_row(memory), "space": memory.space, "id": memory.id},
         )

@@ -89,13 +89,15 @@ ALTER TABLE memories ADD COLUMN deleted_at INTEGER;
 ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN session TEXT; -- where it was created
 ALTER TABLE memories ADD COLUMN written_by TEXT NOT NULL DEFAULT 'user';
-ALTER TABLE memories ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''; -- of the normalised content; derived
+ALTER TABLE memories ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''; -- equal for the same content; derived
+ALTER TABLE memories ADD COLUMN gist TEXT NOT NULL DEFAULT ''; -- equal for nearly the same content; derived
 UPDATE memories SET project = space, last_accessed = created_at, valid_from = created_at,
     deleted_at = CASE WHEN is_deleted THEN updated_at END;
 DROP INDEX memories_by_time;
 CREATE INDEX memories_by_time ON memories (project, created_at, id);
 CREATE INDEX memories_by_session ON memories (space, session, created_at, id) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_fingerprint ON memories (space, fingerprint);
+CREATE INDEX memories_by_gist ON memories (space, gist) WHERE gist <> '';
 
 CREATE TABLE memory_sessions (
     space TEXT NOT NULL,
