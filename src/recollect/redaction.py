@@ -44,7 +44,7 @@ _PREFIXED = {
     "Sentry token": ("sntrys_ sntryu_", r"[\w+/=-]{40,}"),
     "Shopify token": ("shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{30,}"),
     "Slack token": ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"(?=[^\s-]{0,12}\d)[\w%/+-]{10,}"),
-    "Slack webhook": ("https://hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+-]{20,}"),
+    "Slack webhook": ("hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/+-]{20,}"),
     "Square token": ("sq0atp- sq0csp-", r"[\w-]{20,}"),
     "Stripe key": ("sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9]{16,}"),
     "Stripe webhook secret": ("whsec_", r"[\w+/=]{24,}"),
@@ -73,6 +73,7 @@ _AFTER_ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])"
 _SETS = r"[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?"
 _SCHEME = r"(?:(?:bearer|basic|token|bot|key|api-?key)[ \t]{1,4})?"
 _RANDOM = r"(?=\S{0,200}?(?:[0-9]|[a-z][A-Z]))"
+_WORD = r"(?:(?!\[redacted:)[^\s\"']){3,}"
 _SEED = r"(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}(?![A-Za-z0-9])"
 _PLACES = (
     ("AWS secret key", "aws access key]", r"AWS access key\][\s\"',:;|]{1,5}", r"[A-Za-z0-9+/]{40}(?![\w+/=])"),
@@ -83,10 +84,9 @@ _PLACES = (
     ("authorization", "authorization", "authorization" + _SETS + _SCHEME, r"(?!AWS4)" + _RANDOM + r"[\w.~+/=:-]{8,}"),
     ("authorization", "bearer", r"\bbearer[ \t]{1,4}", _RANDOM + r"[\w.~+/=-]{16,}"),
     ("password", "://", r"://[^\s:/?#@\"'<>]*:", r"[^\s/\"'<>]+(?=@[\w\[{$])"),
-    ("password", "curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:", r"[^\s\"']{3,}"),
-    ("password", "sshpass", r"\bsshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?", r"[^\s\"']{3,}"),
-    ("password", "mysql", r"\bmysql[a-z]{0,9}[ \t][^\n]{0,100}?\s-p", r"[^\s\"'-][^\s\"']{2,}"),
-    ("password", "login", r"\blogin[ \t]{1,4}\S{1,64}\s{1,8}password[ \t]{1,4}", r"\S{3,}"),
+    ("password", "curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:", _WORD),
+    ("password", "mysql", r"\bmysql[a-z]{0,9}[ \t][^\n]{0,100}?\s-p(?!-)", _WORD),
+    ("password", "login", r"\blogin[ \t]{1,4}\S{1,64}\s{1,8}password[ \t]{1,4}", _WORD),
     ("seed phrase", "phrase", r"phrase[\"'`* ]{0,4}(?:[:=]|is)\W{1,4}", _SEED),
 )
 _TOKEN_RULES = [
@@ -96,13 +96,12 @@ _TOKEN_RULES = [
 _PLACE_RULES = [(kind, [hint], f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
 
 # A key block with its end, or as much of a cut one as looks like a key.
-_KEY_LINES = r"(?:(?:\\[nrt]|[\s\"'+,>#|*])*+[A-Za-z0-9+/=]{16,}+)++(?:\r?\n[ \t]*+[A-Za-z0-9+/=]{1,15}(?=\s|\Z))?"
+_KEY_LINES = r"(?:(?:\\[nrt]|[\s\"'+,>#|*])*+[A-Za-z0-9+/=]{16,}+)++(?:\r?\n[ \t]*+[A-Za-z0-9+/=]{1,15}(?=\r?\n|\Z))?"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}-----|(?:\s*+[A-Z][A-Za-z-]{2,20}: [^\n]{0,200}\n)*+"
     rf"{_KEY_LINES})|Private-Lines: \d{{1,3}}{_KEY_LINES}"
 )
-
 _PRIVATE_TAG = re.compile(r"<\s{0,8}(?:private(?:>|\s)|(/)\s{0,8}private\s{0,8}>)", re.IGNORECASE)
 
 _NAMES = (
@@ -132,7 +131,7 @@ _NEEDED_BEFORE = {"": re.compile(r"--[\w-]*$"), ">": re.compile(r"<[\w:.-]*$")}
 _CONFIG = re.compile(
     r"\n[ \t]*(?:[-*>•]{1,2}[ \t]+)?[\"'`*]{0,3}[\w.-]*$|[_.-]$|(?i:user|login|mail)\w*[\"'`*]{0,2}[ \t]*[:=].*$"
 )
-_ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]|#<]|//|\.(?:\s|\Z))")
+_ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]#<]|//|\.(?:\s|\Z))")
 _IN_CALL = re.compile(r",(?:\s|\Z)|\)")
 
 # What stands for a secret, or for none at all.
@@ -146,8 +145,8 @@ _REFERENCE = re.compile(
     r"|(?i:sha|md|pbkdf|argon|base|utf|oauth|aes|rsa|[ehr]s|rfc)[-_]?\d+(?!\w)"  # methods
 )
 _CODE = re.compile(
-    r"[A-Za-z_$@][\w.:>?$-]*\(|[A-Za-z_$][A-Za-z_.]*\d{0,2}[\[<]|[&*][a-z_]+$|[(-]"  # calls, items, pointers, flags
-    r"|(?:[A-Za-z_$]\w*(?:\.|->|::|\?\.))+[A-Za-z_]+!?$|[A-Z]+(?:_[A-Z0-9]+)+$"  # attributes, constants
+    r"[A-Za-z_$@][\w.:>?$-]*\(|[A-Za-z_$][\w.]*\[|[A-Za-z_.]+<|[&*][a-z_]+$|[(-]"  # calls, items, pointers, flags
+    r"|(?:[A-Za-z_$]\w*(?:\.|->|::|\?\.))+(?:[A-Za-z_]+|[A-Z][a-z]\w*)!?$|[A-Z]+(?:_[A-Z0-9]+)+$"  # paths, constants
     r"|(?=[A-Za-z]*(?:_|[a-z][A-Z]))[A-Za-z_]*(?i:pass|pwd|secret|token|key|auth|cred)[A-Za-z_]*$"  # names of secrets
 )
 _ODD = re.compile(r"\A(?=\D*\d)(?=[\W\d_]*[^\W\d_])|\w[!@#$%^&*+=?~]+\w|[!@#$%^&*+?~]\w")
@@ -188,9 +187,9 @@ def without_private(text: str) -> str:
     kept: list[str] = []
     depth = end = 0
     for tag in _PRIVATE_TAG.finditer(f"{text}<private>"):
-        if not depth and tag.start() > end:
-            piece = text[end : tag.start()]
-            kept.append(piece.lstrip(" ") if kept and kept[-1].endswith(" ") else piece)
+        piece = "" if depth else text[end : tag.start()]
+        if piece := piece.lstrip(" ") if kept and kept[-1].endswith(" ") else piece:
+            kept.append(piece)
         depth = max(0, depth + (-1 if tag[1] else 1))
         end = tag.end()
     return "".join(kept)
@@ -270,8 +269,9 @@ def _is_password(found: _Found) -> bool:
     if found.is_quoted:
         return len(value) > 2 and not (re.search(r"\s", value) and _has_ordinary_word(value))
     if sign.endswith(("=", ">")):
-        is_variable = _IN_CALL.match(found.after) or (sign != found.sign and (not ends or found.after[:1] == ";"))
-        return len(value) > 2 and (is_odd or not value.isidentifier() or not is_variable)
+        is_loose = sign != found.sign and (not ends or found.after[:1] == ";" or "_" in value)
+        is_name = value.isidentifier() and bool(is_loose or _IN_CALL.match(found.after))
+        return len(value) > 2 and (is_odd or not is_name)
     is_config = sign.startswith(":") and ends and (found.name.isupper() or _CONFIG.search(found.before))
     if value.count("-") > 1 or (is_config and len(value) > 3):
         return not _has_ordinary_word(value)
@@ -281,7 +281,7 @@ def _is_password(found: _Found) -> bool:
 def _is_token(found: _Found) -> bool:
     """Machines make tokens: long, and no words; only a secret that is set may be a word."""
     value, name = found.value, found.name
-    if len(value) < 8 or re.search(r"\s", value):
+    if len(value) < 8 or re.search(r"\s" if "secret" in name.lower() else r"[\s(){}\[\]|]", value):
         return False
     if not _PLAIN.fullmatch(value):
         return bool(_ODD.search(value)) and (not name.lower().endswith("auth") or len(value) > 15)

@@ -1,6 +1,6 @@
 """From what a caller hands in to a memory: checked, without secrets, with a sector."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,12 @@ def _text(what: str) -> Check:
 
 
 def _names(what: str) -> Check:
-    return lambda values: tuple(dict.fromkeys(clean(each) for each in check_names(what, values)))
+    # Cleaned before they are checked: a complaint shows what it is about.
+    return lambda values: check_names(what, _cleaned(values) if isinstance(values, (list, tuple)) else values)
+
+
+def _cleaned(values: Iterable[object]) -> list[object]:
+    return [clean(each) if isinstance(each, str) else each for each in values]
 
 
 def _flag(value: object) -> bool:
@@ -50,7 +55,7 @@ EDITABLE: Mapping[str, Check] = {
     "content": _text("content"),
     "summary": _text("summary"),
     "context": _text("context"),
-    "author": lambda value: clean(check_name("author", value)),
+    "author": lambda value: check_name("author", *_cleaned([value])),
     "sector": lambda value: check_choice("sector", value, SECTORS),
     "tier": lambda value: check_choice("tier", value, TIERS),
     "memory_type": lambda value: check_choice("memory_type", value, MEMORY_TYPES),
