@@ -10,7 +10,7 @@ from recollect.config import Settings, load_settings
 from recollect.embed import LazyEmbedder, ModelOptions
 from recollect.errors import InvalidInput, RecollectError
 from recollect.inputs import check_limit
-from recollect.memories import Memories
+from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
 from recollect.types import Hit, Hits, Status
 
@@ -75,7 +75,7 @@ class Recollect:
                 "dimensions": dimensions,
                 "working": dimensions is not None,
             },
-            corpora={"memories": {"count": sum(counts.values()), "projects": len(counts)}},
+            corpora={"memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})}},
             problems=tuple(problems),
         )
 

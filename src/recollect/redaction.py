@@ -124,7 +124,7 @@ _QUOTED = re.compile(
 _LONGEST_BARE = 64
 _BARE = re.compile(rf"[\"'`“]?(?P<value>[^\s\"'`“”]{{1,{_LONGEST_BARE}}})")
 _BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
-_BARE_REST = re.compile(r"(?:[^\s\"'`“”;,&\[<]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/))*")
+_BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr]))*")
 
 _LONGEST_BEFORE = 64
 _NEEDED_BEFORE = {"": re.compile(r"--[\w-]*$"), ">": re.compile(r"<[\w:.-]*$")}
@@ -236,10 +236,10 @@ def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
         value = None if key.start() < end else _QUOTED.match(text, key.end()) or _BARE.match(text, key.end())
         kind = "password" if key[0].startswith(("pass", "pwd")) else "secret"
         if value and _is_credential(kind, found := _found(text, key, value)):
-            end = value.start("value") + len(found.value)
-            if len(found.value) == _LONGEST_BARE and not found.is_quoted:
-                end = next(_BARE_REST.finditer(text, end)).end()
-            yield value.start("value"), end, kind
+            start = value.start("value")
+            is_cut = len(found.value) == _LONGEST_BARE and not found.is_quoted
+            end = next(_BARE_WHOLE.finditer(text, start)).end() if is_cut else start + len(found.value)
+            yield start, end, kind
 
 
 def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:

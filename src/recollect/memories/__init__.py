@@ -2,6 +2,7 @@
 
 from recollect.memories.folder import MemoryFolder
 from recollect.memories.model import (
+    GLOBAL_SPACE,
     Memory,
     MemoryHit,
     Related,
@@ -17,6 +18,7 @@ from recollect.memories.scoring import SEED_WEIGHTS, Weights
 from recollect.memories.service import Memories
 
 __all__ = [
+    "GLOBAL_SPACE",
     "SEED_WEIGHTS",
     "Memories",
     "Memory",
