@@ -124,8 +124,7 @@ _QUOTED = re.compile(
 _LONGEST_BARE = 64
 _BARE = re.compile(rf"[\"'`“]?(?P<value>[^\s\"'`“”]{{1,{_LONGEST_BARE}}})")
 _BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
-_BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr]))*")
-
+_BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr][\w.-]*[=:\s]))*")
 _LONGEST_BEFORE = 64
 _NEEDED_BEFORE = {"": re.compile(r"--[\w-]*$"), ">": re.compile(r"<[\w:.-]*$")}
 _CONFIG = re.compile(
@@ -238,7 +237,8 @@ def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
         if value and _is_credential(kind, found := _found(text, key, value)):
             start = value.start("value")
             is_cut = len(found.value) == _LONGEST_BARE and not found.is_quoted
-            end = next(_BARE_WHOLE.finditer(text, start)).end() if is_cut else start + len(found.value)
+            whole = next(_BARE_WHOLE.finditer(text, start))[0] if is_cut else ""
+            end = start + len(whole or found.value)
             yield start, end, kind
 
 

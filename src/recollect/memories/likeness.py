@@ -58,6 +58,8 @@ def normalised(text: str) -> str:
     return _LAST_FULL_STOP.sub("", " ".join(folded.split()))
 
 
+# An add asks for each of these two or three times.
+@lru_cache(maxsize=8)
 def fingerprint(text: str) -> str:
     """Equal for texts that are exactly the same, and for no others."""
     return hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()
@@ -80,6 +82,7 @@ def is_near_duplicate(one: str, other: str) -> bool:
     return _are_alike(_Reading(one), _Reading(other))
 
 
+@lru_cache(maxsize=8)
 def gist(text: str) -> str:
     """Equal for all texts that may be near-duplicates of each other; empty for a short text, which has none."""
     reading = _Reading(text)

@@ -90,14 +90,12 @@ def find_duplicate(snapshot: Snapshot, memory: Memory, now: datetime) -> Memory 
     holds = "i.is_deleted = 0 AND i.valid_until IS NULL AND replace(i.tags, :file, '') = i.tags"
     place = "i.author IS NOT DISTINCT FROM :author AND i.tier = :tier AND (i.tier <> 'session' OR i.session = :session)"
     used = {name: row[name] for name in ("space", "fingerprint", "gist", "author", "tier", "session", "file")}
-    for same in ("i.fingerprint = :fingerprint", "i.gist = :gist AND i.gist <> ''"):
+    for column in ("fingerprint", "gist"):
+        # The ids first: left alone, SQLite would read the whole space.
+        same = f"i.id IN (SELECT id FROM memories WHERE space = :space AND {column} = :{column} AND {column} <> '')"
         chosen = Filter(f"i.space = :space AND {same} AND {place} AND {holds}", used)
         for other in select(snapshot, chosen, now, "ORDER BY i.created_at, i.id LIMIT 8"):
-            if (
-                other.content == memory.content
-                or "gist" not in same
-                or is_near_duplicate(other.content, memory.content)
-            ):
+            if column == "fingerprint" or is_near_duplicate(other.content, memory.content):
                 return other
     return None
 

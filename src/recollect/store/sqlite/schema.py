@@ -119,6 +119,7 @@ CREATE TABLE memory_links (
     PRIMARY KEY (space, session, memory_id, usage)
 ) WITHOUT ROWID;
 CREATE INDEX memory_links_by_memory ON memory_links (memory_id, linked_at);
+CREATE INDEX memory_links_by_session ON memory_links (session, memory_id);
 
 CREATE TABLE memory_relations (
     space TEXT NOT NULL,
