@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -54,8 +55,8 @@ class RecollectEngine:
     @contextmanager
     def open(self, folder: Path) -> Iterator[Search]:
         with self.store(folder) as recollect:
-            memories = recollect.memories
-            yield lambda text, project, limit: [hit.id for hit in memories.search(text, project=project, limit=limit)]
+            search = partial(recollect.memories.search, reinforce=False)
+            yield lambda text, project, limit: [hit.id for hit in search(text, project=project, limit=limit)]
 
     def store(self, folder: Path):
         from recollect import Recollect, Settings

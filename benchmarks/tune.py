@@ -23,6 +23,9 @@ TRIED: Sequence[tuple[ModuleType, Sequence[str], Sequence[tuple[float, ...]]]] =
     (rank, ("K1",), [(0.6,), (0.8,), (1.0,), (1.2,), (1.6,)]),
     (rank, ("B",), [(0.2,), (0.35,), (0.5,), (0.75,)]),
     (scoring, ("SEMANTIC", "KEYWORD"), [(0.0, 1.0), (0.2, 0.8), (0.3, 0.7), (0.4, 0.6), (0.5, 0.5), (0.6, 0.4)]),
+    (scoring, ("AUTHOR",), [(0.0,), (0.1,), (0.2,), (0.35,), (0.5,)]),
+    (scoring, ("NEIGHBOUR",), [(0.0,), (0.2,), (0.3,), (0.4,), (0.5,)]),
+    (scoring, ("SESSION",), [(0.0,), (0.2,), (0.35,), (0.5,), (0.8,)]),
     (words, ("PREFIX_WORTH",), [(0.0,), (0.15,), (0.3,), (0.5,), (0.7,)]),
 )
 FLOORS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5)
@@ -42,10 +45,10 @@ class Half:
 
     def answered(self, questions: Sequence[str]) -> float:
         """The share of questions that get any answer."""
-        return statistics.mean(bool(self.recollect.memories.search(text)) for text in questions)
+        return statistics.mean(bool(self.recollect.search(text)) for text in questions)
 
     def _search(self, question: Question, limit: int) -> list[str]:
-        hits = self.recollect.memories.search(question.text, project=question.project, limit=limit)
+        hits = self.recollect.search(question.text, project=question.project, limit=limit)
         return [hit.id for hit in hits]
 
 

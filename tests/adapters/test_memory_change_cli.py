@@ -26,7 +26,9 @@ def test_an_update_of_what_somebody_changed_meanwhile_is_refused(run, add):
 def test_deleting_a_successor_says_what_it_had_superseded(run, tokens):
     assert "recollect memory unsupersede old" in run("memory", "delete", "new").err
     run("memory", "restore", "new")
-    assert "holds again: old" in run("memory", "delete", "new", "--hard", "--yes").err
+    assert "recollect memory unsupersede old" in run("memory", "delete", "new", "--hard", "--yes").err
+    run("memory", "unsupersede", "old")
+    assert run("memory", "show", "old", "--json").json["valid_until"] is None
 
 
 def test_forget_only_shows_until_it_is_meant(run, tokens, add):

@@ -1,10 +1,10 @@
 """Adding: what is new is kept, what is said already is reinforced, what is secret is not written."""
 
 import pytest
-from test_redaction import SECRETS
 
 from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput
+from test_redaction import SECRETS
 
 LONG = "Staging deploys need the VPN and a fresh token before the pipeline will accept the release image"
 

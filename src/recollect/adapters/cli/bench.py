@@ -43,7 +43,7 @@ def _quality(session: Session, folder: Path) -> "Report":
             recollect.memories.add_many(labelled.items[start : start + _BATCH])
 
         def search(question: Question, limit: int) -> list[str]:
-            return [hit.id for hit in recollect.memories.search(question.text, project=question.project, limit=limit)]
+            return [hit.id for hit in recollect.search(question.text, project=question.project, limit=limit)]
 
         return evaluate(labelled.questions, search)
 

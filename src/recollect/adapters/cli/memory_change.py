@@ -69,9 +69,8 @@ def delete(session: Session, /, id: str, hard: bool, yes: bool) -> None:
         if hard and not yes:
             confirm(f"Erase {found.title!r} for good?")
         deleted = memories.delete(id, hard=hard)
-        hints = [_after_delete(memories.get(old.id), hard=hard) for old in replaced]
     undo = "" if hard else f"Bring it back with: recollect memory restore {id}"
-    lines = (f"{'Erased' if hard else 'Deleted'} {named(deleted)}", undo, *hints)
+    lines = (f"{'Erased' if hard else 'Deleted'} {named(deleted)}", undo, *map(_after_delete, replaced))
     session.report(deleted, "\n".join(filter(None, lines)))
 
 
@@ -80,10 +79,8 @@ def _superseded_by(memories: "Memories", id_: str) -> "list[Memory]":
     return [each.memory for each in related if (each.relation.type, each.relation.source_id) == ("SUPERSEDES", id_)]
 
 
-def _after_delete(old: "Memory", *, hard: bool) -> str:
-    if not hard:
-        return f"It had superseded {named(old)}\nLet that hold again with: recollect memory unsupersede {old.id}"
-    return f"What it had superseded holds again: {named(old)}" if old.valid_until is None else ""
+def _after_delete(old: "Memory") -> str:
+    return f"It had superseded {named(old)}\nLet that hold again with: recollect memory unsupersede {old.id}"
 
 
 @command(commands, "restore")
