@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import assert_type
 
-from recollect import Hit, Hits, Memory, Recollect, Settings, Status, Why
+from recollect import SEED_WEIGHTS, Hit, Hits, Memory, Recollect, Settings, Status, Why
 
 
 def use() -> None:
@@ -11,7 +11,11 @@ def use() -> None:
         assert_type(recollect, Recollect)
         memory = recollect.memories.add("text", project="shop", tags=["a"], created_at=datetime.now())
         assert_type(memory, Memory)
-        assert_type(recollect.memories.list(limit=5), list[Memory])
+        assert_type(recollect.memories.list(limit=5, project="shop"), list[Memory])
+        assert_type(recollect.memories.supersede("a", "b"), Memory)
+        assert_type(recollect.memories.timeline("a").before, tuple[Memory, ...])
+        assert_type(recollect.memories.brief("shop"), str)
+        recollect.memories.search("text", weights=SEED_WEIGHTS, mode="keyword", as_of="2026-01-01")
         hits = recollect.search("text", corpora=["memories"], limit=3)
         assert_type(hits, Hits[Hit])
         for hit in hits:

@@ -8,7 +8,7 @@ from random import Random
 
 import apsw
 import pytest
-from stores import BLOCK, SECRET, assert_found, fill, opened, sentence
+from stores import BLOCK, EMBEDDER, SECRET, assert_found, fill, opened, sentence
 
 QUERIES = ("deploy the staging server", "budget meeting with a customer", "zorblaxing passphrase", "winter bicycle")
 
@@ -165,17 +165,17 @@ def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, seed):
             moment.rows("SELECT count(*) FROM memories")
             memories.reindex()
             assert_found(memories, "secret")
-            _search_in(moment, old)
+            _search_in(moment)
         fill(memories, Random(seed), BLOCK)
         assert_found(memories, "secret")
         assert_found(old, "secret")
     assert answers(large) == answers(large, use_files=False)
 
 
-def _search_in(moment, memories):
+def _search_in(moment):
     from recollect.memories.scoring import INDEX
     from recollect.types import Query
 
-    [vector] = [memories._embedder.attempt(lambda model: model.embed_query(SECRET))]
+    vector = EMBEDDER.attempt(lambda model: model.embed_query(SECRET))
     found = moment.candidates(INDEX, Query(SECRET, ("zorblaxing",), vector, "recollect-static-1"))
     assert max(candidate.cosine or 0 for candidate in found.passages) > 0.99
