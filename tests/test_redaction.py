@@ -146,6 +146,7 @@ PLACED = [
     ("password", "login --password={} --verbose", "swordfish"),
     ("password", "Server=x;Password={};Database=y", "swordfish"),
     ("password", "<password>{}</password>", "hunter2"),
+    ("password", "<db.password>{}</db.password>", "swordfish"),
     ("password", "connect(user=user, password='{}')", "swordfish"),
     ("password", "connect(user=user, password={})", "hunter2"),
     ("password", "DB_PASSWORD={}\\nDB_HOST=x", "hunter2"),
@@ -242,6 +243,8 @@ max_tokens: 4096
 password_hash column
 tokenizer=bert
 secretary: Bob12345
+CLIENT_AUTH: "clientAuth",
+socks5h://<username>:<password>@proxy-host
 def sign(private_key: ed25519.Ed25519PrivateKey) -> bytes:
 def fetch(username: str | None, password: HiddenText | None) -> None:
 secret_key = s3_server['connection']

@@ -103,7 +103,6 @@ _KEY_BLOCK = re.compile(
     rf"{_KEY_LINES})|Private-Lines: \d{{1,3}}{_KEY_LINES}"
 )
 _PRIVATE_TAG = re.compile(r"<\s{0,8}(?:private(?:>|\s)|(/)\s{0,8}private\s{0,8}>)", re.IGNORECASE)
-
 _NAMES = (
     r"passw(?:or)?d|passphrase|passcode|passwort|pwd|pass(?<=_pass)|secret|token|credential|auth(?<![a-z]auth)|"
     r"api[ _-]?key|access[ _-]?key|encryption[ _-]?key|private[ _-]?key|shared[ _-]?key|signing[ _-]?key"
@@ -126,13 +125,12 @@ _BARE = re.compile(rf"[\"'`“]?(?P<value>[^\s\"'`“”]{{1,{_LONGEST_BARE}}})"
 _BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
 _BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr][\w.-]*[=:\s]))*")
 _LONGEST_BEFORE = 64
-_NEEDED_BEFORE = {"": re.compile(r"--[\w-]*$"), ">": re.compile(r"<[\w:.-]*$")}
+_NEEDED_AROUND = {"": re.compile(r"--[\w-]*\0"), ">": re.compile(r"<[\w:.-]*\0[.,:)\]}>|\\]*</")}
 _CONFIG = re.compile(
     r"\n[ \t]*(?:[-*>•]{1,2}[ \t]+)?[\"'`*]{0,3}[\w.-]*$|[_.-]$|(?i:user|login|mail)\w*[\"'`*]{0,2}[ \t]*[:=].*$"
 )
 _ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]#<]|//|\.(?:\s|\Z))")
 _IN_CALL = re.compile(r",(?:\s|\Z)|\)")
-
 # What stands for a secret, or for none at all.
 _MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|(?i:\byour[-_ ])")
 _SAMPLE = re.compile(r"change_?me|example|placeholder|[-_]here$")
@@ -254,8 +252,10 @@ def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:
 
 
 def _is_credential(kind: str, found: _Found) -> bool:
-    needed, value = _NEEDED_BEFORE.get(found.sign.strip()), found.value
-    if (needed and not needed.search(found.before)) or (not found.is_quoted and _CODE.match(value)):
+    needed, value = _NEEDED_AROUND.get(found.sign.strip()), found.value
+    if not found.is_quoted and _CODE.match(value):
+        return False
+    if needed and not needed.search(f"{found.before}\0{found.after}"):
         return False
     if _is_placeholder(value) or _SAMPLE.search(value.lower()):
         return False
@@ -286,7 +286,11 @@ def _is_token(found: _Found) -> bool:
     if not _PLAIN.fullmatch(value):
         return bool(_ODD.search(value)) and (not name.lower().endswith("auth") or len(value) > 15)
     is_set = found.is_quoted or (found.sign in ("=", ">") and not _IN_CALL.match(found.after))
-    return is_set and ("secret" in name.lower() or name.isupper()) and not _has_ordinary_word(value)
+    return (
+        is_set
+        and ("secret" in name.lower() or name.isupper())
+        and not (_has_ordinary_word(value) or _CODE.match(value))
+    )
 
 
 def _is_placeholder(value: str) -> bool:

@@ -1,6 +1,7 @@
 """From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Protocol
 
 from recollect.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
@@ -67,7 +68,8 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     shortest = min(len(word) - allowed_edits(word) for word in mistyped)
     longest = max(len(word) + allowed_edits(word) for word in mistyped)
     written = vocabulary.of_length(shortest, longest)
-    meant = {word: _meant(word, written, vocabulary) for word in mistyped}
+    stems = cache(lambda: list(dict.fromkeys(map(vocabulary.stem_of, written))))
+    meant = {word: _meant(word, written, stems, vocabulary) for word in mistyped}
     counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
     corrections = {}
     for word, (edits, found) in meant.items():
@@ -77,11 +79,12 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     return corrections
 
 
-def _meant(word: str, written: Sequence[str], vocabulary: Vocabulary) -> tuple[int, dict[str, str]]:
+def _meant(
+    word: str, written: Sequence[str], stems: Callable[[], Sequence[str]], vocabulary: Vocabulary
+) -> tuple[int, dict[str, str]]:
     """Edits, and word → term: the nearest words; else the nearest stems, of words known in another form only."""
     edits, found = nearest_words(word, written, allowed_edits(word))
     if found:
         return edits, {each: vocabulary.stem_of(each) for each in found}
-    stems = list(dict.fromkeys(map(vocabulary.stem_of, written)))
-    edits, found = nearest_words(stem(word), stems, allowed_edits(word))
+    edits, found = nearest_words(stem(word), stems(), allowed_edits(word))
     return edits, {each: each for each in found}
