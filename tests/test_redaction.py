@@ -125,6 +125,7 @@ PLACED = [
     ("password", "password={}", "123456"),
     ("password", "password: {}", "correct-horse-battery"),
     ("password", "Password: {}", "hunter2"),
+    ("password", "Password: {}", "my-new-p4ss"),
     ("password", "**Password:** {}", "hunter2"),
     ("password", "`password`: `{}`", "hunter2"),
     ("password", "my password is {} now", "hunter2"),

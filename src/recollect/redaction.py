@@ -131,6 +131,7 @@ _CONFIG = re.compile(
 )
 _ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]#<]|//|\.(?:\s|\Z))")
 _IN_CALL = re.compile(r",(?:\s|\Z)|\)")
+
 # What stands for a secret, or for none at all.
 _MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|(?i:\byour[-_ ])")
 _SAMPLE = re.compile(r"change_?me|example|placeholder|[-_]here$")
@@ -252,12 +253,10 @@ def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:
 
 
 def _is_credential(kind: str, found: _Found) -> bool:
-    needed, value = _NEEDED_AROUND.get(found.sign.strip()), found.value
-    if not found.is_quoted and _CODE.match(value):
-        return False
+    value, needed = found.value, _NEEDED_AROUND.get(found.sign.strip())
     if needed and not needed.search(f"{found.before}\0{found.after}"):
         return False
-    if _is_placeholder(value) or _SAMPLE.search(value.lower()):
+    if (not found.is_quoted and _CODE.match(value)) or _is_placeholder(value) or _SAMPLE.search(value.lower()):
         return False
     return _is_password(found) if kind == "password" else _is_token(found)
 
@@ -273,9 +272,8 @@ def _is_password(found: _Found) -> bool:
         is_name = value.isidentifier() and bool(is_loose or _IN_CALL.match(found.after))
         return len(value) > 2 and (is_odd or not is_name)
     is_config = sign.startswith(":") and ends and (found.name.isupper() or _CONFIG.search(found.before))
-    if value.count("-") > 1 or (is_config and len(value) > 3):
-        return not _has_ordinary_word(value)
-    return is_odd and len(value) > 5
+    is_phrase = value.count("-") > 1 or (is_config and len(value) > 3)
+    return (is_odd and len(value) > 5) or bool(is_phrase and not _has_ordinary_word(value))
 
 
 def _is_token(found: _Found) -> bool:
@@ -286,11 +284,8 @@ def _is_token(found: _Found) -> bool:
     if not _PLAIN.fullmatch(value):
         return bool(_ODD.search(value)) and (not name.lower().endswith("auth") or len(value) > 15)
     is_set = found.is_quoted or (found.sign in ("=", ">") and not _IN_CALL.match(found.after))
-    return (
-        is_set
-        and ("secret" in name.lower() or name.isupper())
-        and not (_has_ordinary_word(value) or _CODE.match(value))
-    )
+    is_word = _has_ordinary_word(value) or bool(_CODE.match(value))
+    return is_set and not is_word and ("secret" in name.lower() or name.isupper())
 
 
 def _is_placeholder(value: str) -> bool:

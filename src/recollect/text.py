@@ -149,9 +149,11 @@ def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
     """The first sentences that have a wanted term, marked; long ones cut around their first match."""
     found: list[str] = []
     for sentence in map(str.strip, _SENTENCE_END.split(text)):
-        first = next((word for word in _WORD.finditer(sentence) if _has(word[0], wanted)), None)
-        if first:
-            found.append(highlight(_window(sentence, first.start()), wanted))
+        marked = highlight(sentence, wanted)
+        if marked != sentence:
+            found.append(
+                marked if len(sentence) <= _EXCERPT else highlight(_window(sentence, marked.find("<mark>")), wanted)
+            )
         if len(found) == most:
             break
     return found

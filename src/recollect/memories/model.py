@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.memories.likeness import fingerprint, gist
-from recollect.memories.salience import effective, fading
+from recollect.memories.salience import effective
 from recollect.store import Passage, Row, to_datetime, to_microseconds
 from recollect.types import Hit, Noun
 
@@ -194,8 +194,7 @@ def from_row(row: Row, now: datetime) -> Memory:
     """A memory from the COLUMNS of its row."""
     values = dict(zip(STORED, row, strict=True))
     since = to_microseconds(now) - values["last_accessed"]
-    rate = fading(values["sector"], values["pinned"])
-    felt = float(effective(values["salience"], values["importance"], rate, since))
+    felt = effective(values["salience"], values["importance"], values["sector"], values["pinned"], since)
     values |= {name: to_datetime(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: tuple(json.loads(values[name])) for name in _LISTS}
     values |= {name: bool(values[name]) for name in _FLAGS}

@@ -65,7 +65,8 @@ def find(
     lenders = _lenders(snapshot, found.passages, relevance(matched))
     more = _missing(snapshot, query, found.passages, lenders)
     candidates = (*found.passages, *more)
-    matched = joined(matched, matches(more, keywords, calibration, mode))
+    if more:
+        matched = joined(matched, matches(more, keywords, calibration, mode))
     known = facts(candidates, situation)
     own = add_author(matched, known, found.words)
     parts, factors = add_neighbours(own, candidates, lenders), modulation(own, known)

@@ -4,8 +4,7 @@ Fading is computed whenever the salience is read and never written back: what is
 access. `effective` and `EFFECTIVE_SQL` are the same formula; a test holds them together.
 """
 
-import numpy as np
-import numpy.typing as npt
+import math
 
 # What is lost per day, before importance slows it.
 RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural": 0.01, "episodic": 0.02}
@@ -21,19 +20,11 @@ _FADED = f"salience * exp(-({_LOSS}))"
 EFFECTIVE_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
 
 
-def fading(sector: str, pinned: object) -> float:
-    """What a memory loses per day, before importance slows it."""
-    return 0.0 if pinned else RATES[sector]
-
-
-def effective(
-    salience: npt.ArrayLike, importance: npt.ArrayLike, rate: npt.ArrayLike, microseconds: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """The salience now, so long after the last access; of one memory or of many."""
-    days = np.asarray(microseconds) / _DAY
-    faded = np.asarray(salience) * np.exp(-np.asarray(rate) / (np.asarray(importance) + 0.1) * days)
-    clipped: npt.NDArray[np.float64] = np.clip(faded, LEAST, MOST)
-    return clipped
+def effective(salience: float, importance: float, sector: str, pinned: object, microseconds: int) -> float:
+    """The salience now, so long after the last access."""
+    rate = 0.0 if pinned else RATES[sector]
+    faded = salience * math.exp(-rate / (importance + 0.1) * microseconds / _DAY)
+    return min(MOST, max(LEAST, faded))
 
 
 def reinforced(felt: float, amount: float) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recollect.memories.salience import effective, fading
+from recollect.memories.salience import effective
 from recollect.rank import Factor, KeywordQuery, Numbers, Part, bm25, bounded, calibrate_cosine, calibrate_keyword
 from recollect.store import Index
 from recollect.text import tokenize
@@ -91,20 +91,17 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
     """The candidates' values, as of the situation. A memory of no session is a session of its own."""
     if not candidates:
         return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
-    projects, sessions, authors, sectors, tiers, *numbers, ends = zip(*(each.item for each in candidates), strict=True)
-    salience, importance, pinned, last_accessed = numbers
-    rates = [fading(sector, pin) for sector, pin in zip(sectors, pinned, strict=True)]
-    elsewhere = [
-        tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)
-    ]
+    projects, sessions, authors, sectors, tiers, *felt, ends = zip(*(each.item for each in candidates), strict=True)
+    accessed = felt.pop()
+    since = [situation.now - at for at in accessed]
     return Facts(
         [session or each.id for session, each in zip(sessions, candidates, strict=True)],
         authors,
         sectors,
-        effective(salience, importance, rates, situation.now - np.array(last_accessed)),
+        np.array(list(map(effective, *felt[:2], sectors, felt[2], since))),
         recency(np.array([each.created_at for each in candidates]), situation.moment),
         [end is not None and end <= situation.moment for end in ends],
-        elsewhere,
+        [tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)],
     )
 
 

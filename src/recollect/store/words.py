@@ -1,6 +1,6 @@
 """From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
@@ -21,8 +21,8 @@ class Vocabulary(Protocol):
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]: ...
 
-    def with_prefix(self, prefix: str, limit: int) -> dict[str, int]:
-        """The most frequent terms that begin so."""
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
         """Words of about this length, as they were written."""
@@ -40,7 +40,8 @@ def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...]
     variants = {word: _direct(word, synonyms[word], known) for word in words}
     if query.literal:
         return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
-    variants = {word: variants[word] | _prefixed(word, vocabulary) for word in words}
+    longer = vocabulary.with_prefixes([word for word in words if len(word) >= PREFIX_LENGTH], PREFIX_EXPANSIONS)
+    variants = {word: variants[word] | _prefixed(word, longer.get(word, {})) for word in words}
     corrections = _corrections([word for word in words if not variants[word]], vocabulary)
     variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
     resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)
@@ -53,10 +54,7 @@ def _direct(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[s
     return {each: Variant(each, worth[each], known[each]) for each in worth if known.get(each)}
 
 
-def _prefixed(word: str, vocabulary: Vocabulary) -> dict[str, Variant]:
-    if len(word) < PREFIX_LENGTH:
-        return {}
-    longer = vocabulary.with_prefix(word, PREFIX_EXPANSIONS)
+def _prefixed(word: str, longer: Mapping[str, int]) -> dict[str, Variant]:
     return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != stem(word)}
 
 

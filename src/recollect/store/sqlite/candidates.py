@@ -22,6 +22,8 @@ ROWS_SCORED = 2500
 # How much deeper to look when a filter let too few through.
 DEEPER = 16
 _SCANS = 4
+# Up to so many passages, looking takes less time than handing it to another thread.
+SCANNED_BESIDE = 10_000
 
 Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
 
@@ -46,17 +48,21 @@ class Finder:
         if statistics.passages <= query.candidates:
             numbers = _all(connection, index, query, spaces)
         else:
-            nearest = self._start_scan(view, query, spaces)
+            nearest = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
             by_words = _by_words(connection, index, query, words, spaces)
             numbers = sorted({*by_words, *(_filtered(connection, index, query, nearest) if nearest else ())})
         passages = _load(connection, index, query, view, numbers)
         return Candidates(tuple(passages), words, statistics, corrections, view is not None)
 
-    def _start_scan(self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None) -> Ranking | None:
-        """The nearest vectors. The first look at them runs while SQLite works: both leave Python's lock alone."""
+    def _start_scan(
+        self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, beside: bool
+    ) -> Ranking | None:
+        """The nearest vectors. A long first look at them runs while SQLite works: both leave Python's lock alone."""
         vector = query.vector
         if view is None or vector is None or not vector.any():
             return None
+        if not beside:
+            return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
         first = 2 * query.candidates
         ahead = self._pool.submit(view.nearest, vector, first, spaces)
 

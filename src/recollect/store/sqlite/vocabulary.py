@@ -54,10 +54,20 @@ class SpaceVocabulary:
         """Known terms with the number of passages that have them."""
         return self._counted("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
 
-    def with_prefix(self, prefix: str, limit: int) -> dict[str, int]:
-        """The most frequent terms that begin so."""
-        condition = "term >= ?2 AND term < ?2 || char(1114111)"
-        return self._counted(f"{condition} GROUP BY term ORDER BY sum(frequency) DESC, term LIMIT ?3", prefix, limit)
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+        found = rows(
+            self._connection,
+            "SELECT p.value, v.term, sum(v.frequency) FROM json_each(?2) p CROSS JOIN vocabulary v "
+            "ON v.space IN (SELECT value FROM json_each(?1)) AND v.term >= p.value "
+            "AND v.term < p.value || char(1114111) GROUP BY p.value, v.term ORDER BY 3 DESC, 2",
+            (self._spaces, json.dumps(prefixes)),
+        )
+        longer: dict[str, dict[str, int]] = {prefix: {} for prefix in prefixes}
+        for prefix, term, count in found:
+            if len(longer[prefix]) < limit:
+                longer[prefix][term] = count
+        return longer
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
         """Words of about this length, as they were written."""
@@ -86,12 +96,14 @@ def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
 
 
 def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> _Words:
-    found = rows(
+    # As two strings: thousands of rows would take longer to fetch than to split.
+    [(terms, words)] = rows(
         connection,
-        "SELECT term, word FROM vocabulary WHERE space IN (SELECT value FROM json_each(?))",
+        "SELECT group_concat(term, ' '), group_concat(word, ' ') FROM vocabulary "
+        "WHERE space IN (SELECT value FROM json_each(?))",
         (json.dumps(spaces),),
     )
-    stems = {word: term for term, word in found}
+    stems = dict(zip((words or "").split(" "), (terms or "").split(" "), strict=True)) if words else {}
     by_length: dict[int, list[str]] = defaultdict(list)
     for word in stems:
         by_length[len(word)].append(word)
