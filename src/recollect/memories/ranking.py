@@ -16,6 +16,7 @@ from recollect.memories.scoring import (
     add_neighbours,
     facts,
     floor,
+    in_session,
     joined,
     match_type,
     matches,
@@ -78,7 +79,7 @@ def find(
 def _lenders(snapshot: Snapshot, candidates: Sequence[Candidate], own: Numbers) -> dict[str, list[str]]:
     """Who stands beside the best candidates in their sessions, and which of the best each stands beside."""
     best = np.argsort(-own, kind="stable")[:LENDERS].tolist()
-    ids = [candidates[at].id for at in best if own[at] > 0]
+    ids = [candidates[at].id for at in best if own[at] > 0 and in_session(candidates[at])]
     lenders: dict[str, list[str]] = {}
     for id_, neighbours in (records.neighbours(snapshot, ids) if ids else {}).items():
         for neighbour in neighbours:

@@ -106,6 +106,11 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
     )
 
 
+def in_session(candidate: Candidate) -> bool:
+    """Whether it was created in a session, and so may have neighbours."""
+    return candidate.item[_FACTS.index("session")] is not None
+
+
 def recency(created_at: Numbers, moment: int) -> Numbers:
     """1 for what is new, fading by the day."""
     return np.exp(-_FADING * np.maximum(0, moment - created_at) / _DAY)

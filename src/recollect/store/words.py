@@ -1,7 +1,6 @@
 """From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from recollect.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
@@ -63,11 +62,7 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
     if not mistyped:
         return {}
-    shortest = min(len(word) - allowed_edits(word) for word in mistyped)
-    longest = max(len(word) + allowed_edits(word) for word in mistyped)
-    written = vocabulary.of_length(shortest, longest)
-    stems = cache(lambda: list(dict.fromkeys(map(vocabulary.stem_of, written))))
-    meant = {word: _meant(word, written, stems, vocabulary) for word in mistyped}
+    meant = {word: _meant(word, vocabulary) for word in mistyped}
     counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
     corrections = {}
     for word, (edits, found) in meant.items():
@@ -77,12 +72,13 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     return corrections
 
 
-def _meant(
-    word: str, written: Sequence[str], stems: Callable[[], Sequence[str]], vocabulary: Vocabulary
-) -> tuple[int, dict[str, str]]:
+def _meant(word: str, vocabulary: Vocabulary) -> tuple[int, dict[str, str]]:
     """Edits, and word → term: the nearest words; else the nearest stems, of words known in another form only."""
-    edits, found = nearest_words(word, written, allowed_edits(word))
+    most = allowed_edits(word)
+    written = vocabulary.of_length(len(word) - most, len(word) + most)
+    edits, found = nearest_words(word, written, most)
     if found:
         return edits, {each: vocabulary.stem_of(each) for each in found}
-    edits, found = nearest_words(stem(word), stems(), allowed_edits(word))
+    stems = list(dict.fromkeys(map(vocabulary.stem_of, written)))
+    edits, found = nearest_words(stem(word), stems, most)
     return edits, {each: each for each in found}

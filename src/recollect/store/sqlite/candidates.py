@@ -45,7 +45,7 @@ class Finder:
         scope = _space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
         words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
-        if statistics.passages <= query.candidates:
+        if statistics.passages <= 2 * query.candidates:
             numbers = _all(connection, index, query, spaces)
         else:
             nearest = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
