@@ -30,7 +30,7 @@ from recollect.text import excerpts
 from recollect.types import Calibration, Candidate, Candidates, Query, Why
 
 # So many of the best lend to their neighbours.
-LENDERS = 48
+LENDERS = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from recollect.store import to_microseconds
 from recollect.text import tokenize
 from recollect.types import Calibration, Candidates, Filter, Hits, Query
 
-CANDIDATES = 64
+CANDIDATES = 48
 
 log = logging.getLogger("recollect")
 

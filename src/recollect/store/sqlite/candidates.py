@@ -1,7 +1,7 @@
 """Which passages may answer a query: the best by word and the best by vector, filters inside."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isnan
 
@@ -46,13 +46,13 @@ class Finder:
         statistics = _statistics(connection, index, scope)
         words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
         if statistics.passages <= 2 * query.candidates:
-            numbers = _all(connection, index, query, spaces)
+            found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
-            nearest = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
-            by_words = _by_words(connection, index, query, words, spaces)
-            numbers = sorted({*by_words, *(_filtered(connection, index, query, nearest) if nearest else ())})
-        passages = _load(connection, index, query, view, numbers)
-        return Candidates(tuple(passages), words, statistics, corrections, view is not None)
+            scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
+            sides = [side for side in (_by_words(connection, index, words, spaces), scan) if side]
+            found = _best(connection, index, query, view, sides)
+        passages = tuple(found[number] for number in sorted(found))
+        return Candidates(passages, words, statistics, corrections, view is not None)
 
     def _start_scan(
         self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, beside: bool
@@ -63,7 +63,7 @@ class Finder:
             return None
         if not beside:
             return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
-        first = 2 * query.candidates
+        first = _first_look(query)
         ahead = self._pool.submit(view.nearest, vector, first, spaces)
 
         def best(limit: int) -> list[int]:
@@ -79,20 +79,14 @@ def passages_of(
 ) -> tuple[Candidate, ...]:
     """The passages of these items, where they are in the query's spaces and pass its filter."""
     inside = "" if query.spaces is None else "AND i.space IN (SELECT value FROM json_each(:spaces))"
-    passing = f"AND ({query.filter.where})" if query.filter.where else ""
     numbers = rows(
         connection,
         f"SELECT p.number FROM {index.corpus} i JOIN spaces s ON s.corpus = :corpus AND s.space = i.space "
         f"JOIN {index.corpus}_passages p ON p.space = s.number AND p.item_id = i.id "
-        f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside} {passing}",
-        {
-            **query.filter.parameters,
-            "corpus": index.corpus,
-            "ids": json.dumps(list(item_ids)),
-            "spaces": json.dumps(query.spaces),
-        },
+        f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside}",
+        {"corpus": index.corpus, "ids": json.dumps(list(item_ids)), "spaces": json.dumps(query.spaces)},
     )
-    return tuple(_load(connection, index, query, view, [row[0] for row in numbers]))
+    return tuple(_load(connection, index, query, view, [row[0] for row in numbers]).values())
 
 
 def _space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
@@ -116,21 +110,20 @@ def _statistics(connection: apsw.Connection, index: Index, scope: Sequence[int])
     return Statistics(passages, tuple(averages or [0.0] * len(index.fields)))
 
 
-def _all(connection: apsw.Connection, index: Index, query: Query, spaces: Sequence[int] | None) -> list[int]:
+def _all(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None) -> list[int]:
     """Every passage: where there are few, scoring them all is both exact and faster than choosing."""
     inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
     values = () if spaces is None else (json.dumps(spaces),)
-    found = rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)
-    return _passing(connection, index, query, [row[0] for row in found])
+    return [row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)]
 
 
 def _by_words(
-    connection: apsw.Connection, index: Index, query: Query, words: Sequence[QueryWord], spaces: Sequence[int] | None
-) -> list[int]:
+    connection: apsw.Connection, index: Index, words: Sequence[QueryWord], spaces: Sequence[int] | None
+) -> Ranking | None:
     """The best passages by FTS5's own BM25, which is near enough to ours to choose by."""
     chosen = _telling_terms(words)
     if not chosen:
-        return []
+        return None
     table = f"{index.corpus}_words"
     match = _any(chosen, "-space")
     if spaces is not None:
@@ -145,34 +138,58 @@ def _by_words(
         )
         return [row[0] for row in found]
 
-    return best(query.candidates) if not query.filter.where else _filtered(connection, index, query, best)
+    return best
 
 
-def _filtered(connection: apsw.Connection, index: Index, query: Query, best: Ranking) -> list[int]:
+def _first_look(query: Query) -> int:
+    """A few more than wanted: some may not pass the filter, or be gone."""
+    return query.candidates + query.candidates // 4
+
+
+def _best(
+    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, sides: Sequence[Ranking]
+) -> dict[int, Candidate]:
+    """The best of each side that pass the filter; what is seen at the first look of all sides is loaded together."""
+    limit = _first_look(query)
+    seen = [side(limit) for side in sides]
+    loaded = _load(connection, index, query, view, {number for numbers in seen for number in numbers})
+    chosen: set[int] = set()
+    for side, numbers in zip(sides, seen, strict=True):
+        passing = [number for number in numbers if number in loaded]
+        if len(passing) < query.candidates and len(numbers) >= limit:
+            passing = _deeper(connection, index, query, side, limit)
+        chosen.update(passing[: query.candidates])
+    missing = _load(connection, index, query, view, chosen - loaded.keys())
+    return {number: candidate for number, candidate in (loaded | missing).items() if number in chosen}
+
+
+def _deeper(connection: apsw.Connection, index: Index, query: Query, best: Ranking, limit: int) -> list[int]:
     """The best that pass the filter: looks deeper until there are enough, or no more."""
-    limit = 2 * query.candidates
     while True:
+        limit *= DEEPER
         numbers = best(limit)
         passing = _passing(connection, index, query, numbers)
         if len(passing) >= query.candidates or len(numbers) < limit:
-            return passing[: query.candidates]
-        limit *= DEEPER
+            return passing
 
 
 def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
     """Those whose passage still exists and whose item passes the filter, in the same order."""
-    joined, condition = "", ""
-    if query.filter.where:
-        joined = f"JOIN spaces s ON s.number = p.space JOIN {index.corpus} i ON i.space = s.space AND i.id = p.item_id"
-        condition = f"AND ({query.filter.where})"
     found = rows(
         connection,
-        f"SELECT p.number FROM {index.corpus}_passages p {joined} "
-        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {condition}",
+        f"SELECT p.number FROM {index.corpus}_passages p {_WITH_ITEM.format(index.corpus)} "
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)}",
         {**query.filter.parameters, "numbers": json.dumps(numbers)},
     )
     passing = {row[0] for row in found}
     return [number for number in numbers if number in passing]
+
+
+_WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
+
+
+def _condition(query: Query) -> str:
+    return f"AND ({query.filter.where})" if query.filter.where else ""
 
 
 def _telling_terms(words: Sequence[QueryWord]) -> list[str]:
@@ -195,24 +212,26 @@ def _any(terms: Sequence[str], columns: str) -> str:
 
 
 def _load(
-    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Sequence[int]
-) -> list[Candidate]:
+    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Collection[int]
+) -> dict[int, Candidate]:
+    """Those of the passages that pass the filter, by number."""
+    if not numbers:
+        return {}
     fields = "".join(f", p.{field}" for field in index.fields)
     values = "".join(f", i.{column}" for column in index.item_columns)
     found = rows(
         connection,
         f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
-        f"FROM {index.corpus}_passages p JOIN spaces s ON s.number = p.space "
-        f"JOIN {index.corpus} i ON i.space = s.space AND i.id = p.item_id "
-        "WHERE p.number IN (SELECT value FROM json_each(?)) ORDER BY p.number",
-        (json.dumps(numbers),),
+        f"FROM {index.corpus}_passages p {_WITH_ITEM.format(index.corpus)} "
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)} ORDER BY p.number",
+        {**query.filter.parameters, "numbers": json.dumps(list(numbers))},
     )
     cosines: list[float | None] = [None] * len(found)
     if view is not None and query.vector is not None:
         known = view.cosines(np.array([row[0] for row in found], np.int64), query.vector)
         cosines = [None if isnan(cosine) else cosine for cosine in known.tolist()]
     end = 5 + len(index.fields)
-    return [
-        Candidate(row[1], row[2], row[3], row[5:end], row[4], cosine, row[end:])
+    return {
+        row[0]: Candidate(row[1], row[2], row[3], row[5:end], row[4], cosine, row[end:])
         for row, cosine in zip(found, cosines, strict=True)
-    ]
+    }
