@@ -104,7 +104,7 @@ def _lay_out_model(models: Path) -> None:
 
 
 def _lay_out_stop_words(models: Path) -> None:
-    """All that its BM25 downloads are stop words: NLTK's, of which bm25s carries the English ones."""
+    """All that its BM25 downloads are lists of stop words; the English one is bm25s's longer one here."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
     from fastembed.sparse.bm25 import supported_bm25_models
 

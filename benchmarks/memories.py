@@ -176,7 +176,7 @@ def tables(results: Results) -> Iterator[str]:
     """Quality, speed beside mem0, and many memories."""
     yield (
         f"mem0 {results['mem0'] or MISSING}: `infer=False`, embedded Qdrant on disk, fastembed for all-MiniLM-L6-v2 "
-        "and BM25, no spaCy model to take lemmas from. Times are medians of the engines' rounds."
+        f"and BM25, no spaCy model to take lemmas from. Times on {TIMED} are medians of {ROUNDS} rounds."
     )
     yield f"### LoCoMo-dev, by conversations\n\n{_quality_table(results['quality'])}"
     if results["load"] > BUSY:

@@ -122,7 +122,7 @@ class TestSimilar:
         memories.add("Auth tokens rotate every 24 hours", project="elsewhere")
         added = memories.add("Auth tokens rotate every 12 hours since the audit", project="shop")
         assert [each.id for each in added.similar] == [old.id]
-        assert 0.3 <= added.similar[0].score <= 1
+        assert 0.5 <= added.similar[0].score <= 1
 
     def test_nothing_similar_is_nothing(self, memories):
         memories.add("Customers in Norway are charged in NOK")

@@ -20,10 +20,11 @@ from recollect.text import text_hash, tokenize
 from recollect.types import Calibration, Query, Vectors
 
 MOST_SIMILAR = 3
-SIMILAR_FLOOR = 0.3
+SIMILAR_FLOOR = 0.5  # probably about the same, see rank.calibrate_cosine
 # Looking for what is similar takes as long as a search; who adds more at once than this wants them added.
 COMPARED_AT_ONCE = 100
 _CANDIDATES = 16
+_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,11 @@ def _compared_all(desk: Desk, entries: list[_Entry], vectors: Vectors | None, no
 def _compared(
     snapshot: Snapshot, entry: _Entry, vectors: Vectors | None, calibration: Calibration | None, now: datetime
 ) -> _Entry:
-    """The entry with the existing memories that are most like it by word and by meaning."""
+    """The entry with the existing memories that are most like it by meaning; by their words where there is no model."""
     memory = entry.memory
     query = Query(
         text=memory.content,
-        words=tuple(tokenize(memory.content)),
+        words=() if vectors else _telling_words(memory.content),
         vector=vectors.by_hash[text_hash(entry.passage.text)] if vectors else None,
         model_id=vectors.model_id if vectors else None,
         spaces=(memory.project, GLOBAL_SPACE),
@@ -100,11 +101,16 @@ def _compared(
     )
     found = snapshot.candidates(INDEX, query)
     keywords = prepare(found.words, found.statistics, INDEX.weights)
-    scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "hybrid"))
+    scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "semantic"))
     times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
     best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
     memories = records.by_id(snapshot, [ids[at] for at in best], now)
     return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
+
+
+def _telling_words(text: str) -> tuple[str, ...]:
+    """The longest words: they tell most."""
+    return tuple(sorted(tokenize(text), key=len, reverse=True)[:_WORDS])
 
 
 def _known(transaction: Transaction, entry: _Entry, now: datetime) -> Memory | None:
