@@ -9,6 +9,7 @@ from recollect.errors import InvalidInput
 from recollect.inputs import check_choice, check_count, check_fraction, check_name, check_text, check_time
 from recollect.memories.entry import EDITABLE, check_project
 from recollect.memories.model import RELATIONS, USAGES, WRITERS, Memory, Relation, Session
+from recollect.redaction import clean
 from recollect.types import Noun
 
 HEADER = {"format": "recollect-memories", "version": 1}
@@ -65,7 +66,7 @@ _SESSION: Mapping[str, Check] = {
     "project": check_project,
     "started_at": _time("started_at"),
     "ended_at": _time("ended_at"),
-    "summary": lambda value: check_text("summary", value),
+    "summary": lambda value: clean(check_text("summary", value)),
 }
 _LINK: Mapping[str, Check] = {
     "project": check_project,

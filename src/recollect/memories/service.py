@@ -7,9 +7,8 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 from recollect.embed import LazyEmbedder
-from recollect.errors import Conflict
-from recollect.inputs import check_choice, check_count, check_fraction, check_limit, check_name, check_past, check_text
-from recollect.memories import adding, brief, changing, exchange, records, relations, search, upkeep
+from recollect.inputs import check_choice, check_count, check_fraction, check_limit, check_name
+from recollect.memories import adding, brief, changing, exchange, records, relations, search, sessions, upkeep
 from recollect.memories.desk import Desk
 from recollect.memories.entry import check_project
 from recollect.memories.filters import selection
@@ -28,8 +27,7 @@ from recollect.memories.salience import BY_CALLER, LESSENED
 from recollect.memories.scoring import INDEX, Weights
 from recollect.memories.stats import stats
 from recollect.memories.timeline import session_context, timeline
-from recollect.redaction import clean
-from recollect.store import Store, new_id
+from recollect.store import Store
 from recollect.types import Hit, Hits
 
 Documents = Callable[[str, str | None, int], Hits[Hit]]
@@ -124,24 +122,12 @@ class Memories:
         `in_session` keeps to what a session has used; `session` is the caller's own, and will be linked with what it
         recalls. `as_of` asks what was valid then.
         """
+        filters = {
+            "sector": sector, "tier": tier, "memory_type": memory_type, "tags": tags,
+            "min_salience": min_salience, "in_session": in_session,
+        }
         asked = search.Asked(
-            query,
-            project=project,
-            filters={
-                "sector": sector,
-                "tier": tier,
-                "memory_type": memory_type,
-                "tags": tags,
-                "min_salience": min_salience,
-                "in_session": in_session,
-            },
-            limit=limit,
-            least=min_score,
-            with_superseded=include_superseded,
-            session=session,
-            as_of=as_of,
-            mode=mode,
-            weights=weights,
+            query, project, filters, limit, min_score, include_superseded, session, as_of, mode, weights
         )
         hits: Hits[Any] = search.search(self._desk, asked, self._when_uncovered)
         if reinforce and hits:
@@ -260,23 +246,11 @@ class Memories:
         self, project: str = "default", id: str | None = None, started_at: datetime | str | None = None
     ) -> Session:
         """Begin a session; one that has begun already goes on."""
-        now = self._now()
-        began = now if started_at is None else check_past("started_at", started_at, now)
-        id_ = new_id(now) if id is None else check_name("id", id)
-        with self._store.transaction() as transaction:
-            session = adding.ensure_session(transaction, id_, check_project(project), began)
-        if session.project != project:
-            raise Conflict(f"There is a session {id_} of project {session.project} already. Choose another id.")
-        return session
+        return sessions.start(self._desk, project, id, started_at)
 
     def end_session(self, id: str, summary: str | None = None) -> Session:
         """End a session, with a summary for the next one's brief."""
-        with self._store.transaction() as transaction:
-            before = records.get_session(transaction, id)
-            kept = before.summary if summary is None else clean(check_text("summary", summary))
-            session = replace(before, ended_at=self._now(), summary=kept)
-            records.put_session(transaction, session)
-        return session
+        return sessions.end(self._desk, id, summary)
 
     def sessions(self, project: str | None = None, limit: int = 20) -> SessionList:
         """The newest sessions first."""
