@@ -137,12 +137,15 @@ def test_longer_words_may_have_more_typos(word, edits):
 )
 def test_the_nearest_known_word_is_found(typed, meant, edits):
     known = ["send", "authentication", "token", "postgres", "author"]
-    assert nearest_words(typed, known, allowed_edits(typed)) == (edits, [meant])
+    assert nearest_words([typed], known, [allowed_edits(typed)]) == [(edits, [meant])]
 
 
 def test_two_edits_in_a_short_word_are_too_many():
-    assert nearest_words("snedd", ["send"], allowed_edits("snedd"))[1] == []
-    assert nearest_words("xy", ["xz"], allowed_edits("xy"))[1] == []
+    for typed, known in (("snedd", "send"), ("xy", "xz")):
+        [(_, found)] = nearest_words([typed], [known], [allowed_edits(typed)])
+        assert found == []
+    assert nearest_words([], ["send"], []) == []
+    assert nearest_words(["sned"], [], [1]) == [(2, [])]
 
 
 def test_matches_are_highlighted_in_the_text_as_written():

@@ -15,7 +15,6 @@ import Stemmer
 
 PREFIX_LENGTH = 3
 _CACHED_WORDS = 1 << 16
-_NEAREST = 16
 # Longer runs of letters are data (base64, hashes), not words; they are cut, not dropped.
 _LONGEST_WORD = 64
 _EXCERPT = 240
@@ -126,18 +125,24 @@ def allowed_edits(word: str) -> int:
     return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
 
 
-def nearest_words(word: str, vocabulary: Sequence[str], edits: int) -> tuple[int, list[str]]:
-    """The known words a misspelt one may stand for, and their distance; swapped neighbours count as one edit."""
-    if not edits or not vocabulary:
-        return edits + 1, []
-    from rapidfuzz.distance import OSA
-    from rapidfuzz.process import extract
+def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequence[int]) -> list[tuple[int, list[str]]]:
+    """For each misspelt word its distance to the nearest known words, and those; none beyond its edits.
 
-    found = extract(word, vocabulary, scorer=OSA.distance, score_cutoff=edits, limit=_NEAREST)
-    least = min((distance for _, distance, _ in found), default=edits + 1)
-    nearest = [match for match, distance, _ in found if distance == least]
-    # Most typos keep the first letter.
-    return least, [match for match in nearest if match[0] == word[0]] or nearest
+    Swapped neighbours count as one edit.
+    """
+    if not words or not vocabulary:
+        return [(most + 1, []) for most in edits]
+    import numpy as np
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import cdist
+
+    distances = cdist(words, vocabulary, scorer=OSA.distance, score_cutoff=max(edits), dtype=np.uint8)
+    found = []
+    for word, row, least, most in zip(words, distances, distances.min(axis=1).tolist(), edits, strict=True):
+        near = [vocabulary[at] for at in np.flatnonzero(row == least).tolist()] if least <= most else []
+        # Most typos keep the first letter.
+        found.append((least, [match for match in near if match[0] == word[0]] or near))
+    return found
 
 
 def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:

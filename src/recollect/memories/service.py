@@ -123,8 +123,12 @@ class Memories:
         recalls. `as_of` asks what was valid then.
         """
         filters = {
-            "sector": sector, "tier": tier, "memory_type": memory_type, "tags": tags,
-            "min_salience": min_salience, "in_session": in_session,
+            "sector": sector,
+            "tier": tier,
+            "memory_type": memory_type,
+            "tags": tags,
+            "min_salience": min_salience,
+            "in_session": in_session,
         }
         asked = search.Asked(
             query, project, filters, limit, min_score, include_superseded, session, as_of, mode, weights

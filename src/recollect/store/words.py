@@ -62,7 +62,7 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
     if not mistyped:
         return {}
-    meant = {word: _meant(word, vocabulary) for word in mistyped}
+    meant = _meant(mistyped, vocabulary)
     counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
     corrections = {}
     for word, (edits, found) in meant.items():
@@ -72,13 +72,15 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     return corrections
 
 
-def _meant(word: str, vocabulary: Vocabulary) -> tuple[int, dict[str, str]]:
-    """Edits, and word → term: the nearest words; else the nearest stems, of words known in another form only."""
-    most = allowed_edits(word)
-    written = vocabulary.of_length(len(word) - most, len(word) + most)
-    edits, found = nearest_words(word, written, most)
-    if found:
-        return edits, {each: vocabulary.stem_of(each) for each in found}
-    stems = list(dict.fromkeys(map(vocabulary.stem_of, written)))
-    edits, found = nearest_words(stem(word), stems, most)
-    return edits, {each: each for each in found}
+def _meant(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int, dict[str, str]]]:
+    """Each word's edits, and word → term: the nearest words; else the nearest stems, of words known in another form."""
+    edits = [allowed_edits(word) for word in words]
+    lengths = [(len(word) - most, len(word) + most) for word, most in zip(words, edits, strict=True)]
+    written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
+    near = dict(zip(words, nearest_words(words, written, edits), strict=True))
+    rest = [word for word in words if not near[word][1]]
+    stems = list(dict.fromkeys(map(vocabulary.stem_of, written))) if rest else []
+    forms = nearest_words([stem(word) for word in rest], stems, [allowed_edits(word) for word in rest])
+    return {
+        word: (least, {each: vocabulary.stem_of(each) for each in found}) for word, (least, found) in near.items()
+    } | {word: (least, {each: each for each in found}) for word, (least, found) in zip(rest, forms, strict=True)}

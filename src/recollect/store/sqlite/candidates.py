@@ -19,6 +19,8 @@ from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 # FTS5 scores about a thousand rows a millisecond. The rarest terms choose the candidates, as many as fit; the others
 # still count in the score.
 ROWS_SCORED = 2500
+# Up to so many passages, scoring all of them takes less time than choosing among them.
+SCORED_WHOLE = 200
 # How much deeper to look when a filter let too few through.
 DEEPER = 16
 _SCANS = 4
@@ -45,7 +47,7 @@ class Finder:
         scope = _space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
         words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
-        if statistics.passages <= 2 * query.candidates:
+        if statistics.passages <= max(SCORED_WHOLE, query.candidates):
             found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
             scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
