@@ -6,7 +6,7 @@ import pytest
 import recollect
 from recollect import Recollect, Settings
 from recollect.config import load_settings
-from recollect.errors import InvalidInput, Unavailable
+from recollect.errors import InvalidInput, StoreError, Unavailable
 
 
 def test_the_public_names_are_these():
@@ -28,6 +28,14 @@ def test_one_search_covers_everything(recollect):
     assert recollect.search("deploy", project="elsewhere") == []
     with pytest.raises(InvalidInput, match=r"No corpus named films\. Known: memories"):
         recollect.search("deploy", corpora=["films"])
+
+
+def test_what_is_closed_stays_closed(tmp_path):
+    for location in (":memory:", str(tmp_path / "store.db")):
+        recollect_ = Recollect(location)
+        recollect_.close()
+        with pytest.raises(StoreError, match="was closed"):
+            recollect_.memories.add("too late")
 
 
 def test_status_says_what_there_is(recollect):

@@ -33,6 +33,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: `recollect --help` needs none of them."""
     if name == "errors":

@@ -2,6 +2,7 @@
 
 RecollectError
 ├── InvalidInput    the arguments are wrong: change them
+│   └── BadData         a file that was handed in is broken: mend it
 ├── NotFound        no such thing: look at what there is
 ├── Conflict        the thing changed meanwhile, or exists already: read it again
 └── Unavailable     the store, a model or a server cannot be used now
@@ -22,6 +23,12 @@ class InvalidInput(RecollectError):
     """An argument is missing, malformed or out of range."""
 
     exit_code = 2
+
+
+class BadData(InvalidInput):
+    """A file to be read is not what it should be; nothing of it was kept."""
+
+    exit_code = 65
 
 
 class NotFound(RecollectError):

@@ -144,7 +144,8 @@ _REFERENCE = re.compile(
 )
 _CODE = re.compile(
     r"[A-Za-z_$@][\w.:>?$-]*\(|[A-Za-z_$][\w.]*\[|[A-Za-z_.]+<|[&*][a-z_]+$|[(-]"  # calls, items, pointers, flags
-    r"|(?:[A-Za-z_$]\w*(?:\.|->|::|\?\.))+(?:[A-Za-z_]+|[A-Z][a-z]\w*)!?$|[A-Z]+(?:_[A-Z0-9]+)+$"  # paths, constants
+    r"|(?:[A-Za-z_$]+(?:\.|->|::|\?\.))+[A-Za-z_]+!?$"
+    r"|(?:[A-Za-z_$]\w*(?:\.|->|::))+[A-Z][a-z]\w*$|[A-Z]+(?:_[A-Z0-9]+)+$"  # paths, constants
     r"|(?=[A-Za-z]*(?:_|[a-z][A-Z]))[A-Za-z_]*(?i:pass|pwd|secret|token|key|auth|cred)[A-Za-z_]*$"  # names of secrets
 )
 _ODD = re.compile(r"\A(?=\D*\d)(?=[\W\d_]*[^\W\d_])|\w[!@#$%^&*+=?~]+\w|[!@#$%^&*+?~]\w")

@@ -65,7 +65,7 @@ def test_a_hit_shows_its_reasons(run, tokens):
     assert "keyword █" in shown
     assert "meaning █" in shown
     assert "by both: token, rotation" in shown
-    assert f"semantic {TIMES}1.02" in shown
+    assert f"semantic {TIMES}1.01" in shown
     assert "superseded by new “Auth tokens rotate every 12 h since the audit”" in shown
     assert "session “audit follow-up”" in shown
     assert "<mark>" not in shown

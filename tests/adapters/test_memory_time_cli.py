@@ -69,7 +69,7 @@ def test_what_is_exported_can_be_imported_the_same(run, tokens, tmp_path, pipe):
     elsewhere = ("--store", str(tmp_path / "elsewhere.db"))
     pipe(lines.out.encode())
     imported = run("memory", "import", "-", *elsewhere)
-    assert "Imported 3 memories" in imported.err
+    assert "Imported 3 new memories" in imported.err
     assert run("memory", "export", "-", *elsewhere).out == lines.out
     assert json.loads(lines.out.splitlines()[0])["format"] == "recollect-memories"
 
@@ -80,12 +80,12 @@ def test_an_export_can_be_of_one_project_and_go_to_a_file(run, tokens, add, tmp_
     assert "Exported 3 memories" in run("memory", "export", str(file), "--project", "shop").err
     assert run("memory", "export", str(file), "--json").json == {"memories": 4}
     assert run("memory", "export", str(file), "-q").out == "4\n"
-    assert run("memory", "import", str(file), "--json").json == {"memories": 4}
+    assert run("memory", "import", str(file), "--json").json == {"memories": 4, "new": 0}
 
 
 def test_notes_are_imported_into_a_project(run, tmp_path):
     (tmp_path / "notes.md").write_text("# Deploy\n\n- Staging needs the VPN\n- Production does not\n")
-    assert "Imported 2 memories" in run("memory", "import", str(tmp_path / "notes.md"), "--project", "shop").err
+    assert "Imported 2 new memories" in run("memory", "import", str(tmp_path / "notes.md"), "--project", "shop").err
     kept = run("memory", "list", "--project", "shop", "--json").json
     assert {each["written_by"] for each in kept} == {"import"}
     (tmp_path / "notes").write_text("plain words\n")
@@ -95,7 +95,7 @@ def test_notes_are_imported_into_a_project(run, tmp_path):
 def test_a_file_that_cannot_be_imported_or_written_is_one_sentence(run, tmp_path):
     (tmp_path / "bad.jsonl").write_text("{}\noops\n")
     bad = run("memory", "import", str(tmp_path / "bad.jsonl"))
-    assert bad.code == 2
+    assert bad.code == 65
     assert "bad.jsonl line" in bad.err
     missing = run("memory", "import", str(tmp_path / "missing.jsonl"))
     assert missing.code == 1

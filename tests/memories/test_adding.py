@@ -68,6 +68,13 @@ class TestDuplicates:
         assert timed.session_context(first.id).usage_type == "reinforced"
         assert len(timed.list()) == 1
 
+    def test_what_the_second_telling_adds_is_kept(self, memories):
+        first = memories.add("the port is 4711", tags=["net"], importance=0.3)
+        again = memories.add("The port is 4711", tags=["prod", "net"], files=["a.cfg"], importance=0.9, pinned=True)
+        assert again == memories.get(first.id)
+        assert (again.tags, again.files, again.importance, again.pinned) == (("net", "prod"), ("a.cfg",), 0.9, True)
+        assert [hit.id for hit in memories.search("prod", mode="keyword")] == [first.id]
+
     def test_nearly_the_same_long_text_does_too(self, memories):
         first = memories.add(LONG)
         again = memories.add(LONG.replace("before the", "before") + ".")
@@ -184,6 +191,22 @@ class TestSecrets:
         assert memories.add(text).content == text
 
 
+@pytest.mark.parametrize("what", ["project", "session", "id", "key"])
+def test_a_name_that_looks_like_a_secret_is_refused(memories, what):
+    with pytest.raises(InvalidInput, match=f"{what} looks like a secret") as raised:
+        memories.add("fine", **{what: "password=hunter2"})
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_batch_keeps_its_order_and_names_what_is_wrong(memories):
+    added = memories.add_many({"content": f"step {number} of the recipe"} for number in range(20))
+    assert [memory.id for memory in memories.list()] == [memory.id for memory in reversed(added)]
+    with pytest.raises(InvalidInput, match="Memory 3 of the batch: content is empty"):
+        memories.add_many([{"content": "a"}, {"content": "b"}, {"content": ""}])
+    with pytest.raises(InvalidInput, match="not str"):
+        memories.add_many(["a", "b"])
+
+
 def assert_nowhere(folder, caplog, secret):
     """In no file, and in no line of the log; a secret of several lines by each of its lines."""
     pieces = [piece for piece in secret.splitlines() if len(piece) > 24 and "-----" not in piece] or [secret]
@@ -213,6 +236,7 @@ def assert_nowhere(folder, caplog, secret):
         ({"session": ""}, "session is empty"),
         ({"key": "a\nb"}, "control characters"),
         ({"colour": "red"}, "no colour"),
+        ({"created_at": "2025-01-01", "valid_until": "2024-01-01"}, "valid_until 2024.* lies before valid_from 2025"),
     ],
 )
 def test_bad_input_is_named(memories, given, message):

@@ -323,6 +323,7 @@ def test_documents_are_asked_through_memories(memories):
         ({"limit": 10**9}, "limit must be"),
         ({"tags": "x"}, "tags must be a list"),
         ({"project": ""}, "project is empty"),
+        ({"weights": 3}, "weights must be Weights"),
     ],
 )
 def test_a_bad_search_is_named(memories, given, message):

@@ -30,7 +30,7 @@ def full(timed, clock):
 
 def test_an_export_imported_elsewhere_exports_the_identical_file(full, clock, tmp_path, fresh):
     assert full.export(tmp_path / "one.jsonl") == 4
-    assert fresh.import_(tmp_path / "one.jsonl") == 4
+    assert fresh.import_(tmp_path / "one.jsonl").new == 4
     fresh.export(tmp_path / "two.jsonl")
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     for query in ("carts", "short answers", "databases"):
@@ -49,6 +49,15 @@ def test_importing_twice_changes_nothing(full, tmp_path, fresh):
         fresh.import_(tmp_path / "one.jsonl")
     fresh.export(tmp_path / "two.jsonl")
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+
+
+def test_a_backup_can_be_read_into_the_store_it_came_from(full, tmp_path):
+    full.export(tmp_path / "one.jsonl")
+    full.search("carts")
+    full.pin(full.list(tags=["db"])[0].id)
+    before = full.list(include_deleted=True)
+    assert full.import_(tmp_path / "one.jsonl").new == 0
+    assert full.list(include_deleted=True) == before
 
 
 def test_one_project_alone(full, tmp_path, fresh):
@@ -179,7 +188,7 @@ make announce
 """,
         "utf-8",
     )
-    assert fresh.import_(tmp_path / "shop.md", project="shop") == 5
+    assert fresh.import_(tmp_path / "shop.md", project="shop").new == 5
     memories = {memory.content: memory for memory in fresh.list(project="shop")}
     assert set(memories) == {
         "Carts live in PostgreSQL,\nnot in Redis.",
@@ -190,7 +199,8 @@ make announce
     }
     note = memories["Production does not"]
     assert (note.context, note.files, note.written_by) == ("shop > Shop > Deploys", ("shop.md",), "import")
-    assert fresh.import_(tmp_path, project="shop") == 5  # a folder of notes; all known already
+    again = fresh.import_(tmp_path, project="shop")  # a folder of notes; all known already
+    assert (again.memories, again.new) == (5, 0)
     assert len(fresh.list(project="shop")) == 5
 
 
@@ -201,7 +211,7 @@ def test_the_file_of_the_mcp_memory_server(fresh, tmp_path):
         {"type": "relation", "from": "Mira", "to": "Shop", "relationType": "works_on"},
     ]
     (tmp_path / "memory.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    assert fresh.import_(tmp_path / "memory.jsonl", project="team") == 4
+    assert fresh.import_(tmp_path / "memory.jsonl", project="team").new == 4
     contents = {memory.content: memory for memory in fresh.list(project="team")}
     assert set(contents) == {"Mira: likes tea", "Mira: lives in Oslo", "Shop is a project", "Mira works on Shop"}
     assert contents["Mira: likes tea"].concepts == ("Mira",)

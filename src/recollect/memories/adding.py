@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.errors import Conflict
+from recollect.errors import Conflict, InvalidInput
 from recollect.memories import records
-from recollect.memories.desk import Desk
+from recollect.memories.desk import Desk, unindex
 from recollect.memories.entry import new_memory
 from recollect.memories.filters import showing
 from recollect.memories.likeness import fingerprint
@@ -47,20 +47,21 @@ class _Entry:
 def add_many(desk: Desk, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
     """Keep several texts, all or none."""
     now = desk.now()
-    entries = [_entry(item, now) for item in items]
+    entries = _entries(items, now)
     vectors = desk.embed([entry.passage for entry in entries])
     if len(entries) <= COMPARED_AT_ONCE:
         entries = _compared_all(desk, entries, vectors, now)
     kept: list[Memory] = []
-    new: list[Passage] = []
+    indexed: dict[str, Passage] = {}
     with desk.store.transaction() as transaction:
         for entry in entries:
-            memory = _known(transaction, entry, now)
-            if memory is None:
-                memory = _keep(transaction, entry, now)
-                new.append(entry.passage)
+            memory, passage = _known(transaction, entry, now) or _keep(transaction, entry, now)
             kept.append(memory)
-        transaction.put(INDEX, new, vectors)
+            if passage is not None:
+                if memory.deduplicated and memory.id not in indexed:
+                    unindex(transaction, memory)
+                indexed[memory.id] = passage
+        transaction.put(INDEX, list(indexed.values()), vectors)
     return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
 
 
@@ -73,9 +74,20 @@ def ensure_session(transaction: Transaction, id_: str, project: str, started_at:
     return session
 
 
-def _entry(item: Mapping[str, Any], now: datetime) -> _Entry:
-    memory = new_memory(item, now)
-    return _Entry(memory, item.get("key"), to_passage(memory))
+def _entries(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
+    """The checked entries, each a microsecond after the one before: their order is kept."""
+    entries = []
+    for at, item in enumerate(items):
+        try:
+            if not isinstance(item, Mapping):
+                raise InvalidInput(f"A memory is a mapping of the arguments of add, not {type(item).__name__}.")
+            memory = new_memory(item, now + timedelta(microseconds=at))
+        except InvalidInput as error:
+            if at == 0:
+                raise
+            raise InvalidInput(f"Memory {at + 1} of the batch: {error}") from error
+        entries.append(_Entry(memory, item.get("key"), to_passage(memory)))
+    return entries
 
 
 def _compared_all(desk: Desk, entries: list[_Entry], vectors: Vectors | None, now: datetime) -> list[_Entry]:
@@ -113,28 +125,50 @@ def _telling_words(text: str) -> tuple[str, ...]:
     return tuple(sorted(tokenize(text), key=len, reverse=True)[:_WORDS])
 
 
-def _known(transaction: Transaction, entry: _Entry, now: datetime) -> Memory | None:
-    """What was added by this name already, or says the same; that is reinforced."""
+def _known(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage | None] | None:
+    """What was added by this name already, or says the same and is reinforced; and its passage, if that changed."""
     memory = entry.memory
     if entry.key and (named := records.named(transaction, memory.project, entry.key)):
         if named[1] != fingerprint(memory.content):
             raise Conflict(f"The key {entry.key!r} was used to add another text, see: recollect memory show {named[0]}")
-        return records.get(transaction, named[0], now)
+        return records.get(transaction, named[0], now), None
     same = records.find_duplicate(transaction, memory, now)
     if same is None:
         return None
+    merged = _merged(same, memory, now)
+    if merged != same:
+        records.write(transaction, same, merged)
     records.reinforce(transaction, [same.id], BY_CALLER, now)
     _note(transaction, entry, same, "reinforced", now)
-    return replace(records.get(transaction, same.id, now), deduplicated=True)
+    passage = to_passage(merged)
+    kept = replace(records.get(transaction, same.id, now), deduplicated=True)
+    return kept, passage if passage != to_passage(same) else None
 
 
-def _keep(transaction: Transaction, entry: _Entry, now: datetime) -> Memory:
+def _merged(same: Memory, added: Memory, now: datetime) -> Memory:
+    """The memory with what the second telling adds: tags, concepts and files, a pin, more importance."""
+    merged = replace(
+        same,
+        tags=_joined(same.tags, added.tags),
+        concepts=_joined(same.concepts, added.concepts),
+        files=_joined(same.files, added.files),
+        pinned=same.pinned or added.pinned,
+        importance=max(same.importance, added.importance),
+    )
+    return same if merged == same else replace(merged, updated_at=same.next_update(now))
+
+
+def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one + other))
+
+
+def _keep(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage]:
     memory = entry.memory
     if records.by_id(transaction, [memory.id], now):
         raise Conflict(f"There is a memory {memory.id} already. See it with: recollect memory show {memory.id}")
     records.insert(transaction, memory)
     _note(transaction, entry, memory, "created", memory.created_at)
-    return memory
+    return memory, entry.passage
 
 
 def _note(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:

@@ -40,9 +40,21 @@ def _flag(value: object) -> bool:
     return value
 
 
+def _open_name(what: str) -> Check:
+    """A name that is shown everywhere and cannot be taken back: a secret in it is refused, not redacted."""
+
+    def check(value: object) -> str:
+        name = check_name(what, value)
+        if clean(name) != name:
+            raise InvalidInput(f"{what} looks like a secret or has a private part. Choose another.")
+        return name
+
+    return check
+
+
 def check_project(value: object) -> str:
     """The name of a project; the name of the space of all projects is taken."""
-    name = check_name("project", value)
+    name: str = _open_name("project")(value)
     if name == GLOBAL_SPACE:
         raise InvalidInput(
             f'No project can be named {GLOBAL_SPACE}. For what holds in every project, say tier="global".'
@@ -68,10 +80,10 @@ EDITABLE: Mapping[str, Check] = {
 }
 _GIVEN_ONCE: Mapping[str, Check] = {
     "project": check_project,
-    "session": lambda value: check_name("session", value),
+    "session": _open_name("session"),
     "written_by": lambda value: check_choice("written_by", value, WRITERS),
-    "id": lambda value: check_name("id", value),
-    "key": lambda value: check_name("key", value),
+    "id": _open_name("id"),
+    "key": _open_name("key"),
 }
 _CHECKS = {**EDITABLE, **_GIVEN_ONCE}
 _TIMES = ("created_at", "valid_from")
@@ -95,6 +107,7 @@ def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
     )
     if memory.tier == "session" and memory.session is None:
         raise InvalidInput('A memory with tier="session" shows in its session only; say which: session="…".')
+    _refuse_empty_span(memory)
     return memory if "sector" in values else replace(memory, sector=sector_of(memory))
 
 
@@ -106,9 +119,18 @@ def edited(memory: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     after = replace(memory, **values, updated_at=memory.next_update(now))
     if after.tier == "session" and after.session is None:
         raise InvalidInput(f"Memory {memory.id} was created in no session; its tier cannot be session.")
+    if "valid_until" in values:
+        _refuse_empty_span(after)
     if "memory_type" in values and "sector" not in values:
         after = replace(after, sector=sector_of(after))
     return after
+
+
+def _refuse_empty_span(memory: Memory) -> None:
+    if memory.valid_until is not None and memory.valid_until < memory.valid_from:
+        raise InvalidInput(
+            f"valid_until {memory.valid_until.isoformat()} lies before valid_from {memory.valid_from.isoformat()}."
+        )
 
 
 def _changed(name: str, value: object) -> Any:

@@ -14,7 +14,7 @@ from recollect.memories import adding, foreign, records, relations
 from recollect.memories.desk import Desk
 from recollect.memories.entry import check_project, new_memory
 from recollect.memories.lines import HEADER, Key, Link, from_line, to_line
-from recollect.memories.model import Memory, Relation, Session, to_passage
+from recollect.memories.model import Imported, Memory, Relation, Session, to_passage
 from recollect.memories.scoring import INDEX
 from recollect.store import Snapshot, Transaction, to_datetime
 from recollect.types import Filter, Noun
@@ -52,8 +52,10 @@ def _write(desk: Desk, target: Path, project: str | None) -> int:
     return written
 
 
-def import_(desk: Desk, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress) -> int:
-    """Read an export or a file of another tool; how many memories it had."""
+def import_(
+    desk: Desk, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
+) -> Imported:
+    """Read an export or a file of another tool."""
     source = Path(path).expanduser()
     kind = format_ or foreign.format_of(source)
     if kind == "recollect":
@@ -68,7 +70,7 @@ def import_(desk: Desk, path: str | PathLike[str], project: str | None, format_:
     progress(0, len(items))
     added = adding.add_many(desk, items)
     progress(len(items), len(items))
-    return len(added)
+    return Imported(len(added), sum(not memory.deduplicated for memory in added))
 
 
 def _everything(snapshot: Snapshot, desk: Desk, project: str | None) -> Iterator[Noun]:
@@ -121,7 +123,7 @@ def _check_header(values: dict[str, Any]) -> None:
         raise InvalidInput(f"It is of version {values.get('version')}; this program reads {HEADER['version']}.")
 
 
-def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> int:
+def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> Imported:
     """Write the nouns in one transaction. Their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
     with desk.store.snapshot() as snapshot:
@@ -139,7 +141,7 @@ def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> int
     except BaseException:
         desk.store.erase_traces()  # the vectors of what is not imported after all
         raise
-    return len(memories)
+    return Imported(len(memories), len(new))
 
 
 def _embed(desk: Desk, memories: Sequence[Memory], progress: Progress) -> None:
@@ -170,12 +172,17 @@ def _new_memories(snapshot: Snapshot, desk: Desk, path: Path, memories: Sequence
         there = known.get(memory.id) or new.get(memory.id)
         if there is None:
             new[memory.id] = memory
-        elif there != memory:
+        elif not _is_same(there, memory):
             raise Conflict(
                 f"{path} line {number}: there is another memory {memory.id} already; nothing was imported. "
                 f"See: recollect memory show {memory.id}"
             )
     return list(new.values())
+
+
+def _is_same(there: Memory, memory: Memory) -> bool:
+    """Whether it is the memory that is there, however it was used and tagged since."""
+    return (there.project, there.content, there.created_at) == (memory.project, memory.content, memory.created_at)
 
 
 def _put_session(transaction: Transaction, session: Session) -> None:

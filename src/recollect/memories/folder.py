@@ -101,6 +101,10 @@ class MemoryFolder:
 
     def run(self, command: Mapping[str, Any]) -> str:
         """Do what the input of a tool call says, such as `{"command": "view", "path": "/memories"}`."""
+        if not isinstance(command, Mapping):
+            raise InvalidInput(
+                f"Error: a command is a mapping with its name and arguments, not {type(command).__name__}."
+            )
         given = {name: value for name, value in command.items() if value is not None}
         name = check_choice("command", given.pop("command", None), _COMMANDS)
         action: Callable[..., str] = getattr(self, name)

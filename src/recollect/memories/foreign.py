@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import BadData, InvalidInput, NotFound, RecollectError
 from recollect.inputs import check_choice
 
 FORMATS = ("recollect", "mcp", "markdown")
@@ -50,6 +50,8 @@ def naming_line(path: Path, number: int) -> Iterator[None]:
     """Say in which line of which file something was wrong."""
     try:
         yield
+    except InvalidInput as error:
+        raise BadData(f"{path} line {number}: {error} Nothing was imported.") from error
     except RecollectError as error:
         raise type(error)(f"{path} line {number}: {error} Nothing was imported.") from error
 
@@ -68,9 +70,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 at byte {error.start}. Convert it before.") from error
+        raise BadData(f"{path} is not UTF-8 at byte {error.start}. Convert it before.") from error
     except FileNotFoundError as error:
-        raise NotFound(f"No file {path}.") from error
+        raise NotFound(f"No file {path}. Nothing was imported.") from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
 

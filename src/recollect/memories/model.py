@@ -167,6 +167,14 @@ class SessionContext(Noun):
 
 
 @dataclass(frozen=True, slots=True)
+class Imported(Noun):
+    """How many memories a file had, and how many of them were not there already."""
+
+    memories: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stats(Noun):
     """How many memories there are, of which kinds."""
 

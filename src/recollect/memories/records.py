@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.memories.likeness import is_near_duplicate
 from recollect.memories.model import COLUMNS, FILE_TAG, Memory, Session, from_row, to_row
 from recollect.memories.salience import EFFECTIVE_SQL
@@ -21,7 +21,9 @@ _OF_MEMORY = ("memory_links", "memory_keys")
 
 def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
     """The memory with this id, deleted or not."""
-    found = by_id(snapshot, [id_], now)
+    found = by_id(snapshot, [id_], now) if isinstance(id_, str) else {}
+    if not isinstance(id_, str):
+        raise InvalidInput(f"The id of a memory is text, not {type(id_).__name__}.")
     if not found:
         raise NotFound(f"No memory {id_!r}.{_meant(snapshot, id_)} See what there is with: recollect memory list")
     return found[id_]

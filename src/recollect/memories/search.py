@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import StoreError, Unavailable
+from recollect.errors import InvalidInput, StoreError, Unavailable
 from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_text
 from recollect.memories import ranking, records
 from recollect.memories.adding import ensure_session
@@ -44,6 +44,8 @@ class Asked:
         """The same, or the error that names what is wrong."""
         if not isinstance(self.text, str):
             check_text("query", self.text)
+        if not isinstance(self.weights, Weights | None):
+            raise InvalidInput(f"weights must be Weights, such as recollect.SEED_WEIGHTS, not {self.weights!r}.")
         return Asked(
             self.text,
             None if self.project is None else check_project(self.project),

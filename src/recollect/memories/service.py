@@ -15,6 +15,7 @@ from recollect.memories.filters import selection
 from recollect.memories.folder import MemoryFolder
 from recollect.memories.model import (
     RELATIONS,
+    Imported,
     Memory,
     Related,
     Relation,
@@ -159,7 +160,7 @@ class Memories:
         if not include_deleted:
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
         with self._store.snapshot() as snapshot:
-            rest = "ORDER BY i.created_at DESC, i.id LIMIT :limit"
+            rest = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
             return records.select(snapshot, chosen, self._now(), rest, limit=check_limit(limit))
 
     def timeline(self, anchor_id: str, before: int = 5, after: int = 5) -> Timeline:
@@ -285,7 +286,7 @@ class Memories:
         project: str | None = None,
         format: str | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> int:
+    ) -> Imported:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return exchange.import_(self._desk, path, project, format, progress)
 

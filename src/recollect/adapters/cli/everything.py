@@ -92,7 +92,9 @@ def reindex(session: Session, verify: bool) -> None:
     """Make every index anew from what is stored; nothing stored is changed."""
     from rich.progress import Progress
 
-    with session.open() as recollect, Progress(console=session.console(stderr=True), transient=True) as progress:
+    console = session.console(stderr=True)
+    bar = Progress(console=console, transient=True, disable=session.quiet or not console.is_terminal)
+    with session.open() as recollect, bar as progress:
         before = recollect.memories.fingerprint() if verify else None
         task = progress.add_task("Indexing memories", total=sum(recollect.memories.count().values()) or None)
         done = recollect.memories.reindex(lambda count: progress.update(task, completed=count))

@@ -51,7 +51,9 @@ def update(session: Session, /, id: str, clear: tuple[str, ...], **given: Any) -
         changes["content"] = standard_input()
     with session.open() as recollect:
         changed = recollect.memories.update(id, **changes)
-    session.report(changed, f"Updated {named(changed)}")
+    left_out = changes.get("content") not in (None, changed.content)
+    note = "\n What looked secret, or was marked private, was left out." if left_out else ""
+    session.report(changed, f"Updated {named(changed)}{note}")
 
 
 @command(commands, "delete")

@@ -74,7 +74,9 @@ def import_(session: Session, /, path: str, **given: str | None) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as recollect, _file(path) as file, _progress(session) as progress:
         read = recollect.memories.import_(file, progress=progress, **given)
-    _tell(session, read, f"Imported {counted(read, 'memory', 'memories')} from {path}")
+    known = f"; {read.memories - read.new:,} were there already" if read.new < read.memories else ""
+    text = f"Imported {counted(read.new, 'new memory', 'new memories')} from {path}{known}"
+    session.report(read, text) if not session.quiet else click.echo(read.new)
 
 
 @contextmanager
@@ -95,7 +97,9 @@ def _progress(session: Session) -> Iterator[Callable[[int, int], None]]:
 
     columns = (" Importing", BarColumn(), MofNCompleteColumn(separator=" / "), TimeRemainingColumn())
     console = session.console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=session.quiet) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=session.quiet or not console.is_terminal
+    ) as progress:
         task = progress.add_task("Importing", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

@@ -53,6 +53,8 @@ def _tell_added(session: Session, added: "Memory") -> None:
         session.say(" It was reinforced instead of added twice.")
         return
     click.echo(f"Remembered {id_} {rest}")
+    if added.is_deleted:
+        session.say(f" It was deleted since. Bring it back with: recollect memory restore {added.id}")
     if added.similar:
         from recollect.adapters.cli.render_memories import print_similar
 

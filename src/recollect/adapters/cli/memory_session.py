@@ -68,7 +68,7 @@ def brief(session: Session, /, project: str, max_tokens: int) -> None:
     elif text:
         click.echo(text)
     else:
-        session.say(f"Nothing to tell about {project}. See what there is with: recollect memory stats")
+        session.say(f"Nothing to tell about {project} that fits. See what there is with: recollect memory stats")
 
 
 @command(commands, "sessions")

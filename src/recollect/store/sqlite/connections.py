@@ -31,6 +31,7 @@ class Connections:
     def __init__(self, location: str, vfs: str | None = None) -> None:
         self.location = location
         self._vfs = vfs
+        self._closed = False
         self.read_only = location != MEMORY and _is_read_only(Path(location))
         single = location == MEMORY or vfs is not None
         self._idle: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()
@@ -43,6 +44,8 @@ class Connections:
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
         """A connection for this thread alone, until the block ends."""
+        if self._closed:
+            raise StoreError(f"{self.location} was closed. Open it again with: Recollect(…)")
         connection = self._idle.get()
         try:
             with self.errors():
@@ -53,6 +56,7 @@ class Connections:
 
     def close(self) -> None:
         """Close all idle connections; the last one out folds the log into the file."""
+        self._closed = True
         with self.errors():
             for _ in range(self._idle.qsize()):
                 connection = self._idle.get()

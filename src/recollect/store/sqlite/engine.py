@@ -185,7 +185,7 @@ class SqliteStore:
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def close(self) -> None:
-        """Let go of the file; the store can be opened again."""
+        """Let go of the file."""
         self._finder.close()
         self._connections.close()
 
