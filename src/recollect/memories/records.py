@@ -21,9 +21,9 @@ _OF_MEMORY = ("memory_links", "memory_keys")
 
 def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
     """The memory with this id, deleted or not."""
-    found = by_id(snapshot, [id_], now) if isinstance(id_, str) else {}
     if not isinstance(id_, str):
         raise InvalidInput(f"The id of a memory is text, not {type(id_).__name__}.")
+    found = by_id(snapshot, [id_], now)
     if not found:
         raise NotFound(f"No memory {id_!r}.{_meant(snapshot, id_)} See what there is with: recollect memory list")
     return found[id_]

@@ -26,8 +26,8 @@ class Vocabulary(Protocol):
     def of_length(self, shortest: int, longest: int) -> list[str]:
         """Words of about this length, as they were written."""
 
-    def stem_of(self, word: str) -> str:
-        """The term under which a known word is indexed."""
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
 
 
 def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
@@ -79,8 +79,13 @@ def _meant(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int,
     written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
     near = dict(zip(words, nearest_words(words, written, edits), strict=True))
     rest = [word for word in words if not near[word][1]]
-    stems = list(dict.fromkeys(map(vocabulary.stem_of, written))) if rest else []
+    stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
     forms = nearest_words([stem(word) for word in rest], stems, [allowed_edits(word) for word in rest])
-    return {
-        word: (least, {each: vocabulary.stem_of(each) for each in found}) for word, (least, found) in near.items()
-    } | {word: (least, {each: each for each in found}) for word, (least, found) in zip(rest, forms, strict=True)}
+    as_words = {
+        word: (least, dict(zip(found, vocabulary.stems_of(found), strict=True)))
+        for word, (least, found) in near.items()
+    }
+    as_stems = {
+        word: (least, dict(zip(found, found, strict=True))) for word, (least, found) in zip(rest, forms, strict=True)
+    }
+    return as_words | as_stems

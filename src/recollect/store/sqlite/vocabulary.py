@@ -74,9 +74,9 @@ class SpaceVocabulary:
         by_length = self._words().by_length
         return [word for length in range(shortest, longest + 1) for word in by_length.get(length, ())]
 
-    def stem_of(self, word: str) -> str:
-        """The term under which a known word is indexed."""
-        return self._words().stems[word]
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return list(map(self._words().stems.__getitem__, words))
 
     def _counted(self, condition: str, *values: object) -> dict[str, int]:
         found = rows(
