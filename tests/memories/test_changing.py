@@ -232,6 +232,22 @@ class TestSessions:
         assert (ended.started_at, ended.ended_at) == (session.started_at, clock.now)
         assert timed.sessions("shop") == [ended]
 
+    def test_what_is_no_name_is_no_session(self, memories):
+        memory = memories.add("x")
+        for attempt in (memories.reinforce, memories.update):
+            with pytest.raises(InvalidInput, match="session"):
+                attempt(memory.id, session="")
+
+    def test_what_was_erased_meanwhile_is_not_linked(self, memories, tmp_path):
+        from recollect.memories import records
+
+        memory = memories.add("x", session="s")
+        memories.delete(memory.id, hard=True)
+        with memories._store.transaction() as transaction:
+            records.link(transaction, "s", [memory], "recalled", memory.created_at)
+        memories.export(tmp_path / "x.jsonl")
+        assert '"link"' not in (tmp_path / "x.jsonl").read_text("utf-8")
+
     def test_a_session_is_begun_once(self, memories):
         first = memories.start_session("shop", id="s")
         assert memories.start_session("shop", id="s") == first
@@ -349,5 +365,5 @@ def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog)
     monkeypatch.setattr(memories._store, "transaction", full)
     hits = memories.search("port")
     assert len(hits) == 1
-    assert hits.notes == ("Not reinforced: The disk is full.",)
-    assert "disk is full" in caplog.text
+    assert hits.notes == memories.search("port").notes == ("Not reinforced: The disk is full.",)
+    assert caplog.text.count("disk is full") == 1

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.errors import Conflict, InvalidInput
+from recollect.inputs import check_name
 from recollect.memories import records
 from recollect.memories.desk import Desk, unindex
 from recollect.memories.entry import new_memory
@@ -67,7 +68,7 @@ def add_many(desk: Desk, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
 
 def ensure_session(transaction: Transaction, id_: str, project: str, started_at: datetime) -> Session:
     """The session of this id; the first time it is named, it begins."""
-    session = records.find_session(transaction, id_)
+    session = records.find_session(transaction, check_name("session", id_))
     if session is None:
         session = Session(id_, project, started_at)
         records.put_session(transaction, session)

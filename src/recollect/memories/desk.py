@@ -1,7 +1,7 @@
 """What every operation on memories works with: the store, the model, the clock."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.embed import LazyEmbedder, embed_texts
@@ -19,6 +19,7 @@ class Desk:
     embedder: LazyEmbedder
     use_cache: bool
     now: Callable[[], datetime]
+    complaints: set[str] = field(default_factory=set)  # what the log was told already
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
         """The passages' vectors, from what is known where that may be used; None while the model does not work."""

@@ -185,7 +185,8 @@ def put_link(transaction: Transaction, project: str, session: str, memory_id: st
     """Write a link, new or again."""
     transaction.execute(
         "INSERT INTO memory_links (space, session, memory_id, usage, linked_at) "
-        "VALUES (:space, :session, :id, :usage, :at) "
+        # A memory that was found may have been erased since.
+        "SELECT :space, :session, :id, :usage, :at WHERE EXISTS (SELECT 1 FROM memories WHERE id = :id) "
         "ON CONFLICT (space, session, memory_id, usage) DO UPDATE SET linked_at = excluded.linked_at",
         {"space": project, "session": session, "id": memory_id, "usage": usage, "at": to_microseconds(at)},
     )

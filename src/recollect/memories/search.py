@@ -99,7 +99,9 @@ def recall(desk: Desk, hits: Hits[MemoryHit], asked: Asked) -> Hits[MemoryHit]:
                 ensure_session(transaction, asked.session, asked.project or "default", now)
                 records.link(transaction, asked.session, [hit.item for hit in hits], "recalled", now)
     except StoreError as error:
-        log.warning("What was found was not reinforced: %s", error)
+        if str(error) not in desk.complaints:
+            desk.complaints.add(str(error))
+            log.warning("What was found was not reinforced: %s", error)
         return Hits(hits, notes=(*hits.notes, f"Not reinforced: {error}"), did_you_mean=hits.did_you_mean)
     return hits
 
