@@ -3,6 +3,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from tests.postgres import Server
 
 from recollect import Recollect
 from recollect.adapters.cli import main
@@ -48,12 +49,44 @@ def a_home_of_its_own(tmp_path, monkeypatch):
         monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def location(request):
+    """An empty store of each engine."""
+    return ":memory:" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
 @pytest.fixture
-def recollect():
-    with Recollect(":memory:") as opened:
+def recollect(location):
+    with Recollect(location) as opened:
         yield opened
 
 
 @pytest.fixture
 def memories(recollect):
     return recollect.memories
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server, started by the first test that needs one."""
+    return Server()
+
+
+@pytest.fixture(scope="session")
+def older_postgres():
+    return Server(version=16)
+
+
+@pytest.fixture
+def postgres_url(postgres):
+    """An empty store on the server."""
+    url = postgres.create()
+    yield url
+    postgres.drop(url)
+
+
+@pytest.fixture
+def postgres16_url(older_postgres):
+    url = older_postgres.create()
+    yield url
+    older_postgres.drop(url)

@@ -1,3 +1,4 @@
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -30,9 +31,10 @@ def clock():
 
 
 @pytest.fixture
-def timed(clock):
+def timed(clock, location):
     """Memories whose clock the test moves."""
-    return Memories(open_store(":memory:"), EMBEDDER, clock=clock)
+    with closing(open_store(location)) as store:
+        yield Memories(store, EMBEDDER, clock=clock)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 from recollect.errors import Conflict, InvalidInput
 from recollect.inputs import check_name
 from recollect.memories import records
-from recollect.memories.desk import Desk, unindex
+from recollect.memories.desk import Desk, spaces_of, unindex
 from recollect.memories.entry import new_memory
 from recollect.memories.filters import showing
 from recollect.memories.likeness import fingerprint
@@ -54,7 +54,7 @@ def add_many(desk: Desk, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
         entries = _compared_all(desk, entries, vectors, now)
     kept: list[Memory] = []
     indexed: dict[str, Passage] = {}
-    with desk.store.transaction() as transaction:
+    with desk.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
         for entry in entries:
             memory, passage = _known(transaction, entry, now) or _keep(transaction, entry, now)
             kept.append(memory)

@@ -1,6 +1,6 @@
 """What every operation on memories works with: the store, the model, the clock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,6 +30,11 @@ class Desk:
     def _known_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         with self.store.snapshot() as snapshot:
             return snapshot.cached_vectors(model_id, hashes)
+
+
+def spaces_of(memories: Iterable[Memory]) -> set[str]:
+    """Where memories, their links and their names are kept."""
+    return {space for memory in memories for space in (memory.space, memory.project)}
 
 
 def index(transaction: Transaction, memory: Memory, vectors: Vectors | None) -> None:

@@ -90,8 +90,8 @@ def _everything(snapshot: Snapshot, desk: Desk, project: str | None) -> Iterator
         owner, session, memory_id, usage, linked_at = row
         yield Link(owner, session, memory_id, usage, to_datetime(linked_at))
     # A relation may reach a global memory that another project made; that end is not in the export of one project.
-    ends = "(SELECT count(*) FROM memories i WHERE i.project = :project AND i.id IN (source_id, target_id))"
-    inside = f"(:project IS NULL OR {ends} = 2)"
+    own = "(SELECT id FROM memories WHERE project = :project)"
+    inside = f"(:project IS NULL OR (source_id IN {own} AND target_id IN {own}))"
     for row in snapshot.rows(
         f"SELECT {relations.COLUMNS} FROM memory_relations WHERE {inside} ORDER BY space, source_id, target_id, type",
         values,
@@ -147,9 +147,9 @@ def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> Imp
 def _embed(desk: Desk, memories: Sequence[Memory], progress: Progress) -> None:
     for start in range(0, len(memories), BATCH):
         progress(start, len(memories))
-        vectors = desk.embed([to_passage(memory) for memory in memories[start : start + BATCH]])
-        if vectors:
-            desk.store.add_vectors(vectors)
+        passages = [to_passage(memory) for memory in memories[start : start + BATCH]]
+        if vectors := desk.embed(passages):
+            desk.store.add_vectors(INDEX, passages, vectors)
     progress(len(memories), len(memories))
 
 

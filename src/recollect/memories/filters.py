@@ -29,7 +29,7 @@ def _flag(what: str) -> Check:
     return check
 
 
-_IN_SESSION = "EXISTS (SELECT 1 FROM memory_links l WHERE l.memory_id = i.id AND l.session = :in_session)"
+_IN_SESSION = "i.id IN (SELECT memory_id FROM memory_links WHERE session = :in_session)"
 
 # What may be asked for, how it is checked, and what it means.
 _CONDITIONS: Mapping[str, tuple[Check, str]] = {

@@ -38,8 +38,8 @@ _ODD_PATH = re.compile(r"/\.{0,2}(/|$)|\\|%[0-9A-Fa-f]{2}")
 _HIDDEN = re.compile(r"(^|/)(\.|node_modules(/|$))")
 # Time alone would not do: two computers' clocks differ, and a superseded file would be back for that long.
 _IS_CURRENT = (
-    "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND NOT EXISTS (SELECT 1 FROM "
-    "memory_relations r WHERE r.target_id = i.id AND r.type = 'SUPERSEDES' AND r.valid_until IS NULL)"
+    "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND i.id NOT IN (SELECT target_id FROM "
+    "memory_relations WHERE space = :project AND type = 'SUPERSEDES' AND valid_until IS NULL)"
 )
 
 
@@ -204,7 +204,7 @@ class MemoryFolder:
         now = self._desk.now()
         memories = [self._memory(seen, version, now) for version in versions]
         vectors = self._desk.embed([to_passage(memory) for memory in memories])
-        with self._desk.store.transaction() as transaction:
+        with self._desk.store.transaction(spaces=[self._project]) as transaction:
             tree = self._tree(transaction, seen.paths, now)
             if not tree.says_same(seen):
                 raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")

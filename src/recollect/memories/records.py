@@ -186,7 +186,7 @@ def put_link(transaction: Transaction, project: str, session: str, memory_id: st
     transaction.execute(
         "INSERT INTO memory_links (space, session, memory_id, usage, linked_at) "
         # A memory that was found may have been erased since.
-        "SELECT :space, :session, :id, :usage, :at WHERE EXISTS (SELECT 1 FROM memories WHERE id = :id) "
+        "SELECT :space, :session, id, :usage, :at FROM memories WHERE id = :id "
         "ON CONFLICT (space, session, memory_id, usage) DO UPDATE SET linked_at = excluded.linked_at",
         {"space": project, "session": session, "id": memory_id, "usage": usage, "at": to_microseconds(at)},
     )
@@ -223,8 +223,8 @@ def linked_sessions(snapshot: Snapshot, ids: Sequence[str]) -> list[str]:
 def count_linked(snapshot: Snapshot, session: str) -> int:
     """How many distinct memories a session has used."""
     [(count,)] = snapshot.rows(
-        "SELECT count(DISTINCT l.memory_id) FROM memory_links l JOIN memories i ON i.id = l.memory_id "
-        "WHERE l.session = :session AND i.is_deleted = 0",
+        "SELECT count(*) FROM memories WHERE is_deleted = 0 "
+        "AND id IN (SELECT memory_id FROM memory_links WHERE session = :session)",
         {"session": session},
     )
     return int(count)
@@ -246,6 +246,6 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def listed(values: Sequence[Any]) -> tuple[str, Mapping[str, Any]]:
-    """Marks for an IN (…) and their values."""
+    """Marks for an IN (…) and their values; nothing is in an empty one."""
     named_values = {f"each{at}": value for at, value in enumerate(values)}
-    return ", ".join(f":{mark}" for mark in named_values), named_values
+    return ", ".join(f":{mark}" for mark in named_values) or "NULL", named_values

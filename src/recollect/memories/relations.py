@@ -1,5 +1,6 @@
 """How memories stand to each other: relations, and supersession as a chain that never closes."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -117,12 +118,12 @@ def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
         f"WHERE {here} IN ({marks}) AND valid_until IS NULL"
         for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
-    rows = snapshot.rows(
-        f"SELECT e.here, count(*) FROM ({ends}) e JOIN memories i ON i.id = e.there "
-        "WHERE i.is_deleted = 0 GROUP BY e.here",
-        values,
-    )
-    return {id_: count for id_, count in rows}
+    found = snapshot.rows(ends, values)
+    marks, values = records.listed(sorted({there for _, there in found}))
+    living = {
+        row[0] for row in snapshot.rows(f"SELECT id FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values)
+    }
+    return Counter(here for here, there in found if there in living)
 
 
 def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:

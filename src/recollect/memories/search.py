@@ -10,7 +10,7 @@ from recollect.errors import InvalidInput, StoreError, Unavailable
 from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_text
 from recollect.memories import ranking, records
 from recollect.memories.adding import ensure_session
-from recollect.memories.desk import Desk
+from recollect.memories.desk import Desk, spaces_of
 from recollect.memories.entry import check_project
 from recollect.memories.filters import both, selection, showing
 from recollect.memories.model import GLOBAL_SPACE, MemoryHit
@@ -93,10 +93,12 @@ def recall(desk: Desk, hits: Hits[MemoryHit], asked: Asked) -> Hits[MemoryHit]:
     """Reinforce what was found, and link it with the caller's session; where that fails, the answer still stands."""
     now = desk.now()
     try:
-        with desk.store.transaction(durable=False) as transaction:
+        project = asked.project or "default"
+        spaces = {project, *spaces_of(hit.item for hit in hits)}
+        with desk.store.transaction(durable=False, spaces=spaces) as transaction:
             records.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now)
             if asked.session is not None:
-                ensure_session(transaction, asked.session, asked.project or "default", now)
+                ensure_session(transaction, asked.session, project, now)
                 records.link(transaction, asked.session, [hit.item for hit in hits], "recalled", now)
     except StoreError as error:
         if str(error) not in desk.complaints:

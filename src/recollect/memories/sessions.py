@@ -17,8 +17,8 @@ def start(desk: Desk, project: str, id_: str | None, started_at: object) -> Sess
     now = desk.now()
     began = now if started_at is None else check_past("started_at", started_at, now)
     named = new_id(now) if id_ is None else check_name("id", id_)
-    with desk.store.transaction() as transaction:
-        session = adding.ensure_session(transaction, named, check_project(project), began)
+    with desk.store.transaction(spaces=[check_project(project)]) as transaction:
+        session = adding.ensure_session(transaction, named, project, began)
     if session.project != project:
         raise Conflict(f"There is a session {named} of project {session.project} already. Choose another id.")
     return session

@@ -39,10 +39,11 @@ def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
     while model_id and (missing := desk.store.uncovered(INDEX.corpus, model_id, after, BATCH)):
         with desk.store.snapshot() as snapshot:
             memories = records.by_id(snapshot, [item_id for _, item_id in missing], desk.now())
-        vectors = desk.embed([to_passage(memory) for memory in memories.values()])
+        passages = [to_passage(memory) for memory in memories.values()]
+        vectors = desk.embed(passages)
         if vectors is None or stop():
             return False
-        desk.store.add_vectors(vectors)
+        desk.store.add_vectors(INDEX, passages, vectors)
         after = missing[-1][0]
     return model_id is not None and desk.store.finish_cover(INDEX.corpus, model_id)
 

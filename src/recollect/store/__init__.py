@@ -1,6 +1,6 @@
 """Where everything is kept: SQLite on one machine, PostgreSQL beyond."""
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, Unavailable
 from recollect.store.base import Index, Passage, Row, Snapshot, Store, Transaction
 from recollect.store.ids import new_id
 from recollect.store.times import to_datetime, to_microseconds
@@ -20,9 +20,24 @@ __all__ = [
 
 
 def open_store(location: str) -> Store:
-    """The store at a path or `:memory:`; the engine is imported here, so that others need not be installed."""
+    """The store at a path, `:memory:` or an address; the engine is imported here, so others need not be installed."""
+    if location.startswith(("postgresql://", "postgres://")):
+        return _open_postgres(location)
     if "://" in location:
-        raise InvalidInput(f"No store engine for {location.split('://')[0]}://. Give a file path, or :memory:.")
+        engine = location.split("://")[0]
+        raise InvalidInput(f"No store engine for {engine}://. Give a file path, :memory:, or a postgresql:// address.")
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(location)
+
+
+def _open_postgres(location: str) -> Store:
+    try:
+        from recollect.store.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name not in ("psycopg", "psycopg_pool"):
+            raise
+        raise Unavailable(
+            "PostgreSQL needs another package. Install it with: pip install 'recollect[postgres]'"
+        ) from error
+    return PostgresStore(location)

@@ -75,14 +75,19 @@ class Store(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]: ...
 
-    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
-        """Commit at the end, roll back on any error; `durable` waits until the disk has it."""
+    def transaction(
+        self, *, durable: bool = True, spaces: Iterable[str] | None = None
+    ) -> AbstractContextManager[Transaction]:
+        """Commit at the end, roll back on any error; `durable` waits until the disk has it.
+
+        Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
+        """
 
     def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Number and item id of the next passages that have no vector of this model yet."""
 
-    def add_vectors(self, vectors: Vectors) -> None:
-        """Keep vectors of passages that are there already."""
+    def add_vectors(self, index: Index, passages: Sequence[Passage], vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already, or soon will be."""
 
     def finish_cover(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""

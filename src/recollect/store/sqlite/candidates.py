@@ -1,14 +1,16 @@
 """Which passages may answer a query: the best by word and the best by vector, filters inside."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import isnan
 
 import apsw
 import numpy as np
 
 from recollect.store.base import Index
+from recollect.store.choosing import SCORED_WHOLE, Ranking, choose, first_look, telling_terms
 from recollect.store.sqlite.matrix import MatrixView
 from recollect.store.sqlite.passages import ALL_SPACES
 from recollect.store.sqlite.sql import rows
@@ -16,18 +18,9 @@ from recollect.store.sqlite.vocabulary import Vocabularies
 from recollect.store.words import resolve
 from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-# FTS5 scores about a thousand rows a millisecond. The rarest terms choose the candidates, as many as fit; the others
-# still count in the score.
-ROWS_SCORED = 2500
-# Up to so many passages, scoring all of them takes less time than choosing among them.
-SCORED_WHOLE = 200
-# How much deeper to look when a filter let too few through.
-DEEPER = 16
 _SCANS = 4
 # Up to so many passages, looking takes less time than handing it to another thread.
 SCANNED_BESIDE = 10_000
-
-Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
 
 
 class Finder:
@@ -52,7 +45,8 @@ class Finder:
         else:
             scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
             sides = [side for side in (_by_words(connection, index, words, spaces), scan) if side]
-            found = _best(connection, index, query, view, sides)
+            load = partial(_load, connection, index, query, view)
+            found = choose(query, sides, load, partial(_passing, connection, index, query))
         passages = tuple(found[number] for number in sorted(found))
         return Candidates(passages, words, statistics, corrections, view is not None)
 
@@ -65,7 +59,7 @@ class Finder:
             return None
         if not beside:
             return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
-        first = _first_look(query)
+        first = first_look(query)
         ahead = self._pool.submit(view.nearest, vector, first, spaces)
 
         def best(limit: int) -> list[int]:
@@ -123,7 +117,7 @@ def _by_words(
     connection: apsw.Connection, index: Index, words: Sequence[QueryWord], spaces: Sequence[int] | None
 ) -> Ranking | None:
     """The best passages by FTS5's own BM25, which is near enough to ours to choose by."""
-    chosen = _telling_terms(words)
+    chosen = telling_terms(words)
     if not chosen:
         return None
     table = f"{index.corpus}_words"
@@ -143,38 +137,6 @@ def _by_words(
     return best
 
 
-def _first_look(query: Query) -> int:
-    """A few more than wanted: some may not pass the filter, or be gone."""
-    return query.candidates + query.candidates // 4
-
-
-def _best(
-    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, sides: Sequence[Ranking]
-) -> dict[int, Candidate]:
-    """The best of each side that pass the filter; what is seen at the first look of all sides is loaded together."""
-    limit = _first_look(query)
-    seen = [side(limit) for side in sides]
-    loaded = _load(connection, index, query, view, {number for numbers in seen for number in numbers})
-    chosen: set[int] = set()
-    for side, numbers in zip(sides, seen, strict=True):
-        passing = [number for number in numbers if number in loaded]
-        if len(passing) < query.candidates and len(numbers) >= limit:
-            passing = _deeper(connection, index, query, side, limit)
-        chosen.update(passing[: query.candidates])
-    missing = _load(connection, index, query, view, chosen - loaded.keys())
-    return {number: candidate for number, candidate in (loaded | missing).items() if number in chosen}
-
-
-def _deeper(connection: apsw.Connection, index: Index, query: Query, best: Ranking, limit: int) -> list[int]:
-    """The best that pass the filter: looks deeper until there are enough, or no more."""
-    while True:
-        limit *= DEEPER
-        numbers = best(limit)
-        passing = _passing(connection, index, query, numbers)
-        if len(passing) >= query.candidates or len(numbers) < limit:
-            return passing
-
-
 def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
     """Those whose passage still exists and whose item passes the filter, in the same order."""
     found = rows(
@@ -192,19 +154,6 @@ _WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space
 
 def _condition(query: Query) -> str:
     return f"AND ({query.filter.where})" if query.filter.where else ""
-
-
-def _telling_terms(words: Sequence[QueryWord]) -> list[str]:
-    """The words themselves before their variants, the rare before the common, until they bring enough rows."""
-    variants = sorted(
-        (variant for word in words for variant in word.variants),
-        key=lambda variant: (-variant.worth, variant.frequency, variant.term),
-    )
-    chosen: dict[str, int] = {}
-    for variant in variants:
-        if not chosen or sum(chosen.values()) + variant.frequency <= ROWS_SCORED:
-            chosen[variant.term] = variant.frequency
-    return list(chosen)
 
 
 def _any(terms: Sequence[str], columns: str) -> str:

@@ -116,8 +116,8 @@ class SqliteStore:
             self._save_matrices(connection)
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[SqliteTransaction]:
-        """Commit at the end, roll back on any error; `durable` waits until the disk has it."""
+    def transaction(self, *, durable: bool = True, spaces: Iterable[str] | None = None) -> Iterator[SqliteTransaction]:
+        """Commit at the end, roll back on any error. SQLite has one writer at a time, whatever the spaces."""
         with self._writing, self._connections.borrow() as connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
@@ -136,8 +136,8 @@ class SqliteStore:
         with self._connections.borrow() as connection:
             return coverage.uncovered(connection, corpus, model_id, after, limit)
 
-    def add_vectors(self, vectors: Vectors) -> None:
-        """Keep vectors of passages that are there already."""
+    def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already, or soon will be."""
         with self.transaction(durable=False) as transaction:
             passages.put_vectors(transaction._connection, vectors)
 

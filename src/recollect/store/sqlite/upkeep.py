@@ -1,12 +1,12 @@
 """Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
 
-import hashlib
 import zlib
 from collections.abc import Iterator
 
 import apsw
 
 from recollect.store.base import Index
+from recollect.store.fingerprint import digest
 from recollect.store.sqlite.sql import value
 
 
@@ -89,15 +89,12 @@ def clear(connection: apsw.Connection, corpus: str) -> None:
 def fingerprint(connection: apsw.Connection, index: Index) -> str:
     """A hash over passages, vectors, vocabulary and statistics, in an order that does not depend on their history."""
     fields = ", ".join(f"p.{field}" for field in index.fields)
-    digest = hashlib.sha256()
-    for sql in (
+    queries = (
         f"SELECT s.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, v.vector FROM {index.corpus}_passages p "
         "JOIN spaces s ON s.number = p.space LEFT JOIN vectors v ON v.hash = p.hash "
         "LEFT JOIN models m ON m.number = v.model WHERE s.corpus = ? ORDER BY 1, 2, m.model_id",
         "SELECT s.space, y.term, y.frequency FROM vocabulary y JOIN spaces s ON s.number = y.space "
         "WHERE s.corpus = ? ORDER BY 1, 2",
         "SELECT space, passages, lengths FROM spaces WHERE corpus = ? AND passages > 0 ORDER BY 1",
-    ):
-        for row in connection.execute(sql, (index.corpus,)):
-            digest.update(repr(row).encode())
-    return digest.hexdigest()
+    )
+    return digest(*(connection.execute(sql, (index.corpus,)) for sql in queries))

@@ -1,0 +1,3 @@
+from recollect.store.postgres.engine import PostgresStore
+
+__all__ = ["PostgresStore"]

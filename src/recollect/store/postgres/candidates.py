@@ -1,0 +1,142 @@
+"""Which passages may answer a query: the best by word and the best by vector, filters inside."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recollect.rank import bm25, prepare
+from recollect.store.base import Index
+from recollect.store.choosing import ROWS_SCORED, SCORED_WHOLE, Ranking, choose, telling_terms
+from recollect.store.postgres.coverage import Model
+from recollect.store.postgres.nearest import nearest
+from recollect.store.postgres.passages import is_whole, unpacked
+from recollect.store.postgres.sql import Connection, rows
+from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
+from recollect.store.words import resolve
+from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
+
+# A word that is nearly everywhere brings no more rows than these: whichever of them, it tells little.
+MOST_ROWS = 4 * ROWS_SCORED
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds the passages of one query; `model` is the one to compare vectors of, if it covers the corpus."""
+
+    connection: Connection
+    index: Index
+    query: Query
+    model: Model | None
+    exact: bool
+
+    def candidates(self, remembered: Vocabularies) -> Candidates:
+        """The candidates of both sides, united; each with its terms and its true cosine."""
+        vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, remembered)
+        words, corrections = resolve(self.query, vocabulary)
+        statistics = vocabulary.statistics
+        if statistics.passages <= max(SCORED_WHOLE, self.query.candidates):
+            found = self._load("TRUE", {})
+        else:
+            sides = [self._by_words(words, statistics), self._by_vector(statistics.passages)]
+            found = choose(self.query, [side for side in sides if side], self._numbered, self._passing)
+        passages = tuple(found[number] for number in sorted(found))
+        return Candidates(passages, words, statistics, corrections, self.model is not None)
+
+    def of_items(self, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
+        return tuple(self._load("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
+
+    def _by_words(self, words: Sequence[QueryWord], statistics: Statistics) -> Ranking | None:
+        """The best passages by BM25: the index brings those that have the telling words, `rank` scores them all."""
+        chosen = telling_terms(words)
+        if not chosen:
+            return None
+        fields = ", ".join(f"p.{field}" for field in self.index.fields)
+        found = self._rows(
+            f"SELECT p.number, {fields} FROM {self.index.corpus}_passages p "
+            f"WHERE p.words @@ :lexemes::tsquery {self._inside} LIMIT {MOST_ROWS}",
+            {"lexemes": self._lexemes(chosen)},
+        )
+        scores = bm25([row[1:] for row in found], prepare(words, statistics, self.index.weights))
+        numbers = np.array([row[0] for row in found], np.int64)
+        ranked: list[int] = numbers[np.lexsort((numbers, -scores))].tolist()
+        return lambda limit: ranked[:limit]
+
+    def _by_vector(self, passages: int) -> Ranking | None:
+        if self.model is None or self.query.vector is None or not self.query.vector.any():
+            return None
+        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, exact=self.exact)
+
+    def _lexemes(self, terms: Sequence[str]) -> str:
+        spaces = self.query.spaces
+        return _any(terms) if spaces is None else f"{_any(terms)} & {_any([f' {space}' for space in spaces])}"
+
+    @property
+    def _inside(self) -> str:
+        """The condition that keeps a search in its spaces."""
+        return "" if self.query.spaces is None else "AND p.space = ANY(:spaces)"
+
+    @property
+    def _passed(self) -> str:
+        """The condition that an item passes the filter."""
+        return f"AND ({self.query.filter.where})" if self.query.filter.where else ""
+
+    def _rows(self, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        known = {"spaces": list(self.query.spaces or ()), "model": self.model and self.model.number}
+        return rows(self.connection, sql, {**self.query.filter.parameters, **known, **values})
+
+    def _passing(self, numbers: Sequence[int]) -> list[int]:
+        """Those whose item passes the filter, in the same order."""
+        found = self._rows(
+            f"SELECT p.number FROM {self.index.corpus}_passages p {self._with_item} "
+            f"WHERE p.number = ANY(:numbers) {self._inside} {self._passed}",
+            {"numbers": list(numbers)},
+        )
+        passing = {row[0] for row in found}
+        return [number for number in numbers if number in passing]
+
+    @property
+    def _with_item(self) -> str:
+        return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id"
+
+    def _numbered(self, numbers: Collection[int]) -> dict[int, Candidate]:
+        return self._load("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
+
+    def _load(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
+        """Those of the chosen passages that pass the filter, by number."""
+        fields = [f"p.{field}" for field in self.index.fields]
+        columns = [*fields, *(f"i.{column}" for column in self.index.item_columns)]
+        corpus = self.index.corpus
+        found = self._rows(
+            "SELECT p.number, p.id, p.item_id, p.space, p.created_at, halfvec_send(v.vector), v.checksum, "
+            f"{', '.join(columns)} FROM {corpus}_passages p {self._with_item} LEFT JOIN {corpus}_vectors v "
+            "ON v.space = p.space AND v.model = :model AND v.hash = p.hash "
+            f"WHERE {chosen} {self._inside} {self._passed} ORDER BY p.number",
+            values,
+        )
+        cosines = self._cosines([row[5:7] for row in found])
+        start, end = 7, 7 + len(fields)
+        return {
+            row[0]: Candidate(row[1], row[2], row[3], row[start:end], row[4], cosine, row[end:])
+            for row, cosine in zip(found, cosines, strict=True)
+        }
+
+    def _cosines(self, sent: Sequence[tuple[bytes | None, int]]) -> list[float | None]:
+        """In double precision and rounded, exactly as SQLite's are; None where a vector is missing or damaged."""
+        if self.query.vector is None:
+            return [None] * len(sent)
+        vectors = [None if packed is None else unpacked(packed) for packed, _ in sent]
+        whole = [vector is not None and is_whole(vector, sum_) for vector, (_, sum_) in zip(vectors, sent, strict=True)]
+        known = [vector for vector, good in zip(vectors, whole, strict=True) if vector is not None and good]
+        if not known:
+            return [None] * len(sent)
+        cosines = iter((np.stack(known).astype(np.float64) @ self.query.vector.astype(np.float64)).round(9).tolist())
+        return [next(cosines) if good else None for good in whole]
+
+
+def _any(lexemes: Sequence[str]) -> str:
+    """A tsquery for any of these; every one is a quoted string, so nothing in it is syntax."""
+    quoted = (each.replace("\\", "\\\\").replace("'", "''") for each in lexemes)
+    return "(" + " | ".join(f"'{each}'" for each in quoted) + ")"

@@ -1,0 +1,233 @@
+"""PostgreSQL with pgvector: many machines, one store."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from recollect.store.base import Index, Passage, Row
+from recollect.store.postgres import counts, coverage, passages, upkeep
+from recollect.store.postgres.candidates import Finder
+from recollect.store.postgres.connections import READING, WRITING, Connections
+from recollect.store.postgres.errors import Lost
+from recollect.store.postgres.indexes import tend
+from recollect.store.postgres.sql import Connection, execute, rows
+from recollect.store.postgres.vocabulary import Vocabularies
+from recollect.text import text_hash
+from recollect.types import Candidate, Candidates, Query, Vector, Vectors
+
+_WRITING = 0x5243_4C03  # the advisory lock of all writers, and the class of those of single spaces
+
+
+class PostgresSnapshot:
+    """A read transaction: everything in it is of one moment."""
+
+    def __init__(self, connection: Connection, remembered: Vocabularies, *, exact: bool) -> None:
+        self._connection = connection
+        self._remembered = remembered
+        self._exact = exact
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of a portable SELECT with named parameters."""
+        return rows(self._connection, sql, _without_nul(parameters))
+
+    def candidates(self, index: Index, query: Query) -> Candidates:
+        """Passages that may answer, filters applied."""
+        return self._finder(index, query).candidates(self._remembered)
+
+    def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
+        return self._finder(index, query).of_items(item_ids)
+
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+        return passages.cached_vectors(self._connection, model_id, hashes)
+
+    def _finder(self, index: Index, query: Query) -> Finder:
+        model = coverage.complete_model(self._connection, index.corpus, query.model_id) if query.model_id else None
+        return Finder(self._connection, index, query, model, self._exact)
+
+
+class PostgresTransaction(PostgresSnapshot):
+    """A write transaction."""
+
+    def __init__(self, connection: Connection, remembered: Vocabularies, *, exact: bool) -> None:
+        super().__init__(connection, remembered, exact=exact)
+        self.folding: set[str] = set()
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
+        """Run a portable statement; how many rows it changed."""
+        return execute(self._connection, sql, parameters)
+
+    def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
+        """Index these passages by word and by vector."""
+        if not items:
+            return
+        coverage.before_put(self._connection, index.corpus, vectors)
+        if vectors is not None:
+            passages.put_vectors(self._connection, index.corpus, items, vectors)
+        changed = passages.put(self._connection, index, items)
+        if counts.is_time_to_fold(changed, text_hash(items[0].text)):
+            self.folding.add(index.corpus)
+
+    def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
+        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        passages.remove(self._connection, index, space, item_ids)
+
+    def forget(self, index: Index, passage: Passage) -> None:
+        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        passages.forget(self._connection, index.corpus, passage)
+
+    def clear(self, index: Index) -> None:
+        """Drop all that is derived from the items of a corpus, to index them again."""
+        upkeep.clear(self._connection, index.corpus)
+
+
+class PostgresStore:
+    """The engine for many users; `exact` compares every vector instead of asking an index."""
+
+    def __init__(self, location: str, *, exact: bool = False) -> None:
+        self._connections = Connections(location)
+        self._remembered = Vocabularies()
+        self._exact = exact
+
+    @property
+    def location(self) -> str:
+        """The address, without the password."""
+        return self._connections.shown
+
+    @contextmanager
+    def snapshot(self) -> Iterator[PostgresSnapshot]:
+        """One consistent view of the store."""
+        with self._connections.borrow(READING) as connection:
+            execute(
+                connection,
+                f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '{READING}s'",
+            )
+            try:
+                yield PostgresSnapshot(connection, self._remembered, exact=self._exact)
+            finally:
+                _roll_back(connection)
+
+    @contextmanager
+    def transaction(
+        self, *, durable: bool = True, spaces: Iterable[str] | None = None
+    ) -> Iterator[PostgresTransaction]:
+        """Commit at the end, roll back on any error; `durable` waits until the disk has it.
+
+        Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
+        """
+        with self._connections.borrow(WRITING) as connection:
+            number = _begin(connection, spaces, durable=durable)
+            transaction = PostgresTransaction(connection, self._remembered, exact=self._exact)
+            try:
+                yield transaction
+            except BaseException:
+                _roll_back(connection)
+                raise
+            self._commit(connection, number)
+        for corpus in transaction.folding:
+            self._fold(corpus)
+
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Number and item id of the next passages that have no vector of this model yet."""
+        with self._connections.borrow() as connection:
+            return coverage.uncovered(connection, corpus, model_id, after, limit)
+
+    def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already, or soon will be."""
+        with self.transaction(durable=False, spaces={each.space for each in items}) as transaction:
+            passages.put_vectors(transaction._connection, index.corpus, items, vectors)
+
+    def finish_cover(self, corpus: str, model_id: str) -> bool:
+        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        with self.transaction(durable=False) as transaction:
+            if not coverage.finish(transaction._connection, corpus, model_id):
+                return False
+        self._tend(corpus)
+        return True
+
+    def counts(self, corpus: str) -> dict[str, int]:
+        """Passages per space."""
+        with self._connections.borrow() as connection:
+            sql = f"SELECT space, count(*) FROM {corpus}_passages GROUP BY space ORDER BY space"
+            return {space: count for space, count in rows(connection, sql)}
+
+    def erase_traces(self) -> bool:
+        """Let the server reuse the room of deleted rows. What its log and its backups keep is not ours to erase."""
+        with self.transaction() as transaction:
+            upkeep.drop_unused_vectors(transaction._connection)
+        with self._connections.unlimited() as connection:
+            for table in upkeep.tables(connection):
+                execute(connection, f"VACUUM {table}")
+        return True
+
+    def integrity(self) -> list[str]:
+        """Everything that is wrong with the store; empty when all is well."""
+        with self._connections.unlimited() as connection:
+            return upkeep.integrity(connection)
+
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
+        with self._connections.unlimited() as connection:
+            return upkeep.fingerprint(connection, index)
+
+    def size_bytes(self) -> int:
+        """All tables and indexes, as they are on the server's disk."""
+        with self._connections.borrow() as connection:
+            return upkeep.size_bytes(connection)
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._connections.close()
+
+    def _commit(self, connection: Connection, number: str) -> None:
+        """Commit; where the answer is lost, find out whether it took place."""
+        try:
+            execute(connection, "COMMIT")
+        except psycopg.OperationalError as error:
+            if not self._connections.was_committed(number):
+                raise Lost(f"{self.location} went away during a write. Nothing of it was kept; try again.") from error
+
+    def _fold(self, corpus: str) -> None:
+        with self.transaction(durable=False, spaces=()) as transaction:
+            counts.fold(transaction._connection, corpus)
+        self._tend(corpus)
+
+    def _tend(self, corpus: str) -> None:
+        with self._connections.unlimited() as connection:
+            tend(connection, corpus)
+
+
+def _begin(connection: Connection, spaces: Iterable[str] | None, *, durable: bool) -> str:
+    """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
+    alone = spaces is None
+    keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
+    locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITING}, {key});" for key in keys)
+    # A server that does not wait for its disk by default must do so for what is the only copy.
+    usual = "current_setting('synchronous_commit')"
+    waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
+    cursor = connection.execute(
+        f"BEGIN; SET LOCAL statement_timeout = '{WRITING}s'; SELECT set_config('synchronous_commit', {waits}, true); "
+        f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITING}); {locks} "
+        "SELECT pg_current_xact_id()::text".encode()
+    )
+    while cursor.nextset():
+        pass
+    [(number,)] = cursor.fetchall()
+    return str(number)
+
+
+def _roll_back(connection: Connection) -> None:
+    """Undo what a broken connection has not undone already."""
+    if not connection.closed:
+        execute(connection, "ROLLBACK")
+
+
+def _without_nul(parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """PostgreSQL's text has no NUL, so nothing with one can be found; asking must still be possible."""
+    if not parameters or not any(isinstance(each, str) and "\0" in each for each in parameters.values()):
+        return parameters
+    return {name: each.replace("\0", "\ufffd") if isinstance(each, str) else each for name, each in parameters.items()}

@@ -1,0 +1,81 @@
+"""What a PostgreSQL server's errors mean, and what to do about them."""
+
+import re
+
+import psycopg
+from psycopg import errors as server
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from recollect.errors import Conflict, DataError, InvalidInput, RecollectError, StoreError
+
+
+class Lost(StoreError):
+    """The server cannot be reached, or went away."""
+
+
+# While connecting there is no code, only the server's sentence.
+_CONNECTING = (
+    (
+        r"password|SASL|authentication failed",
+        "{shown} refuses the user or the password. Put the right ones into the address, or set PGPASSWORD.",
+    ),
+    (r'role "(.*)" does not exist', "{shown} knows no user {0}. Create it there with: createuser {0}"),
+    (r'database "(.*)" does not exist', "{shown}: there is no database {0}. Create it with: createdb {0}"),
+    (r"pg_hba\.conf", "{shown} does not let this computer in. Add it to the server's pg_hba.conf."),
+    (
+        r"too many clients|remaining connection slots",
+        "{shown} has no connection free. Try again, or raise max_connections.",
+    ),
+    (
+        r"starting up|shutting down|recovery mode|not yet accepting",
+        "{shown} is starting or stopping. Try again in a moment.",
+    ),
+)
+_AWAY = "{shown} cannot be reached ({0}). Start the server, or correct the address: --store, or RECOLLECT_STORE."
+
+
+def in_words(error: psycopg.Error, shown: str) -> RecollectError:
+    """The error in our words."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = error.diag.message_primary or (lines[-1] if lines else type(error).__name__)
+    known = _known(error, shown, text)
+    return known or (_lost(error, shown, text) if isinstance(error, psycopg.OperationalError) else _other(shown, text))
+
+
+def _known(error: psycopg.Error, shown: str, text: str) -> RecollectError | None:
+    """Errors of statements, by their class."""
+    if isinstance(error, PoolClosed):
+        return StoreError(f"{shown} was closed. Open it again with: Recollect(…)")
+    if isinstance(error, server.UniqueViolation):
+        return Conflict(f"The store refused the write: it is there already ({text}). Nothing was changed.")
+    if isinstance(error, (server.LockNotAvailable, server.DeadlockDetected)):
+        return StoreError(f"{shown} is in use: another process has been writing for a while. Try again.")
+    if isinstance(error, server.QueryCanceled):
+        return StoreError(f"{shown} took too long to answer, and was stopped. Try again, or ask for less.")
+    if isinstance(error, server.DiskFull):
+        return StoreError(
+            f"The disk of {shown} is full. Nothing of this write was kept; free some space and try again."
+        )
+    if isinstance(error, server.ReadOnlySqlTransaction):
+        return StoreError(f"{shown} is read-only, perhaps a standby. Nothing was written; give the primary's address.")
+    if isinstance(error, server.InsufficientPrivilege):
+        return StoreError(f"{shown}: the user may not do this ({text}). Grant it the right, or give another user.")
+    if isinstance(error, (server.DataCorrupted, server.IndexCorrupted)):
+        return DataError(f"{shown} is damaged ({text}). See: recollect status --check")
+    if isinstance(error, psycopg.DataError):
+        return InvalidInput(f"{shown} cannot keep this: {text}")
+    return None
+
+
+def _lost(error: psycopg.OperationalError, shown: str, text: str) -> RecollectError:
+    """Errors of the connection: by what the server says, or because it says nothing."""
+    if isinstance(error, PoolTimeout):
+        return Lost(_AWAY.format("no connection became free", shown=shown))
+    for pattern, sentence in _CONNECTING:
+        if found := re.search(pattern, text):
+            return Lost(sentence.format(*found.groups(), shown=shown))
+    return Lost(_AWAY.format(text.rstrip("."), shown=shown))
+
+
+def _other(shown: str, text: str) -> StoreError:
+    return StoreError(f"{shown}: {text}. Nothing was changed.")

@@ -1,0 +1,97 @@
+"""The nearest vectors: read one by one where that is fast, by pgvector's HNSW index beyond."""
+
+import logging
+
+import numpy as np
+
+from recollect.store.choosing import Ranking, first_look
+from recollect.store.postgres.coverage import Model
+from recollect.store.postgres.schema import SCHEMA
+from recollect.store.postgres.sql import Connection, execute, rows, value
+from recollect.types import Query, Vector
+
+log = logging.getLogger("recollect")
+
+# Milliseconds, measured on 100,000 vectors of 384 numbers (docs/decisions/006): to read a vector, to ask the index,
+# and to ask it once more for every vector that lies outside the spaces.
+READING, ASKING, SKIPPING = 0.0012, 11.0, 2.4
+# Below so many passages there is no index: reading is as fast.
+INDEXED_FROM = 10_000
+# How many neighbours the index looks at; more are found, and slower.
+LOOKED_AT = 400
+MOST_DIMENSIONS = 4000  # that pgvector can index
+
+
+def reading_is_faster(passages: int, indexed: int) -> bool:
+    """Whether to read all vectors of the searched spaces rather than ask the index for them."""
+    return passages * READING <= ASKING + SKIPPING * max(0, indexed / max(1, passages) - 1)
+
+
+def nearest(connection: Connection, corpus: str, query: Query, model: Model, passages: int, *, exact: bool) -> Ranking:
+    """The passages whose vectors are nearest, filters aside."""
+    indexed = 0 if exact or passages <= INDEXED_FROM else _indexed(connection, corpus, model)
+    by_index = indexed > 0 and not reading_is_faster(passages, indexed)
+
+    def best(limit: int) -> list[int]:
+        if by_index and limit <= first_look(query):
+            numbers = _look(connection, corpus, query, f"vector::halfvec({model.dimensions})", model, limit)
+            if len(numbers) >= limit:  # else the index gave up: too few lie in the searched spaces
+                return numbers
+        return _look(connection, corpus, query, "vector", model, limit)
+
+    return best
+
+
+def _look(connection: Connection, corpus: str, query: Query, vector: str, model: Model, limit: int) -> list[int]:
+    """The nearest passages, newest first among equals. Vectors of texts that are gone stay known: they are skipped."""
+    inside = "" if query.spaces is None else "AND space = ANY(:spaces)"
+    distance = f"({vector}) <#> :asked::{vector.partition('::')[2] or 'halfvec'}"
+    values = {"model": model.number, "asked": _text(query.vector), "spaces": list(query.spaces or ())}
+    wanted = limit
+    while True:
+        found = rows(
+            connection,
+            f"SELECT p.number FROM (SELECT space, hash, {distance} AS distance FROM {corpus}_vectors "
+            f"WHERE model = :model {inside} ORDER BY {distance} LIMIT :wanted) n "
+            f"LEFT JOIN {corpus}_passages p ON p.space = n.space AND p.hash = n.hash "
+            "ORDER BY n.distance, p.number DESC",
+            {**values, "wanted": wanted},
+        )
+        numbers = [row[0] for row in found if row[0] is not None]
+        if len(numbers) >= limit or len(found) < wanted:
+            return numbers[:limit]
+        wanted *= 4
+
+
+def _text(vector: Vector | None) -> str:
+    return f"[{','.join(map(str, np.asarray(vector, np.float16).tolist()))}]"
+
+
+def index_name(corpus: str, model: Model) -> str:
+    """What the index of a model's vectors is called."""
+    return f"{corpus}_vectors_{model.number}"
+
+
+def _indexed(connection: Connection, corpus: str, model: Model) -> int:
+    """About how many vectors the index of a model has; 0 where there is none."""
+    about = value(
+        connection,
+        "SELECT c.reltuples FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid "
+        "WHERE c.oid = to_regclass(:name) AND x.indisvalid",
+        {"name": f"{SCHEMA}.{index_name(corpus, model)}"},
+    )
+    return 0 if about is None else max(1, int(about))
+
+
+def make_index(connection: Connection, corpus: str, model: Model) -> None:
+    """Build the index of a model's vectors beside other work; not in a transaction."""
+    name = index_name(corpus, model)
+    if model.dimensions > MOST_DIMENSIONS:
+        log.warning("Vectors of %d numbers cannot be indexed by pgvector; they are all read.", model.dimensions)
+        return
+    execute(connection, f"DROP INDEX IF EXISTS {name}")  # what a build left that was cut off
+    execute(
+        connection,
+        f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
+        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WHERE model = {model.number}",
+    )

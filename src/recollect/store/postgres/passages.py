@@ -1,0 +1,122 @@
+"""Writing the derived tables of a corpus: passages, their words, their vectors. Always in the caller's transaction."""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.store.base import Index, Passage
+from recollect.store.postgres import counts
+from recollect.store.postgres.coverage import model_number
+from recollect.store.postgres.schema import corpora
+from recollect.store.postgres.sql import Connection, execute, rows
+from recollect.text import spaced, terms_and_words, text_hash
+from recollect.types import Vector, Vectors
+
+
+def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> int:
+    """Index these passages by their words; how many counts have changed."""
+    words: dict[str, str] = {}
+    indexed: list[tuple[Any, ...]] = []
+    for each in passages:
+        analysed = [terms_and_words(field) for field in each.fields]
+        words.update(pair for field in analysed for pair in field)
+        fields = [spaced(term for term, _ in field) for field in analysed]
+        indexed.append((each.space, each.id, each.item_id, text_hash(each.text), each.created_at, *fields))
+    columns = {"space": "text", "id": "text", "item_id": "text", "hash": "bytea", "created_at": "bigint"}
+    _insert(connection, f"{index.corpus}_passages", columns | dict.fromkeys(index.fields, "text"), indexed)
+    changes = counts.counted(index, ((row[0], row[5:]) for row in indexed), +1)
+    return counts.add(connection, index.corpus, changes, words)
+
+
+def _insert(
+    connection: Connection, table: str, columns: Mapping[str, str], new: Sequence[tuple[Any, ...]], rest: str = ""
+) -> None:
+    """Many rows in one statement."""
+    if new:
+        arrays = ", ".join(f":{name}::{'text' if kind == 'halfvec' else kind}[]" for name, kind in columns.items())
+        chosen = ", ".join(f"{name}::{kind}" for name, kind in columns.items())
+        values = dict(zip(columns, map(list, zip(*new, strict=True)), strict=True))
+        names = ", ".join(columns)
+        execute(
+            connection,
+            f"INSERT INTO {table} ({names}) SELECT {chosen} FROM unnest({arrays}) AS n ({names}) {rest}",
+            values,
+        )
+
+
+def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> None:
+    """Take the items' passages out."""
+    gone = rows(
+        connection,
+        f"DELETE FROM {index.corpus}_passages WHERE space = :space AND item_id = ANY(:ids) "
+        f"RETURNING space, {', '.join(index.fields)}",
+        {"space": space, "ids": list(item_ids)},
+    )
+    counts.add(connection, index.corpus, counts.counted(index, ((row[0], row[1:]) for row in gone), -1), {})
+
+
+def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage], vectors: Vectors) -> None:
+    """Keep the vectors in their passages' spaces, as float16: half the size, and cosines differ by less than 0.001."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    places = sorted({(each.space, text_hash(each.text)) for each in passages})
+    new = [
+        (space, model, address, *_packed(vectors.by_hash[address]))
+        for space, address in places
+        if address in vectors.by_hash
+    ]
+    table = f"{corpus}_vectors"
+    columns = {"space": "text", "model": "integer", "hash": "bytea", "vector": "halfvec", "checksum": "bigint"}
+    replace = "ON CONFLICT (space, model, hash) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum"
+    _insert(connection, table, columns, new, f"{replace} WHERE {table}.checksum <> excluded.checksum")
+
+
+def _packed(vector: Vector) -> tuple[str, int]:
+    """The vector as pgvector reads it, and a checksum of its bytes as SQLite keeps them."""
+    half = np.asarray(vector, dtype="<f2")
+    return f"[{','.join(map(str, half.tolist()))}]", zlib.crc32(half.tobytes())
+
+
+def unpacked(sent: bytes) -> npt.NDArray[np.float16]:
+    """The vector as pgvector sends it: two numbers of two bytes, then halves, the first byte first."""
+    return np.frombuffer(sent, dtype=">f2", offset=4).astype("<f2")
+
+
+def is_whole(vector: npt.NDArray[np.float16], checksum: int) -> bool:
+    """Whether a vector is what was written."""
+    return zlib.crc32(vector.tobytes()) == checksum
+
+
+def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """What is known of these texts, in whichever space; an entry that fails its checksum does not count."""
+    known = " UNION ALL ".join(
+        f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
+        "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"
+        for corpus in corpora(connection)
+    )
+    found = {}
+    for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):
+        vector = unpacked(sent)
+        if is_whole(vector, checksum):
+            found[bytes(address)] = vector.astype(np.float32)
+    return found
+
+
+def forget(connection: Connection, corpus: str, passage: Passage) -> None:
+    """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+    values = {"space": passage.space, "hash": text_hash(passage.text)}
+    execute(
+        connection,
+        f"DELETE FROM {corpus}_vectors WHERE space = :space AND hash = :hash AND NOT EXISTS "
+        f"(SELECT 1 FROM {corpus}_passages p WHERE p.space = :space AND p.hash = :hash)",
+        values,
+    )
+    for term, word in sorted({pair for field in passage.fields for pair in terms_and_words(field)}):
+        execute(
+            connection,
+            f"UPDATE {corpus}_counts SET word = term "
+            "WHERE space IN (:space, :everywhere) AND term = :term AND word = :word",
+            {"space": passage.space, "everywhere": counts.ALL_SPACES, "term": term, "word": word},
+        )

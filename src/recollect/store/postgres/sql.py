@@ -1,0 +1,36 @@
+"""SQL with named parameters, as the services write it, in the words of psycopg."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+
+_NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Parameters = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1024)
+def _translated(sql: str) -> bytes:
+    """`:name` as psycopg writes it."""
+    return _NAME.sub(r"%(\1)s", sql.replace("%", "%%")).encode()
+
+
+def rows(connection: Connection, sql: str, parameters: Parameters | None = None) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    cursor = connection.execute(_translated(sql), parameters or {})
+    return cursor.fetchall() if cursor.description else []
+
+
+def execute(connection: Connection, sql: str, parameters: Parameters | None = None) -> int:
+    """Run a statement; how many rows it changed."""
+    return connection.execute(_translated(sql), parameters or {}).rowcount
+
+
+def value(connection: Connection, sql: str, parameters: Parameters | None = None) -> Any:
+    """The first column of the first row, or None."""
+    found = rows(connection, sql, parameters)
+    return found[0][0] if found else None

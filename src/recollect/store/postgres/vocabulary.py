@@ -1,0 +1,131 @@
+"""The known terms of the spaces a query searches, and their statistics."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.store.base import Index
+from recollect.store.postgres.counts import PASSAGES, length_of, source
+from recollect.store.postgres.sql import Connection, rows
+from recollect.types import Statistics
+
+_REMEMBERED = 8
+
+State = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Every word of some spaces with its stem, as of a state of the index."""
+
+    state: State
+    stems: dict[str, str]
+    by_length: dict[int, list[str]]
+
+
+class Vocabularies:
+    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+
+    def __init__(self) -> None:
+        self._remembered: dict[tuple[str, tuple[str, ...] | None], _Words] = {}
+
+    def words(self, vocabulary: "SpaceVocabulary", state: State) -> _Words:
+        """The words of a vocabulary, read again only if the index has changed."""
+        known = self._remembered.get(vocabulary.scope)
+        if known is None or known.state != state:
+            known = _arranged(state, vocabulary.read())
+            self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_REMEMBERED:])
+        return known
+
+
+class SpaceVocabulary:
+    """The vocabulary of the searched spaces, as of the connection's snapshot."""
+
+    def __init__(
+        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, remembered: Vocabularies
+    ) -> None:
+        self.scope = (index.corpus, spaces)
+        self._connection = connection
+        self._index = index
+        self._source = source(index.corpus, spaces)
+        self._values: dict[str, Any] = {} if spaces is None else {"spaces": list(spaces)}
+        self._remembered = remembered
+        self._totals: dict[str, int] | None = None
+        self._last = 0
+
+    @property
+    def statistics(self) -> Statistics:
+        """How many passages, and how long each field is on average."""
+        totals = self._totals if self._totals is not None else self._count(())
+        passages = totals.get(PASSAGES, 0)
+        lengths = [totals.get(length_of(field), 0) for field in self._index.fields]
+        return Statistics(passages, tuple(length / passages if passages else 0.0 for length in lengths))
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Known terms with the number of passages that have them."""
+        counted = self._count(terms)
+        return {term: counted[term] for term in terms if term in counted}
+
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+        if not prefixes:
+            return {}
+        each = " UNION ALL ".join(
+            f"(SELECT {at}, term, sum(frequency) FROM {self._source} WHERE term >= :from{at} AND term < :to{at} "
+            "GROUP BY term HAVING sum(frequency) > 0 ORDER BY 3 DESC, 2 LIMIT :limit)"
+            for at in range(len(prefixes))
+        )
+        bounds = {f"from{at}": prefix for at, prefix in enumerate(prefixes)}
+        bounds |= {f"to{at}": prefix + chr(0x10FFFF) for at, prefix in enumerate(prefixes)}
+        longer: dict[str, dict[str, int]] = {prefix: {} for prefix in prefixes}
+        for at, term, count in rows(self._connection, each, {**self._values, **bounds, "limit": limit}):
+            longer[prefixes[at]][term] = int(count)
+        return longer
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        by_length = self._words().by_length
+        return [word for length in range(shortest, longest + 1) for word in by_length.get(length, ())]
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return list(map(self._words().stems.__getitem__, words))
+
+    def read(self) -> dict[str, str]:
+        """Every word as it was first written, with its term."""
+        # As two strings: thousands of rows would take longer to fetch than to split.
+        [(terms, words)] = rows(
+            self._connection,
+            "SELECT string_agg(term, ' '), string_agg(word, ' ') FROM "
+            f"(SELECT term, (array_agg(word ORDER BY change))[1] AS word "
+            f"FROM {self._source} WHERE term >= '!' GROUP BY term HAVING sum(frequency) > 0) k",
+            self._values,
+        )
+        return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
+
+    def _words(self) -> _Words:
+        totals = self._totals if self._totals is not None else self._count(())
+        return self._remembered.words(self, (self._last, totals.get(PASSAGES, 0)))
+
+    def _count(self, terms: Sequence[str]) -> dict[str, int]:
+        """The frequencies of terms; the first visit brings the statistics along."""
+        pseudo = [] if self._totals is not None else [PASSAGES, *map(length_of, self._index.fields)]
+        found = rows(
+            self._connection,
+            f"SELECT term, sum(frequency), max(change) FROM {self._source} WHERE term = ANY(:terms) "
+            "GROUP BY term HAVING sum(frequency) > 0",
+            {**self._values, "terms": [*terms, *pseudo]},
+        )
+        counts = {term: int(count) for term, count, _ in found}
+        if self._totals is None:
+            self._totals = counts
+            self._last = next((last for term, _, last in found if term == PASSAGES), 0)
+        return counts
+
+
+def _arranged(state: State, stems: dict[str, str]) -> _Words:
+    by_length: dict[int, list[str]] = defaultdict(list)
+    for word in stems:
+        by_length[len(word)].append(word)
+    return _Words(state, stems, dict(by_length))
