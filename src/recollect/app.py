@@ -2,6 +2,8 @@
 
 import logging
 import threading
+from collections.abc import Callable
+from contextlib import closing
 from os import PathLike
 from types import TracebackType
 from typing import Self
@@ -78,6 +80,17 @@ class Recollect:
             corpora={"memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})}},
             problems=tuple(problems),
         )
+
+    def copy_to(
+        self, location: str | PathLike[str], *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> dict[str, int]:
+        """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
+        with closing(open_store(str(location))) as target:
+            return self.memories.copy_to(target, progress=progress)
+
+    def distribute(self) -> dict[str, str]:
+        """Spread the tables of a PostgreSQL store over the machines of its Citus cluster; what was done, by table."""
+        return self._store.distribute()
 
     def check(self) -> list[str]:
         """Read the whole store and name everything that is wrong with it."""

@@ -17,6 +17,8 @@ def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}.")
     if not value.strip():
         raise InvalidInput(f"{what} is empty. Give it some text.")
+    if "\0" in value:
+        raise InvalidInput(f"{what} has a NUL character at position {value.index(chr(0))}. Leave it out.")
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:

@@ -117,7 +117,7 @@ def _compared(
     scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "semantic"))
     times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
     best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
-    memories = records.by_id(snapshot, [ids[at] for at in best], now)
+    memories = records.by_id(snapshot, [ids[at] for at in best], now, query.spaces)
     return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
 
 
@@ -139,7 +139,7 @@ def _known(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memo
     merged = _merged(same, memory, now)
     if merged != same:
         records.write(transaction, same, merged)
-    records.reinforce(transaction, [same.id], BY_CALLER, now)
+    records.reinforce(transaction, [same.id], BY_CALLER, now, [same.space])
     _note(transaction, entry, same, "reinforced", now)
     passage = to_passage(merged)
     kept = replace(records.get(transaction, same.id, now), deduplicated=True)

@@ -63,7 +63,7 @@ def find(
         ranked = _ranked(found.passages, parts, factors, 0.0 if least is None else least)
         hits = [at for at in ranked if any(part.raw[at] > 0 for part in matched.values())]
         return [_found(found.passages[at], parts, factors, at, keywords) for at in hits[:limit]]
-    lenders = _lenders(snapshot, found.passages, relevance(matched))
+    lenders = _lenders(snapshot, query, found.passages, relevance(matched))
     more = _missing(snapshot, query, found.passages, lenders)
     candidates = (*found.passages, *more)
     if more:
@@ -76,12 +76,12 @@ def find(
     return [_found(candidates[at], parts, factors, at, keywords) for at in ranked[:limit]]
 
 
-def _lenders(snapshot: Snapshot, candidates: Sequence[Candidate], own: Numbers) -> dict[str, list[str]]:
+def _lenders(snapshot: Snapshot, query: Query, candidates: Sequence[Candidate], own: Numbers) -> dict[str, list[str]]:
     """Who stands beside the best candidates in their sessions, and which of the best each stands beside."""
     best = np.argsort(-own, kind="stable")[:LENDERS].tolist()
     ids = [candidates[at].id for at in best if own[at] > 0 and in_session(candidates[at])]
     lenders: dict[str, list[str]] = {}
-    for id_, neighbours in (records.neighbours(snapshot, ids) if ids else {}).items():
+    for id_, neighbours in (records.neighbours(snapshot, ids, query.spaces) if ids else {}).items():
         for neighbour in neighbours:
             lenders.setdefault(neighbour, []).append(id_)
     return lenders
@@ -110,11 +110,11 @@ def _found(
     return Found(candidate.item_id, why, match_type(*sides), frozenset(keywords.worths))
 
 
-def to_hits(snapshot: Snapshot, found: Sequence[Found], now: datetime) -> list[MemoryHit]:
+def to_hits(snapshot: Snapshot, query: Query, found: Sequence[Found], now: datetime) -> list[MemoryHit]:
     """The hits with everything needed to show them."""
     if not found:
         return []
-    memories = records.by_id(snapshot, [each.id for each in found], now)
+    memories = records.by_id(snapshot, [each.id for each in found], now, query.spaces)
     sessions = records.sessions_by_id(snapshot, {each.session for each in memories.values() if each.session})
     ended = [id_ for id_, memory in memories.items() if memory.valid_until is not None]
     successors = relations.successors(snapshot, ended) if ended else {}

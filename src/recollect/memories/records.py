@@ -39,10 +39,13 @@ def _meant(snapshot: Snapshot, id_: str) -> str:
     return f' Did you mean {rows[0][0]} ("{rows[0][1][:40]}")?' if rows and len(begin) >= 4 else ""
 
 
-def by_id(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> dict[str, Memory]:
-    """Those of the memories that exist."""
+def by_id(
+    snapshot: Snapshot, ids: Sequence[str], now: datetime, spaces: Sequence[str] | None = None
+) -> dict[str, Memory]:
+    """Those of the memories that exist; with their spaces, an engine of many machines need not ask all of them."""
     marks, values = listed(ids)
-    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks})", values)
+    inside, places = _inside("memories", spaces)
+    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks}) {inside}", {**values, **places})
     return {memory.id: memory for memory in (from_row(row, now) for row in rows)}
 
 
@@ -76,13 +79,16 @@ def erase(transaction: Transaction, memory: Memory) -> None:
         transaction.execute(f"DELETE FROM {table} WHERE memory_id = :id", {"id": memory.id})
 
 
-def reinforce(transaction: Transaction, ids: Sequence[str], amount: float, now: datetime) -> None:
+def reinforce(
+    transaction: Transaction, ids: Sequence[str], amount: float, now: datetime, spaces: Sequence[str] | None = None
+) -> None:
     """Give back a part of the salience these have lost; what has faded until now is taken into account."""
     marks, values = listed(ids)
+    inside, places = _inside("memories", spaces)
     transaction.execute(
         f"UPDATE memories SET salience = {EFFECTIVE_SQL} + :amount * (1 - {EFFECTIVE_SQL}), "
-        f"last_accessed = :now, access_count = access_count + 1 WHERE id IN ({marks})",
-        {**values, "amount": amount, "now": to_microseconds(now)},
+        f"last_accessed = :now, access_count = access_count + 1 WHERE id IN ({marks}) {inside}",
+        {**values, **places, "amount": amount, "now": to_microseconds(now)},
     )
 
 
@@ -230,9 +236,10 @@ def count_linked(snapshot: Snapshot, session: str) -> int:
     return int(count)
 
 
-def neighbours(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, list[str]]:
+def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | None = None) -> dict[str, list[str]]:
     """The memories just before and just after each of these in its session."""
     marks, values = listed(ids)
+    inside, places = _inside("m", spaces)
     same = (
         "SELECT n.id FROM memories n WHERE n.space = m.space AND n.session = m.session AND n.is_deleted = 0 "
         "AND (n.created_at, n.id)"
@@ -240,12 +247,22 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, list[str]]:
     before = f"{same} < (m.created_at, m.id) ORDER BY n.created_at DESC, n.id DESC LIMIT 1"
     after = f"{same} > (m.created_at, m.id) ORDER BY n.created_at, n.id LIMIT 1"
     rows = snapshot.rows(
-        f"SELECT m.id, ({before}), ({after}) FROM memories m WHERE m.id IN ({marks}) AND m.session IS NOT NULL", values
+        f"SELECT m.id, ({before}), ({after}) FROM memories m "
+        f"WHERE m.id IN ({marks}) AND m.session IS NOT NULL {inside}",
+        {**values, **places},
     )
     return {row[0]: [id_ for id_ in row[1:] if id_ is not None] for row in rows}
 
 
-def listed(values: Sequence[Any]) -> tuple[str, Mapping[str, Any]]:
+def _inside(table: str, spaces: Sequence[str] | None) -> tuple[str, Mapping[str, Any]]:
+    """The condition that a row is in one of these spaces; None is no condition."""
+    if spaces is None:
+        return "", {}
+    marks, values = listed(spaces, "space")
+    return f"AND {table}.space IN ({marks})", values
+
+
+def listed(values: Sequence[Any], name: str = "each") -> tuple[str, Mapping[str, Any]]:
     """Marks for an IN (…) and their values; nothing is in an empty one."""
-    named_values = {f"each{at}": value for at, value in enumerate(values)}
+    named_values = {f"{name}{at}": value for at, value in enumerate(values)}
     return ", ".join(f":{mark}" for mark in named_values) or "NULL", named_values

@@ -119,6 +119,8 @@ def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
         for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
     found = snapshot.rows(ends, values)
+    if not found:
+        return {}
     marks, values = records.listed(sorted({there for _, there in found}))
     living = {
         row[0] for row in snapshot.rows(f"SELECT id FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values)

@@ -85,7 +85,7 @@ def search(desk: Desk, given: Asked, when_uncovered: Callable[[], None]) -> Hits
             least=asked.least,
             limit=asked.limit,
         )
-        hits = ranking.to_hits(snapshot, ranked, now)
+        hits = ranking.to_hits(snapshot, query, ranked, now)
     return Hits(hits, notes=notes, did_you_mean=found.corrections)
 
 
@@ -96,7 +96,7 @@ def recall(desk: Desk, hits: Hits[MemoryHit], asked: Asked) -> Hits[MemoryHit]:
         project = asked.project or "default"
         spaces = {project, *spaces_of(hit.item for hit in hits)}
         with desk.store.transaction(durable=False, spaces=spaces) as transaction:
-            records.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now)
+            records.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now, sorted(spaces))
             if asked.session is not None:
                 ensure_session(transaction, asked.session, project, now)
                 records.link(transaction, asked.session, [hit.item for hit in hits], "recalled", now)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from recollect.embed import LazyEmbedder
 from recollect.inputs import check_choice, check_count, check_fraction, check_limit, check_name
-from recollect.memories import adding, brief, changing, exchange, records, relations, search, sessions, upkeep
+from recollect.memories import adding, brief, changing, copying, exchange, records, relations, search, sessions, upkeep
 from recollect.memories.desk import Desk
 from recollect.memories.entry import check_project
 from recollect.memories.filters import selection
@@ -289,6 +289,12 @@ class Memories:
     ) -> Imported:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return exchange.import_(self._desk, path, project, format, progress)
+
+    def copy_to(
+        self, target: Store, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> dict[str, int]:
+        """Copy everything to an empty store, or go on where that was cut off; how many rows, by table."""
+        return copying.copy(self._store, target, self._now(), progress)
 
     def stats(self, project: str | None = None) -> Stats:
         """What there is, counted."""

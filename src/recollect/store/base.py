@@ -106,4 +106,7 @@ class Store(Protocol):
 
     def size_bytes(self) -> int: ...
 
+    def distribute(self) -> dict[str, str]:
+        """Spread the tables over several machines, where the engine can; what was done, by table."""
+
     def close(self) -> None: ...

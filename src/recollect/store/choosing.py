@@ -1,8 +1,14 @@
 """Which passages become candidates: the best of each side that pass the filter. The same for every engine."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
 
-from recollect.types import Candidate, Query, QueryWord
+import numpy as np
+
+from recollect.rank import KeywordQuery, bm25, prepare
+from recollect.store.base import Index
+from recollect.types import Candidate, Query, QueryWord, Statistics
 
 # The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
 ROWS_SCORED = 2500
@@ -17,7 +23,7 @@ Passing = Callable[[Sequence[int]], list[int]]  # the same, their numbers alone,
 
 
 def telling_terms(words: Sequence[QueryWord]) -> list[str]:
-    """The words themselves before their variants, the rare before the common, until they bring enough rows."""
+    """The terms that choose: words before their variants, the rare before the common, until they bring enough rows."""
     variants = sorted(
         (variant for word in words for variant in word.variants),
         key=lambda variant: (-variant.worth, variant.frequency, variant.term),
@@ -27,6 +33,22 @@ def telling_terms(words: Sequence[QueryWord]) -> list[str]:
         if not chosen or sum(chosen.values()) + variant.frequency <= ROWS_SCORED:
             chosen[variant.term] = variant.frequency
     return list(chosen)
+
+
+def choosing_words(
+    words: Sequence[QueryWord], terms: Sequence[str], statistics: Statistics, index: Index
+) -> KeywordQuery:
+    """The query made ready to score passages by the telling terms alone."""
+    keywords = prepare(words, statistics, index.weights)
+    return replace(keywords, worths={term: keywords.worths[term] for term in terms})
+
+
+def best_by_words(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
+    """The numbers of these passages (a number, then the fields), the best by BM25 first."""
+    numbers = np.array([row[0] for row in found], np.int64)
+    scores = bm25([row[1:] for row in found], keywords)
+    ranked: list[int] = numbers[np.lexsort((numbers, -scores))].tolist()
+    return ranked
 
 
 def first_look(query: Query) -> int:

@@ -3,6 +3,8 @@
 Every primary key begins with the space: an engine that spreads tables over machines does it by space.
 """
 
+import re
+
 MEMORIES = """
 CREATE TABLE memories (
     space TEXT NOT NULL,
@@ -103,3 +105,11 @@ KEYS = {
     "memory_relations": ("space", "source_id", "target_id", "type"),
     "memory_keys": ("space", "name"),
 }
+
+
+def columns(table: str) -> tuple[str, ...]:
+    """The columns of a table, in the order they were added."""
+    every = MEMORIES + MEMORIES_IN_FULL
+    created = re.search(rf"CREATE TABLE {table} \((.*?)\n\)", every, re.DOTALL)
+    first = re.findall(r"^    ([a-z_]+) (?:TEXT|INTEGER|REAL)", created[1] if created else "", re.MULTILINE)
+    return (*first, *re.findall(rf"ALTER TABLE {table} ADD COLUMN ([a-z_]+)", every))

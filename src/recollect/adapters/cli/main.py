@@ -21,6 +21,7 @@ _COMMANDS = {
     "memory": "memory",
     "status": "everything",
     "reindex": "everything",
+    "store": "store",
     "demo": "demo",
     "bench": "bench",
 }

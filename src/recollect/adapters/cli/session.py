@@ -77,7 +77,7 @@ class Session:
 def common_options(command: Command) -> Command:
     """Add the options every command takes, before or after its name, and hand it the session."""
     options = (
-        click.option("--store", metavar="PATH", help="The database file (or RECOLLECT_STORE)."),
+        click.option("--store", metavar="PLACE", help="A file, or a postgresql:// address (or RECOLLECT_STORE)."),
         click.option(
             "--data-dir", metavar="DIR", help="The folder of the database and models (or RECOLLECT_DATA_DIR)."
         ),

@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from recollect.rank import bm25, prepare
 from recollect.store.base import Index
-from recollect.store.choosing import ROWS_SCORED, SCORED_WHOLE, Ranking, choose, telling_terms
+from recollect.store.choosing import (
+    ROWS_SCORED,
+    SCORED_WHOLE,
+    Ranking,
+    best_by_words,
+    choose,
+    choosing_words,
+    telling_terms,
+)
 from recollect.store.postgres.coverage import Model
 from recollect.store.postgres.nearest import nearest
 from recollect.store.postgres.passages import is_whole, unpacked
@@ -59,9 +66,7 @@ class Finder:
             f"WHERE p.words @@ :lexemes::tsquery {self._inside} LIMIT {MOST_ROWS}",
             {"lexemes": self._lexemes(chosen)},
         )
-        scores = bm25([row[1:] for row in found], prepare(words, statistics, self.index.weights))
-        numbers = np.array([row[0] for row in found], np.int64)
-        ranked: list[int] = numbers[np.lexsort((numbers, -scores))].tolist()
+        ranked = best_by_words(found, choosing_words(words, chosen, statistics, self.index))
         return lambda limit: ranked[:limit]
 
     def _by_vector(self, passages: int) -> Ranking | None:

@@ -35,6 +35,8 @@ _OPTIONS = {
     "hnsw.ef_search": LOOKED_AT,
     "hnsw.iterative_scan": "relaxed_order",
 }
+# Another after each start, also after a crash: then the server may give out numbers of transactions again.
+_START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
 _Answer = TypeVar("_Answer")
 
 # Values are put into the text of a query here, quoted by psycopg: so a NULL needs no type.
@@ -47,6 +49,11 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that waits for an answer only so long: a server that is silent must not stop its callers."""
 
     limit: float | None = READING
+    start = ""
+
+    def note_start(self) -> None:
+        """Remember since when the server runs that this connection leads to."""
+        [(self.start,)] = self.execute(_START).fetchall()
 
     def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
         """Wait for the network, not beyond the limit."""
@@ -81,7 +88,9 @@ class Connections:
             min_size=1,
             max_size=POOL_SIZE,
             timeout=CONNECTING,
-            check=ConnectionPool.check_connection,
+            reconnect_timeout=CONNECTING,  # later ones are tried when they are asked for, not ever more seldom
+            configure=LimitedConnection.note_start,
+            check=self._check,
             open=False,
         )
         with self.errors():
@@ -101,26 +110,39 @@ class Connections:
             connection.limit = None
             yield connection
 
-    def was_committed(self, transaction: str) -> bool:
+    def _check(self, connection: LimitedConnection) -> None:
+        """See that an idle connection still works; where one does not, the others have hardly fared better."""
+        connection.limit = CONNECTING
+        try:
+            ConnectionPool.check_connection(connection)
+        except psycopg.Error:
+            self._pool.drain()
+            raise
+
+    def was_committed(self, transaction: str, start: str) -> bool:
         """Whether a transaction took place whose commit was not answered; asks until the server is back."""
         deadline = time.monotonic() + CONNECTING
         while True:
             try:
-                status = self._status(transaction)
+                status = self._status(transaction, start)
             except Lost:
                 status = "unknown"
             if status not in ("unknown", "in progress") or time.monotonic() > deadline:
                 break
             time.sleep(0.1)
-        if status in ("unknown", "in progress"):
+        if status in ("unknown", "in progress", "restarted"):
             raise Lost(
                 f"{self.shown} went away during a write, and it is not known whether it was kept. "
                 "When the server is back, look, or write it again with the same id or key: nothing is kept twice."
             )
         return status == "committed"
 
-    def _status(self, transaction: str) -> str:
+    def _status(self, transaction: str, start: str) -> str:
         with self.unlimited() as connection:
+            connection.limit = READING
+            connection.note_start()
+            if connection.start != start:
+                return "restarted"
             [(status,)] = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchall()
             return str(status)
 

@@ -82,7 +82,7 @@ def fold(connection: Connection, corpus: str) -> None:
         for space, terms in touched.items()
         for row in rows(
             connection,
-            f"DELETE FROM {corpus}_counts WHERE space = :space AND term = ANY(:terms) RETURNING {columns}",
+            f"DELETE FROM {corpus}_counts WHERE folded AND space = :space AND term = ANY(:terms) RETURNING {columns}",
             {"space": space, "terms": list(terms)},
         )
     ]

@@ -2,15 +2,17 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 
+from recollect.errors import StoreError
 from recollect.store.base import Index, Passage, Row
 from recollect.store.postgres import counts, coverage, passages, upkeep
 from recollect.store.postgres.candidates import Finder
-from recollect.store.postgres.connections import READING, WRITING, Connections
+from recollect.store.postgres.citus import distribute
+from recollect.store.postgres.connections import READING, WRITING, Connections, LimitedConnection
 from recollect.store.postgres.errors import Lost
 from recollect.store.postgres.indexes import tend
 from recollect.store.postgres.sql import Connection, execute, rows
@@ -28,6 +30,7 @@ class PostgresSnapshot:
         self._connection = connection
         self._remembered = remembered
         self._exact = exact
+        self._models: dict[tuple[str, str], coverage.Model | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a portable SELECT with named parameters."""
@@ -46,8 +49,15 @@ class PostgresSnapshot:
         return passages.cached_vectors(self._connection, model_id, hashes)
 
     def _finder(self, index: Index, query: Query) -> Finder:
-        model = coverage.complete_model(self._connection, index.corpus, query.model_id) if query.model_id else None
-        return Finder(self._connection, index, query, model, self._exact)
+        return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._exact)
+
+    def _model(self, corpus: str, model_id: str | None) -> coverage.Model | None:
+        """The model if it covers the corpus, looked up once."""
+        if model_id is None:
+            return None
+        if (corpus, model_id) not in self._models:
+            self._models[corpus, model_id] = coverage.complete_model(self._connection, corpus, model_id)
+        return self._models[corpus, model_id]
 
 
 class PostgresTransaction(PostgresSnapshot):
@@ -66,6 +76,7 @@ class PostgresTransaction(PostgresSnapshot):
         if not items:
             return
         coverage.before_put(self._connection, index.corpus, vectors)
+        self._models.clear()
         if vectors is not None:
             passages.put_vectors(self._connection, index.corpus, items, vectors)
         changed = passages.put(self._connection, index, items)
@@ -129,7 +140,8 @@ class PostgresStore:
                 raise
             self._commit(connection, number)
         for corpus in transaction.folding:
-            self._fold(corpus)
+            with suppress(StoreError):  # the write itself is kept; a later one will fold
+                self._fold(corpus)
 
     def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Number and item id of the next passages that have no vector of this model yet."""
@@ -179,16 +191,21 @@ class PostgresStore:
         with self._connections.borrow() as connection:
             return upkeep.size_bytes(connection)
 
+    def distribute(self) -> dict[str, str]:
+        """Spread the tables over the machines of a Citus cluster; what was done, by table."""
+        with self._connections.unlimited() as connection:
+            return distribute(connection, self.location)
+
     def close(self) -> None:
         """Let go of the server."""
         self._connections.close()
 
-    def _commit(self, connection: Connection, number: str) -> None:
+    def _commit(self, connection: LimitedConnection, number: str) -> None:
         """Commit; where the answer is lost, find out whether it took place."""
         try:
             execute(connection, "COMMIT")
         except psycopg.OperationalError as error:
-            if not self._connections.was_committed(number):
+            if not self._connections.was_committed(number, connection.start):
                 raise Lost(f"{self.location} went away during a write. Nothing of it was kept; try again.") from error
 
     def _fold(self, corpus: str) -> None:

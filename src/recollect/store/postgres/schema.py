@@ -165,4 +165,4 @@ def _begin(connection: Connection) -> None:
     execute(connection, f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     execute(connection, "CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
     execute(connection, "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    execute(connection, "INSERT INTO settings VALUES ('version', '0')")
+    execute(connection, "INSERT INTO settings VALUES ('version', '0'), ('store_id', gen_random_uuid()::text)")

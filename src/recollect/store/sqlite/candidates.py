@@ -10,7 +10,15 @@ import apsw
 import numpy as np
 
 from recollect.store.base import Index
-from recollect.store.choosing import SCORED_WHOLE, Ranking, choose, first_look, telling_terms
+from recollect.store.choosing import (
+    SCORED_WHOLE,
+    Ranking,
+    best_by_words,
+    choose,
+    choosing_words,
+    first_look,
+    telling_terms,
+)
 from recollect.store.sqlite.matrix import MatrixView
 from recollect.store.sqlite.passages import ALL_SPACES
 from recollect.store.sqlite.sql import rows
@@ -19,6 +27,8 @@ from recollect.store.words import resolve
 from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCANS = 4
+# How many more passages FTS5 chooses than are wanted, so that the best by our own BM25 are among them.
+LOOKED_AT = 8
 # Up to so many passages, looking takes less time than handing it to another thread.
 SCANNED_BESIDE = 10_000
 
@@ -44,7 +54,7 @@ class Finder:
             found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
             scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
-            sides = [side for side in (_by_words(connection, index, words, spaces), scan) if side]
+            sides = [side for side in (_by_words(connection, index, words, statistics, spaces), scan) if side]
             load = partial(_load, connection, index, query, view)
             found = choose(query, sides, load, partial(_passing, connection, index, query))
         passages = tuple(found[number] for number in sorted(found))
@@ -114,9 +124,13 @@ def _all(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None
 
 
 def _by_words(
-    connection: apsw.Connection, index: Index, words: Sequence[QueryWord], spaces: Sequence[int] | None
+    connection: apsw.Connection,
+    index: Index,
+    words: Sequence[QueryWord],
+    statistics: Statistics,
+    spaces: Sequence[int] | None,
 ) -> Ranking | None:
-    """The best passages by FTS5's own BM25, which is near enough to ours to choose by."""
+    """The best passages by BM25; FTS5's own, which knows nothing of spaces, chooses which of them ours looks at."""
     chosen = telling_terms(words)
     if not chosen:
         return None
@@ -125,14 +139,18 @@ def _by_words(
     if spaces is not None:
         match = f"{_any(list(map(str, spaces)), 'space')} AND {match}"
     weights = ", ".join(map(str, (0.0, *index.weights)))
+    fields = ", ".join(f"p.{field}" for field in index.fields)
+    keywords = choosing_words(words, chosen, statistics, index)
 
     def best(limit: int) -> list[int]:
         found = rows(
             connection,
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY bm25({table}, {weights}), rowid LIMIT ?",
-            (match, limit),
+            # The numbers first: SQLite would read the fields of all that match, not only of the best.
+            f"SELECT p.number, {fields} FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
+            f"ORDER BY bm25({table}, {weights}), rowid LIMIT ?) w CROSS JOIN {index.corpus}_passages p USING (number)",
+            (match, LOOKED_AT * limit),
         )
-        return [row[0] for row in found]
+        return best_by_words(found, keywords)[:limit]
 
     return best
 

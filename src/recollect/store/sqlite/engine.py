@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from recollect.errors import StoreError
+from recollect.errors import StoreError, Unavailable
 from recollect.store.base import Index, Passage, Row
 from recollect.store.sqlite import coverage, passages, upkeep
 from recollect.store.sqlite.candidates import Finder, passages_of
@@ -183,6 +183,13 @@ class SqliteStore:
         """The database and its log, as they are on disk."""
         files = [Path(self.location), Path(f"{self.location}-wal")]
         return sum(file.stat().st_size for file in files if file.is_file())
+
+    def distribute(self) -> dict[str, str]:
+        """A file cannot be spread."""
+        raise Unavailable(
+            f"{self.location} is a file and stays on one machine. Copy it to a server first: "
+            f"recollect store copy {self.location} postgresql://user@host/database"
+        )
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,0 +1,146 @@
+"""Moving a store from one engine to another, and back."""
+
+import pytest
+
+from recollect import Recollect
+from recollect.errors import Conflict, DataError
+from recollect.store import copying
+
+SENTENCES = [f"Fact number {number} about the {topic}" for number in range(12) for topic in ("garden", "harbour")]
+
+
+def fill(recollect):
+    """Something of everything a store can hold."""
+    memories = recollect.memories
+    memories.start_session("shop", id="monday")
+    for number, text in enumerate(SENTENCES):
+        memories.add(
+            text, id=f"m{number:02}", project="shop" if number % 2 else "home", tags=["kept"], key=f"k{number}"
+        )
+    memories.add("Staging deploys need the VPN", id="old", project="shop", session="monday")
+    memories.add("Staging deploys need no VPN any more", id="new", project="shop", session="monday")
+    memories.supersede("old", "new")
+    memories.add("Wörter mit Ümlauten, 日本語 and a quote ' \\ %s :name", id="odd", tier="global", pinned=True)
+    memories.delete("m03")
+    memories.delete("m05", hard=True)
+    memories.end_session("monday", "All deployed.")
+
+
+def everything(recollect, tmp_path):
+    path = tmp_path / "export.jsonl"
+    path.unlink(missing_ok=True)
+    recollect.memories.export(path)
+    return path.read_text("utf-8")
+
+
+def answers(recollect):
+    questions = ("how do I deploy to staging?", "garden fact 7", "harbor", "Ümlauten")
+    found = [recollect.memories.search(each, reinforce=False, include_superseded=True) for each in questions]
+    return [[(hit.id, round(hit.score, 4)) for hit in hits] for hits in found]
+
+
+@pytest.fixture
+def original(tmp_path):
+    with Recollect(tmp_path / "original.db") as recollect:
+        fill(recollect)
+        yield recollect
+
+
+def test_a_store_moves_to_postgres_and_back_and_nothing_changes(original, postgres_url, tmp_path):
+    counts = original.copy_to(postgres_url)
+    assert counts["memories"] == len(SENTENCES) + 2
+    with Recollect(postgres_url) as moved:
+        assert everything(moved, tmp_path) == everything(original, tmp_path)
+        assert answers(moved) == answers(original)
+        assert moved.memories.fingerprint() == original.memories.fingerprint()
+        assert moved.check() == []
+        moved.copy_to(tmp_path / "back.db")
+    with Recollect(tmp_path / "back.db") as back:
+        assert everything(back, tmp_path) == everything(original, tmp_path)
+        assert answers(back) == answers(original)
+        assert back.check() == []
+
+
+@pytest.mark.parametrize("cut_after", [1, 10, 20, 40])
+def test_a_copy_that_was_cut_off_goes_on(original, location, cut_after, tmp_path, monkeypatch):
+    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+    monkeypatch.setattr(copying, "BATCH", 7)
+
+    def cut(done, total):
+        if done >= cut_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        original.copy_to(location, progress=cut)
+    original.memories.delete("m07", hard=True)
+    original.memories.update("m08", content="This was changed in between")
+    original.copy_to(location)
+    with Recollect(location) as copy:
+        assert everything(copy, tmp_path) == everything(original, tmp_path)
+        assert copy.check() == []
+
+
+def test_what_was_copied_already_is_not_written_again(original, location, tmp_path, monkeypatch):
+    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+    monkeypatch.setattr(copying, "BATCH", 5)
+    with pytest.raises(KeyboardInterrupt):
+        original.copy_to(location, progress=lambda done, total: _stop() if done == total else None)
+    written = []
+    monkeypatch.setattr(copying, "_replace", lambda *given: written.append(given))
+    original.copy_to(location)
+    assert written == []
+
+
+def _stop():
+    raise KeyboardInterrupt
+
+
+def test_a_store_with_something_in_it_is_not_overwritten(original, location, tmp_path):
+    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+    with Recollect(location) as other:
+        other.memories.add("mine", id="mine")
+    with pytest.raises(Conflict, match="not empty"):
+        original.copy_to(location)
+    with Recollect(location) as other:
+        assert [memory.id for memory in other.memories.list()] == ["mine"]
+
+
+def test_a_finished_copy_is_a_store_like_any_other_and_not_overwritten(original, tmp_path):
+    original.copy_to(tmp_path / "copy.db")
+    with pytest.raises(Conflict, match="not empty"):
+        original.copy_to(tmp_path / "copy.db")
+
+
+def test_a_store_is_not_copied_onto_itself(original, tmp_path):
+    with pytest.raises(Conflict, match="the store to be copied"):
+        original.copy_to(tmp_path / "original.db")
+
+
+def test_a_copy_that_differs_is_not_called_complete(original, tmp_path, monkeypatch):
+    monkeypatch.setattr(copying, "_replace", lambda *given: None)
+    with pytest.raises((DataError, KeyError)):
+        original.copy_to(tmp_path / "copy.db")
+
+
+def test_vectors_of_a_model_that_covers_only_a_part_are_copied_too(original, postgres_url):
+    with original._store.transaction() as transaction:
+        transaction.execute("UPDATE coverage SET complete = 0")
+    original.copy_to(postgres_url)
+    with Recollect(postgres_url) as moved:
+        assert moved.memories.fingerprint() == original.memories.fingerprint()
+
+
+def test_the_command_copies_and_says_what(original, run, tmp_path):
+    original.close()
+    done = run("store", "copy", str(tmp_path / "original.db"), str(tmp_path / "copy.db"))
+    assert done.code == 0
+    assert "compared" in done.err
+    assert run("store", "copy", str(tmp_path / "original.db"), str(tmp_path / "new.db"), "--json").json["verified"]
+    assert run("memory", "show", "new", "--store", str(tmp_path / "copy.db"), "--json").json["id"] == "new"
+
+
+def test_the_command_does_not_make_the_store_it_should_copy(run, tmp_path):
+    done = run("store", "copy", str(tmp_path / "nowhere.db"), str(tmp_path / "copy.db"))
+    assert done.code == 1
+    assert "There is no store" in done.err
+    assert not (tmp_path / "nowhere.db").exists()

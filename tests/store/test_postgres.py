@@ -1,0 +1,298 @@
+"""What only PostgreSQL has: addresses, passwords, versions, extensions, and machines to spread over."""
+
+import json
+import os
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from recollect import Recollect
+from recollect.errors import DataError, InvalidInput, StoreError
+from recollect.store import open_store
+from recollect.store.postgres import connections, schema
+from recollect.store.postgres.counts import fold
+from recollect.store.postgres.nearest import reading_is_faster
+from recollect.store.postgres.upkeep import tables
+from recollect.store.tables import KEYS
+
+SECRET = "correct horse"
+
+
+def one_sentence_about(error, *parts):
+    """An error that says what is wrong and what to do, and does not tell the password."""
+    text = str(error.value)
+    assert all(part in text for part in parts), text
+    assert SECRET not in text
+    assert "\n" not in text
+
+
+@pytest.fixture
+def stranger(postgres, postgres_url):
+    """The address of a user who must give a password."""
+    hba = postgres.folder / "data" / "pg_hba.conf"
+    before = hba.read_text()
+    postgres.execute(sql.SQL("CREATE ROLE stranger LOGIN PASSWORD {}").format(SECRET))
+    hba.write_text(f"local all stranger scram-sha-256\n{before}")
+    postgres.execute("SELECT pg_reload_conf()")
+    yield lambda password: postgres_url.replace("postgres@", f"stranger:{password}@")
+    hba.write_text(before)
+    postgres.execute("SELECT pg_reload_conf()")
+    postgres.execute("DROP ROLE stranger")
+
+
+def test_a_wrong_password_is_said_in_one_sentence(stranger):
+    for address in (stranger("wrong"), stranger("").replace(":@", "@")):
+        with pytest.raises(StoreError) as error:
+            open_store(address)
+        one_sentence_about(error, "refuses the user or the password", "PGPASSWORD")
+
+
+def test_a_user_without_rights_is_told_so(stranger):
+    with pytest.raises(StoreError) as error:
+        open_store(stranger(SECRET.replace(" ", "%20")))
+    one_sentence_about(error, "may not do this", "Grant")
+
+
+def test_an_unknown_database_is_said_in_one_sentence(postgres):
+    with pytest.raises(StoreError) as error:
+        open_store(postgres.url("nowhere"))
+    one_sentence_about(error, "no database nowhere", "createdb nowhere")
+
+
+def test_an_unknown_user_is_said_in_one_sentence(postgres):
+    with pytest.raises(StoreError) as error:
+        open_store(postgres.url("postgres").replace("postgres@", "nobody@"))
+    one_sentence_about(error, "knows no user nobody", "createuser nobody")
+
+
+def test_a_server_that_is_away_is_said_in_one_sentence(tmp_path):
+    for address in ("postgresql://me@127.0.0.1:1/db", f"postgresql://me@/db?host={tmp_path}"):
+        with pytest.raises(StoreError) as error:
+            open_store(address)
+        one_sentence_about(error, "cannot be reached", "Start the server", "RECOLLECT_STORE")
+
+
+def test_a_server_without_pgvector_is_said_in_one_sentence(postgres):
+    url = postgres.create("bare", "template1")
+    postgres.execute("ALTER DATABASE bare SET extension_control_path = '/nowhere'")
+    with pytest.raises(StoreError) as error:
+        open_store(url)
+    one_sentence_about(error, "has no pgvector", "install it")
+    postgres.drop(url)
+
+
+def test_an_old_server_is_said_in_one_sentence(postgres_url, monkeypatch):
+    monkeypatch.setattr(schema, "OLDEST_SERVER", 99)
+    with pytest.raises(StoreError) as error:
+        open_store(postgres_url)
+    one_sentence_about(error, "is of version 18", "needs 99 or newer", "Upgrade")
+
+
+def test_an_old_pgvector_is_said_in_one_sentence(postgres_url, monkeypatch):
+    monkeypatch.setattr(schema, "OLDEST_PGVECTOR", (9, 9))
+    with pytest.raises(StoreError) as error:
+        open_store(postgres_url)
+    one_sentence_about(error, "has pgvector 0.8", "ALTER EXTENSION vector UPDATE")
+
+
+def test_an_address_that_cannot_be_read_is_not_repeated(monkeypatch):
+    with pytest.raises(InvalidInput) as error:
+        open_store(f"postgresql://me:{SECRET}@host/db?colour=blue")
+    one_sentence_about(error, "cannot be read", "postgresql://user@host")
+
+
+def test_the_password_is_shown_nowhere(postgres_url):
+    url = postgres_url.replace("postgres@", f"postgres:{SECRET.replace(' ', '%20')}@")
+    with Recollect(url) as recollect:
+        assert "correct" not in json.dumps(recollect.status().to_dict())
+
+
+def test_a_newer_database_is_refused_and_left_alone(postgres_url):
+    open_store(postgres_url).close()
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("UPDATE recollect.settings SET value = '999' WHERE name = 'version'")
+    with pytest.raises(DataError, match=r"newer Recollect .*pip install --upgrade recollect"):
+        open_store(postgres_url)
+
+
+def test_a_failing_migration_changes_nothing(postgres_url, monkeypatch):
+    with Recollect(postgres_url) as recollect:
+        recollect.memories.add("kept", id="a")
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE memories ADD mood TEXT; SELECT broken"))
+        patched.setattr(schema, "VERSION", len(schema.MIGRATIONS))
+        with pytest.raises(StoreError, match="broken"):
+            open_store(postgres_url)
+    with Recollect(postgres_url) as recollect:
+        assert recollect.memories.get("a").content == "kept"
+        assert recollect.check() == []
+
+
+def test_two_processes_may_make_the_tables_at_once(postgres):
+    url = postgres.create("race", "template1")
+    pids = [os.fork() for _ in range(3)]
+    if 0 in pids:  # a child: exits without the parent's clean-up
+        try:
+            open_store(url).close()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0, 0, 0]
+    postgres.drop(url)
+
+
+def test_text_that_postgres_cannot_keep_is_refused_and_asking_for_it_finds_nothing(postgres_url):
+    with Recollect(postgres_url) as recollect:
+        with pytest.raises(InvalidInput):
+            recollect.memories.add("a\0b")
+        assert recollect.memories.search("a\0b") == []
+        assert recollect.memories.list() == []
+
+
+def test_the_statistics_are_the_same_after_folding(postgres_url):
+    with Recollect(postgres_url) as recollect:
+        for number in range(30):
+            recollect.memories.add(f"Note {number} on the lighthouse", id=f"n{number}", project=f"p{number % 3}")
+        for number in range(0, 30, 4):
+            recollect.memories.delete(f"n{number}")
+        before = recollect.memories.fingerprint()
+        typo = recollect.memories.search("lighthuose", reinforce=False).did_you_mean
+        for again in range(2):
+            with recollect._store.transaction() as transaction:
+                fold(transaction._connection, "memories")
+            assert recollect.memories.fingerprint() == before
+            assert (
+                recollect.memories.search("lighthuose", reinforce=False).did_you_mean
+                == typo
+                == {"lighthuose": "lighthouse"}
+            )
+            assert recollect.check() == []
+            recollect.memories.add("Note on the lighthouse keeper", id=f"more{again}", project="p0")
+            recollect.memories.delete(f"more{again}")
+
+
+def test_reading_wins_in_small_spaces_and_the_index_in_large_ones():
+    assert reading_is_faster(1_000, 1_000_000)
+    assert reading_is_faster(20_000, 1_000_000)
+    assert not reading_is_faster(100_000, 100_000)
+    assert not reading_is_faster(500_000, 1_000_000)
+
+
+def test_without_citus_the_command_says_so(run, postgres_url):
+    done = run("store", "distribute", "--store", postgres_url)
+    assert done.code == 69
+    assert "has no Citus" in done.err
+    assert "CREATE EXTENSION citus" in done.err
+
+
+def test_a_file_is_not_spread_over_machines(run):
+    done = run("store", "distribute")
+    assert done.code == 69
+    assert "recollect store copy" in done.err
+
+
+STAND_IN = """
+CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod text);
+CREATE FUNCTION create_reference_table(name regclass) RETURNS void LANGUAGE sql
+    AS 'INSERT INTO pg_dist_partition VALUES (name, ''n'')';
+CREATE FUNCTION create_distributed_table(name regclass, spread_by text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (
+        SELECT 1 FROM pg_index x JOIN pg_attribute a ON a.attrelid = name AND a.attname = spread_by
+        WHERE x.indrelid = name AND x.indisunique AND NOT a.attnum = ANY(x.indkey)
+    ) THEN
+        RAISE EXCEPTION 'a unique index without the distribution column';
+    END IF;
+    INSERT INTO pg_dist_partition VALUES (name, 'h');
+END $$;
+"""
+
+
+@pytest.fixture
+def with_citus(postgres, postgres_url, tmp_path_factory):
+    """A database whose Citus is a stand-in: it keeps the rule about unique indexes and notes what it was asked."""
+    folder = tmp_path_factory.mktemp("extensions") / "extension"
+    folder.mkdir()
+    (folder / "citus.control").write_text("default_version = '1'\nrelocatable = true\n")
+    (folder / "citus--1.sql").write_text(STAND_IN)
+    for each in (folder, *list(folder.parents)[:-2]):
+        each.chmod(each.stat().st_mode | 0o055)
+    name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+    postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
+    postgres.execute("CREATE EXTENSION citus", name)
+    return postgres_url
+
+
+def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
+    with Recollect(with_citus) as recollect:
+        recollect.memories.add("Staging deploys need the VPN", id="a", project="shop")
+    done = run("store", "distribute", "--store", with_citus, "--json").json["tables"]
+    assert done["memories"] == done["memories_vectors"] == "spread by space"
+    assert done["models"] == "copied to every machine"
+    with Recollect(with_citus) as recollect:
+        assert [hit.id for hit in recollect.memories.search("VPN", project="shop")] == ["a"]
+        assert recollect.distribute() == {}
+
+
+def test_every_primary_key_begins_with_the_space(postgres_url):
+    open_store(postgres_url).close()
+    with psycopg.connect(postgres_url, options=f"-c search_path={schema.SCHEMA}") as connection:
+        for table in tables(connection):
+            [(definition,)] = connection.execute(
+                "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'p' AND conrelid = %s::regclass",
+                (f"{schema.SCHEMA}.{table}",),
+            ).fetchall()
+            assert definition.startswith("PRIMARY KEY (space,"), table
+
+
+# What an id or a session alone leads to is asked of every machine: nothing says in which project it is.
+ASKED_EVERYWHERE = {"memory_relations", "memory_links", "memory_sessions", "memories by id", "memories_vectors by hash"}
+
+
+def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(postgres_url, monkeypatch):
+    asked = []
+    real = connections.LimitedConnection.execute
+
+    def execute(self, query, values=None, **options):
+        asked.append(psycopg.ClientCursor(self).mogrify(query, values))
+        return real(self, query, values, **options)
+
+    with Recollect(postgres_url) as recollect:
+        recollect.memories.add_many(
+            {"content": f"Note {number} on the pier", "project": "shop"} for number in range(300)
+        )
+        monkeypatch.setattr(connections.LimitedConnection, "execute", execute)
+        assert recollect.memories.search("note about the pier", project="shop", session="monday")
+        recollect.memories.add("One more note about the lighthouse", project="shop", session="monday")
+        monkeypatch.undo()
+    with psycopg.connect(postgres_url, options=f"-c search_path={schema.SCHEMA},public") as connection:
+        loose = {scan for statement in asked for scan in _scans_of_all_spaces(connection, statement)}
+    assert len(asked) > 30
+    assert loose <= ASKED_EVERYWHERE
+
+
+def _scans_of_all_spaces(connection, statement):
+    """The tables a statement reads without saying in which spaces; those that belong to no space aside."""
+    if not statement or statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SELECT pg_")):
+        return
+    [(explained,)] = connection.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {statement}".encode()).fetchall()
+    nodes = list(_nodes(explained[0]["Plan"]))
+    conditions = " ".join(
+        str(value) for node in nodes for name, value in node.items() if name.endswith(("Cond", "Filter"))
+    )
+    for node in nodes:
+        table, alias = node.get("Relation Name"), node.get("Alias")
+        is_scan = "Scan" in node["Node Type"] and table in KEYS_AND_DERIVED
+        if is_scan and f"{alias}.space" not in conditions:
+            by = next((f" by {column}" for column in ("id", "hash") if f"{alias}.{column} " in conditions), "")
+            yield table if table in ASKED_EVERYWHERE else f"{table}{by}"
+
+
+def _nodes(plan):
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+KEYS_AND_DERIVED = {*KEYS, "memories_passages", "memories_vectors", "memories_counts"}
