@@ -12,6 +12,7 @@ from recollect.adapters.cli.main import cli
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = ROOT / "docs" / "cli.md"
+SERVER = "postgresql://me@db.example.com/recollect"  # what the documents call a server: here, a real one
 
 
 def blocks(kind):
@@ -27,11 +28,15 @@ def test_python_examples_run(code, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [*blocks("sh")])
-def test_shell_examples_work(block, run, tmp_path, monkeypatch):
+def test_shell_examples_work(block, run, request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if SERVER in block:
+        block = block.replace(SERVER, request.getfixturevalue("postgres_url"))
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
-        if words and words[0] == "recollect":
+        if words and words[0] == "export":
+            monkeypatch.setenv(*words[1].split("=", 1))
+        elif words and words[0] == "recollect":
             outcome = run(*words[1:])
             assert outcome.code == 0, (line, outcome.err)
         elif words and words[0] == "make":
