@@ -17,6 +17,8 @@ ALL_SPACES = ""
 PASSAGES = " passages"
 # So many changes are folded at once.
 FOLDED = 20_000
+# So many, from one write of many passages, are sums already and need no folding.
+SUMMED_AT_ONCE = 2_000
 _FOLDING = 0x5243_4C01  # an advisory lock: one folds at a time
 
 Counted = Mapping[str, Counter[str]]  # space → term → change
@@ -40,15 +42,25 @@ def counted(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: i
 
 
 def add(connection: Connection, corpus: str, changes: Counted, words: Mapping[str, str]) -> int:
-    """Write the changes down; how many there are."""
-    new = [
+    """Write the changes down; how many of them there are to fold."""
+    new = _listed(changes, words)
+    if len(new) < SUMMED_AT_ONCE:
+        _insert(connection, corpus, new, folded=False)
+        return len(new)
+    everywhere: Counter[str] = Counter()
+    for terms in changes.values():
+        everywhere.update(terms)
+    _insert(connection, corpus, [*new, *_listed({ALL_SPACES: everywhere}, words)], folded=True)
+    return 0
+
+
+def _listed(changes: Counted, words: Mapping[str, str]) -> list[tuple[str, str, str, int]]:
+    return [
         (space, term, words.get(term, term), change)
         for space, terms in changes.items()
         for term, change in sorted(terms.items())
         if change
     ]
-    _insert(connection, corpus, new, folded=False)
-    return len(new)
 
 
 def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, str, int]], *, folded: bool) -> None:

@@ -17,7 +17,7 @@ from recollect.types import Vector, Vectors
 
 
 def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> int:
-    """Index these passages by their words; how many counts have changed."""
+    """Index these passages by their words; how many counts are to be folded."""
     words: dict[str, str] = {}
     indexed: list[tuple[Any, ...]] = []
     for each in passages:
