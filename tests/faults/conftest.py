@@ -1,11 +1,12 @@
 import os
 import secrets
 import shutil
+from pathlib import Path
 from random import Random
 
 import pytest
 
-pytest.register_assert_rewrite("stores")
+pytest.register_assert_rewrite("stores", "servers")
 
 
 @pytest.fixture
@@ -32,3 +33,33 @@ def filled(tmp_path_factory):
 def large(filled, tmp_path):
     """A copy of it for one test; nobody has searched it yet."""
     return shutil.copy(filled, tmp_path / "r.db")
+
+
+@pytest.fixture
+def proxy(postgres):
+    from proxy import Proxy
+
+    with Proxy(Path(postgres.host) / ".s.PGSQL.5432") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def far_url(postgres_url, proxy):
+    """The store, reached through the proxy."""
+    import psycopg
+
+    name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+    return f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}"
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """All waits are short but those of writers."""
+    from servers import LIMIT
+
+    from recollect.store.postgres import connections, engine
+
+    monkeypatch.setattr(connections, "CONNECTING", LIMIT)
+    monkeypatch.setattr(connections.LimitedConnection, "limit", LIMIT)
+    monkeypatch.setitem(connections._NETWORK, "connect_timeout", LIMIT)
+    monkeypatch.setattr(engine, "READING", LIMIT)

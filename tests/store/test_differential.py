@@ -98,7 +98,7 @@ def _shared(exact, approximate, question):
     for store in (exact, approximate):
         with store.snapshot() as snapshot:
             model = snapshot._model("memories", DEFAULT_MODEL)
-            best = nearest.nearest(snapshot._connection, "memories", query, model, 10**6, exact=store._exact)
+            best = nearest.nearest(snapshot._connection, "memories", query, model, 10**6, store._looks)
             found.append(set(best(20)))
     return len(found[0] & found[1]) / 20
 
@@ -106,4 +106,4 @@ def _shared(exact, approximate, question):
 def _uses_the_index(store):
     with store.snapshot() as snapshot:
         model = snapshot._model("memories", DEFAULT_MODEL)
-        return nearest._indexed(snapshot._connection, "memories", model) >= INDEX_FROM
+        return nearest.index_size(snapshot._connection, "memories", model) >= INDEX_FROM

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import InvalidInput, StoreError, Unavailable
+from recollect.errors import Conflict, InvalidInput, StoreError, Unavailable
 from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_text
 from recollect.memories import ranking, records
 from recollect.memories.adding import ensure_session
@@ -100,7 +100,7 @@ def recall(desk: Desk, hits: Hits[MemoryHit], asked: Asked) -> Hits[MemoryHit]:
             if asked.session is not None:
                 ensure_session(transaction, asked.session, project, now)
                 records.link(transaction, asked.session, [hit.item for hit in hits], "recalled", now)
-    except StoreError as error:
+    except (StoreError, Conflict) as error:
         if str(error) not in desk.complaints:
             desk.complaints.add(str(error))
             log.warning("What was found was not reinforced: %s", error)

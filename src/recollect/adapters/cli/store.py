@@ -49,7 +49,7 @@ def copy(session: Session, source: str, target: str) -> None:
 
 @command(store, "distribute")
 def distribute(session: Session) -> None:
-    """Spread the tables of a PostgreSQL store over a Citus cluster, by project."""
+    """Spread a PostgreSQL store over a Citus cluster."""
     with session.open() as recollect:
         done = recollect.distribute()
     if session.as_json:

@@ -17,7 +17,7 @@ from recollect.store.choosing import (
     telling_terms,
 )
 from recollect.store.postgres.coverage import Model
-from recollect.store.postgres.nearest import nearest
+from recollect.store.postgres.nearest import Looks, nearest
 from recollect.store.postgres.passages import is_whole, unpacked
 from recollect.store.postgres.sql import Connection, rows
 from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
@@ -36,7 +36,7 @@ class Finder:
     index: Index
     query: Query
     model: Model | None
-    exact: bool
+    looks: Looks
 
     def candidates(self, remembered: Vocabularies) -> Candidates:
         """The candidates of both sides, united; each with its terms and its true cosine."""
@@ -46,7 +46,8 @@ class Finder:
         if statistics.passages <= max(SCORED_WHOLE, self.query.candidates):
             found = self._load("TRUE", {})
         else:
-            sides = [self._by_words(words, statistics), self._by_vector(statistics.passages)]
+            by_vector = self._by_vector(statistics.passages)  # first: it may go on while the words are looked for
+            sides = [self._by_words(words, statistics), by_vector]
             found = choose(self.query, [side for side in sides if side], self._numbered, self._passing)
         passages = tuple(found[number] for number in sorted(found))
         return Candidates(passages, words, statistics, corrections, self.model is not None)
@@ -72,7 +73,7 @@ class Finder:
     def _by_vector(self, passages: int) -> Ranking | None:
         if self.model is None or self.query.vector is None or not self.query.vector.any():
             return None
-        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, exact=self.exact)
+        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.looks)
 
     def _lexemes(self, terms: Sequence[str]) -> str:
         spaces = self.query.spaces

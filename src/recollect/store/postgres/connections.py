@@ -2,14 +2,15 @@
 
 import logging
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import InvalidInput
 from recollect.store.postgres.errors import Lost, in_words
@@ -32,11 +33,19 @@ _OPTIONS = {
     "search_path": f"{SCHEMA},public,extensions",
     "lock_timeout": f"{LOCKED}s",
     "synchronize_seqscans": "off",
+    "statement_timeout": f"{READING}s",
+    # A client that vanished must not hold its locks for hours.
+    "tcp_keepalives_idle": 5,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "idle_in_transaction_session_timeout": f"{WRITING}s",
     "hnsw.ef_search": LOOKED_AT,
     "hnsw.iterative_scan": "relaxed_order",
 }
 # Another after each start, also after a crash: then the server may give out numbers of transactions again.
 _START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
+_FREE = 0.005  # seconds to wait for a connection that is not needed
 _Answer = TypeVar("_Answer")
 
 # Values are put into the text of a query here, quoted by psycopg: so a NULL needs no type.
@@ -93,6 +102,7 @@ class Connections:
             check=self._check,
             open=False,
         )
+        self._threads = ThreadPoolExecutor(POOL_SIZE, "recollect-beside")
         with self.errors():
             self._pool.open()
 
@@ -108,7 +118,23 @@ class Connections:
         """A connection of its own for long work."""
         with self.errors(), LimitedConnection.connect(self._address, **_KWARGS) as connection:
             connection.limit = None
+            connection.execute("SET statement_timeout = 0")
             yield connection
+
+    def beside(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
+        """Begin something on another connection, if one is free; a function that waits for what it gives."""
+        try:
+            connection = self._pool.getconn(timeout=_FREE)
+        except PoolTimeout:
+            return None
+        return self._threads.submit(self._give_back_after, connection, work).result
+
+    def _give_back_after(self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]) -> _Answer:
+        connection.limit = READING
+        try:
+            return work(connection)
+        finally:
+            self._pool.putconn(connection)
 
     def _check(self, connection: LimitedConnection) -> None:
         """See that an idle connection still works; where one does not, the others have hardly fared better."""
@@ -148,6 +174,7 @@ class Connections:
 
     def close(self) -> None:
         """Let go of the server."""
+        self._threads.shutdown()
         self._pool.close()
 
     @contextmanager

@@ -19,6 +19,7 @@ PASSAGES = " passages"
 FOLDED = 20_000
 # So many, from one write of many passages, are sums already and need no folding.
 SUMMED_AT_ONCE = 2_000
+_SUMS = 8  # so many sums of one term are as good as one
 _FOLDING = 0x5243_4C01  # an advisory lock: one folds at a time
 
 Counted = Mapping[str, Counter[str]]  # space → term → change
@@ -100,6 +101,26 @@ def fold(connection: Connection, corpus: str) -> None:
     ]
     everywhere = [(ALL_SPACES, *row[1:]) for row in fresh]
     _insert(connection, corpus, _sums([*older, *fresh, *everywhere]), folded=True)
+
+
+def merge(connection: Connection, corpus: str) -> None:
+    """One row per term in the spaces where many passages were written at a time; nobody else may be writing."""
+    table = f"{corpus}_counts"
+    crowded = rows(
+        connection,
+        f"SELECT space, max(change) FROM {table} WHERE term = :term AND folded GROUP BY space HAVING count(*) > :most",
+        {"term": PASSAGES, "most": _SUMS},
+    )
+    for space, _ in crowded:
+        here = {"space": space, "last": value(connection, f"SELECT max(change) FROM {table}")}
+        execute(
+            connection,
+            f"INSERT INTO {table} (space, term, word, frequency, folded) "
+            "SELECT space, term, (array_agg(word ORDER BY change))[1], sum(frequency), TRUE "
+            f"FROM {table} WHERE space = :space AND folded GROUP BY space, term HAVING sum(frequency) <> 0",
+            here,
+        )
+        execute(connection, f"DELETE FROM {table} WHERE space = :space AND folded AND change <= :last", here)
 
 
 def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]:

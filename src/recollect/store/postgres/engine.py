@@ -8,14 +8,15 @@ from typing import Any
 
 import psycopg
 
-from recollect.errors import StoreError
+from recollect.errors import RecollectError, StoreError
 from recollect.store.base import Index, Passage, Row
 from recollect.store.postgres import counts, coverage, passages, upkeep
 from recollect.store.postgres.candidates import Finder
 from recollect.store.postgres.citus import distribute
 from recollect.store.postgres.connections import READING, WRITING, Connections, LimitedConnection
-from recollect.store.postgres.errors import Lost
+from recollect.store.postgres.errors import Lost, in_words
 from recollect.store.postgres.indexes import tend
+from recollect.store.postgres.nearest import Looks
 from recollect.store.postgres.sql import Connection, execute, rows
 from recollect.store.postgres.vocabulary import Vocabularies
 from recollect.text import text_hash
@@ -31,10 +32,10 @@ _WRITING = 0x5243_4C03  # the advisory lock of all writers, and the class of tho
 class PostgresSnapshot:
     """A read transaction: everything in it is of one moment."""
 
-    def __init__(self, connection: Connection, remembered: Vocabularies, *, exact: bool) -> None:
+    def __init__(self, connection: Connection, remembered: Vocabularies, looks: Looks) -> None:
         self._connection = connection
         self._remembered = remembered
-        self._exact = exact
+        self._looks = looks
         self._models: dict[tuple[str, str], coverage.Model | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
@@ -54,7 +55,7 @@ class PostgresSnapshot:
         return passages.cached_vectors(self._connection, model_id, hashes)
 
     def _finder(self, index: Index, query: Query) -> Finder:
-        return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._exact)
+        return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._looks)
 
     def _model(self, corpus: str, model_id: str | None) -> coverage.Model | None:
         """The model if it covers the corpus, looked up once."""
@@ -68,8 +69,8 @@ class PostgresSnapshot:
 class PostgresTransaction(PostgresSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: Connection, remembered: Vocabularies, *, exact: bool) -> None:
-        super().__init__(connection, remembered, exact=exact)
+    def __init__(self, connection: Connection, remembered: Vocabularies, looks: Looks) -> None:
+        super().__init__(connection, remembered, looks)
         self.folding: set[str] = set()
         self.loaded: set[str] = set()
 
@@ -110,7 +111,7 @@ class PostgresStore:
     def __init__(self, location: str, *, exact: bool = False) -> None:
         self._connections = Connections(location)
         self._remembered = Vocabularies()
-        self._exact = exact
+        self._looks = Looks(exact, self._connections.beside)
         self._loaded: set[str] = set()
 
     @property
@@ -124,10 +125,10 @@ class PostgresStore:
         with self._connections.borrow(READING) as connection:
             execute(
                 connection,
-                f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '{READING}s'",
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             )
             try:
-                yield PostgresSnapshot(connection, self._remembered, exact=self._exact)
+                yield PostgresSnapshot(connection, self._remembered, self._looks)
             finally:
                 _roll_back(connection)
 
@@ -139,11 +140,15 @@ class PostgresStore:
 
         Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
         """
-        with self._connections.borrow(WRITING) as connection:
-            number = _begin(connection, spaces, durable=durable)
-            transaction = PostgresTransaction(connection, self._remembered, exact=self._exact)
+        limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
+        with self._connections.borrow(limit) as connection:
+            number = _begin(connection, spaces, limit, durable=durable)
+            transaction = PostgresTransaction(connection, self._remembered, self._looks)
             try:
                 yield transaction
+            except psycopg.OperationalError as error:
+                _roll_back(connection)
+                raise self._unkept(error) from error
             except BaseException:
                 _roll_back(connection)
                 raise
@@ -206,8 +211,9 @@ class PostgresStore:
             return distribute(connection, self.location)
 
     def close(self) -> None:
-        """Let go of the server, after making the indexes that many new passages need."""
+        """Let go of the server, after tidying up behind many new passages."""
         for corpus in self._loaded:
+            self._merge(corpus)
             self._tend(corpus)
         self._connections.close()
 
@@ -219,6 +225,11 @@ class PostgresStore:
             if not self._connections.was_committed(number, connection.start):
                 raise Lost(f"{self.location} went away during a write. Nothing of it was kept; try again.") from error
 
+    def _unkept(self, error: psycopg.OperationalError) -> RecollectError:
+        """A connection that breaks before the commit takes all of the write with it."""
+        explained = in_words(error, self.location)
+        return Lost(f"{explained} Nothing of this write was kept.") if isinstance(explained, Lost) else explained
+
     def _fold(self, corpus: str) -> None:
         """Fold the counts; the write before it is kept, whatever happens here, and a later one folds again."""
         try:
@@ -227,6 +238,14 @@ class PostgresStore:
         except StoreError as error:
             log.warning("The counts of %s were not folded: %s", corpus, error)
         self._tend(corpus)
+
+    def _merge(self, corpus: str) -> None:
+        """Sum up what many writes of many passages have counted."""
+        try:
+            with self.transaction(durable=False) as transaction:
+                counts.merge(transaction._connection, corpus)
+        except StoreError as error:
+            log.warning("The counts of %s were not summed up: %s", corpus, error)
 
     def _tend(self, corpus: str) -> None:
         """Make the indexes that are missing; without them a search is slower, not different."""
@@ -237,7 +256,7 @@ class PostgresStore:
             log.warning("The vectors of %s are not indexed: %s", corpus, error)
 
 
-def _begin(connection: Connection, spaces: Iterable[str] | None, *, durable: bool) -> str:
+def _begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, durable: bool) -> str:
     """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
     alone = spaces is None
     keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
@@ -246,7 +265,7 @@ def _begin(connection: Connection, spaces: Iterable[str] | None, *, durable: boo
     usual = "current_setting('synchronous_commit')"
     waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
     cursor = connection.execute(
-        f"BEGIN; SET LOCAL statement_timeout = '{WRITING}s'; SELECT set_config('synchronous_commit', {waits}, true); "
+        f"BEGIN; SET LOCAL statement_timeout = '{limit}s'; SELECT set_config('synchronous_commit', {waits}, true); "
         f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITING}); {locks} "
         "SELECT pg_current_xact_id()::text".encode()
     )

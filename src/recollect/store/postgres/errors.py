@@ -36,10 +36,15 @@ _AWAY = "{shown} cannot be reached ({0}). Start the server, or correct the addre
 
 def in_words(error: psycopg.Error, shown: str) -> RecollectError:
     """The error in our words."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = error.diag.message_primary or (lines[-1] if lines else type(error).__name__)
+    text = error.diag.message_primary or _reason(str(error)) or type(error).__name__
     known = _known(error, shown, text)
     return known or (_lost(error, shown, text) if isinstance(error, psycopg.OperationalError) else _other(shown, text))
+
+
+def _reason(text: str) -> str:
+    """The end of the sentence, where libpq tells first what it tried, and last what may be the cause."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return first.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
 
 
 def _known(error: psycopg.Error, shown: str, text: str) -> RecollectError | None:

@@ -1,6 +1,9 @@
 """The nearest vectors: read one by one where that is fast, by pgvector's HNSW index beyond."""
 
 import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,12 +17,14 @@ log = logging.getLogger("recollect")
 
 # Milliseconds, measured on 100,000 vectors of 384 numbers (docs/decisions/006): to read a vector, to ask the index,
 # and to ask it once more for every vector that lies outside the spaces.
-READING, ASKING, SKIPPING = 0.0012, 11.0, 2.4
+READING, ASKING, SKIPPING = 0.0012, 6.0, 2.4
 # Below so many passages there is no index: reading is as fast.
 INDEXED_FROM = 10_000
-# How many neighbours the index looks at; more are found, and slower.
-LOOKED_AT = 400
+# How many neighbours the index looks at when it is asked, and when it is built: more are found, and slower.
+LOOKED_AT, LOOKED_AT_BUILDING = 240, 128
 MOST_DIMENSIONS = 4000  # that pgvector can index
+BUILDING_MEMORY = "512MB"
+_REMEMBERED = 60.0  # seconds
 
 
 def reading_is_faster(passages: int, indexed: int) -> bool:
@@ -27,14 +32,35 @@ def reading_is_faster(passages: int, indexed: int) -> bool:
     return passages * READING <= ASKING + SKIPPING * max(0, indexed / max(1, passages) - 1)
 
 
-def nearest(connection: Connection, corpus: str, query: Query, model: Model, passages: int, *, exact: bool) -> Ranking:
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How to look for vectors: always at all of them if `exact`, and at an index `beside` other work."""
+
+    exact: bool
+    beside: Callable[[Callable[[Connection], list[int]]], Callable[[], list[int]] | None]
+    _sizes: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
+
+    def indexed(self, connection: Connection, corpus: str, model: Model) -> int:
+        """About how many vectors the index of a model has; asked now and then."""
+        asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
+        if not size or time.monotonic() - asked > _REMEMBERED:
+            size = index_size(connection, corpus, model)
+            self._sizes[corpus, model.number] = time.monotonic(), size
+        return size
+
+
+def nearest(connection: Connection, corpus: str, query: Query, model: Model, passages: int, looks: Looks) -> Ranking:
     """The passages whose vectors are nearest, filters aside."""
-    indexed = 0 if exact or passages <= INDEXED_FROM else _indexed(connection, corpus, model)
-    by_index = indexed > 0 and not reading_is_faster(passages, indexed)
+    indexed = 0 if looks.exact or passages <= INDEXED_FROM else looks.indexed(connection, corpus, model)
+    if not indexed or reading_is_faster(passages, indexed):
+        return lambda limit: _look(connection, corpus, query, "vector", model, limit)
+    first, vector = first_look(query), f"vector::halfvec({model.dimensions})"
+    # Begun now, while the words are looked for. It may see what is newer: what is not of this snapshot is not loaded.
+    ahead = looks.beside(lambda other: _look(other, corpus, query, vector, model, first))
 
     def best(limit: int) -> list[int]:
-        if by_index and limit <= first_look(query):
-            numbers = _look(connection, corpus, query, f"vector::halfvec({model.dimensions})", model, limit)
+        if limit == first:
+            numbers = ahead() if ahead else _look(connection, corpus, query, vector, model, limit)
             if len(numbers) >= limit:  # else the index gave up: too few lie in the searched spaces
                 return numbers
         return _look(connection, corpus, query, "vector", model, limit)
@@ -72,7 +98,7 @@ def index_name(corpus: str, model: Model) -> str:
     return f"{corpus}_vectors_{model.number}"
 
 
-def _indexed(connection: Connection, corpus: str, model: Model) -> int:
+def index_size(connection: Connection, corpus: str, model: Model) -> int:
     """About how many vectors the index of a model has; 0 where there is none."""
     about = value(
         connection,
@@ -90,8 +116,10 @@ def make_index(connection: Connection, corpus: str, model: Model) -> None:
         log.warning("Vectors of %d numbers cannot be indexed by pgvector; they are all read.", model.dimensions)
         return
     execute(connection, f"DROP INDEX IF EXISTS {name}")  # what a build left that was cut off
+    execute(connection, f"SET maintenance_work_mem = '{BUILDING_MEMORY}'")  # with less, it takes three times as long
     execute(
         connection,
         f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
-        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WHERE model = {model.number}",
+        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {LOOKED_AT_BUILDING}) "
+        f"WHERE model = {model.number}",
     )

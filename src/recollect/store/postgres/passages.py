@@ -10,7 +10,7 @@ import numpy.typing as npt
 from recollect.store.base import Index, Passage
 from recollect.store.postgres import counts
 from recollect.store.postgres.coverage import model_number
-from recollect.store.postgres.schema import corpora
+from recollect.store.postgres.schema import CORPORA
 from recollect.store.postgres.sql import Connection, execute, rows
 from recollect.text import spaced, terms_and_words, text_hash
 from recollect.types import Vector, Vectors
@@ -94,7 +94,7 @@ def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes
     known = " UNION ALL ".join(
         f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
         "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"
-        for corpus in corpora(connection)
+        for corpus in CORPORA
     )
     found = {}
     for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):

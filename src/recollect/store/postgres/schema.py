@@ -7,13 +7,14 @@ Every primary key begins with the space, so that Citus can distribute the tables
 import re
 
 from recollect.errors import DataError, StoreError
-from recollect.store.postgres.sql import Connection, execute, rows, value
+from recollect.store.postgres.sql import Connection, execute, value
 from recollect.store.tables import MEMORIES, MEMORIES_IN_FULL
 
 SCHEMA = "recollect"
 OLDEST_SERVER, OLDEST_PGVECTOR = 14, (0, 8)
 MIGRATING = 0x5243_4C54  # an advisory lock: one process migrates, the others wait
 
+CORPORA = ("memories",)
 # Tables that belong to no space. Citus keeps a copy of them on every machine.
 REFERENCE_TABLES = ("settings", "models", "coverage")
 _ENGINE_TABLES = """
@@ -114,16 +115,6 @@ def prepare(connection: Connection) -> None:
         for step in MIGRATIONS[version:]:
             execute(connection, step)
         execute(connection, "UPDATE settings SET value = :version WHERE name = 'version'", {"version": str(VERSION)})
-
-
-def corpora(connection: Connection) -> list[str]:
-    """The corpora this database has tables for."""
-    found = rows(
-        connection,
-        "SELECT tablename FROM pg_tables WHERE schemaname = :schema AND tablename LIKE '%\\_passages' ORDER BY 1",
-        {"schema": SCHEMA},
-    )
-    return [name.removesuffix("_passages") for (name,) in found]
 
 
 def _check_server(connection: Connection) -> None:

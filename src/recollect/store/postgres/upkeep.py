@@ -7,7 +7,7 @@ from recollect.store.base import Index
 from recollect.store.fingerprint import digest
 from recollect.store.postgres import counts
 from recollect.store.postgres.passages import is_whole, unpacked
-from recollect.store.postgres.schema import REFERENCE_TABLES, SCHEMA, corpora
+from recollect.store.postgres.schema import CORPORA, REFERENCE_TABLES, SCHEMA
 from recollect.store.postgres.sql import Connection, execute, rows, value
 
 _BATCH = 5_000
@@ -21,7 +21,7 @@ def integrity(connection: Connection) -> list[str]:
 def _findings(connection: Connection) -> Iterator[str]:
     if value(connection, "SHOW fsync") == "off":
         yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
-    for corpus in corpora(connection):
+    for corpus in CORPORA:
         yield from _corpus_findings(connection, corpus)
         damaged = sum(not is_whole(unpacked(sent), checksum) for sent, checksum in _vectors(connection, corpus))
         if damaged:
@@ -71,7 +71,7 @@ def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]
 
 def drop_unused_vectors(connection: Connection) -> None:
     """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
-    for corpus in corpora(connection):
+    for corpus in CORPORA:
         execute(
             connection,
             f"DELETE FROM {corpus}_vectors v WHERE NOT EXISTS "

@@ -1,0 +1,89 @@
+"""Many processes write, search and reinforce at once on one server."""
+
+import json
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+from stores import fork, join_all, made_up_word, sentence
+
+from recollect import Recollect
+
+
+@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.soak)])
+def test_many_processes_write_search_and_reinforce_and_no_update_is_lost(postgres_url, tmp_path, seed, seconds):
+    random = Random(seed)
+    until = time.time() + seconds
+    processes = [
+        fork(_live, postgres_url, f"own{at}", random.random(), until, tmp_path / f"told{at}") for at in range(4)
+    ]
+    join_all(processes)
+    told = [json.loads(file.read_text()) for file in sorted(tmp_path.glob("told*"))]
+    used = sum((Counter(each["used"]) for each in told), Counter())
+    added = [id_ for each in told for id_ in each["added"]]
+    with Recollect(postgres_url) as recollect:
+        with recollect._store.snapshot() as snapshot:
+            rows = snapshot.rows("SELECT id, content, access_count FROM memories")
+        assert {id_: count for id_, _, count in rows if count} == dict(used)
+        assert sorted(id_ for id_, _, _ in rows) == sorted(added)
+        assert len(rows) == len({content for _, content, _ in rows})
+        assert recollect.check() == []
+    print(f"{len(added)} added, {sum(used.values())} times used")  # noqa: T201
+    assert len(added) > 20 * seconds / 8
+    assert any(each["merged"] for each in told)
+
+
+def _live(url, project, seed, until, file):
+    """Four threads of one process; what they did to which memory is written into the file."""
+    with Recollect(url) as recollect:
+        lives = [_Life(recollect.memories, project, Random(seed + at)) for at in range(4)]
+        with ThreadPoolExecutor(4) as threads:
+            for each in [threads.submit(life.until, until) for life in lives]:
+                each.result()
+    told = {
+        "added": [id_ for life in lives for id_ in life.added],
+        "used": sum((life.used for life in lives), Counter()),
+        "merged": sum(life.merged for life in lives),
+    }
+    file.write_text(json.dumps(told))
+
+
+class _Life:
+    """One thread: it adds, searches and reinforces, in a project of its own and in one that all share."""
+
+    def __init__(self, memories, project, random):
+        self.added, self.used, self.merged = [], Counter(), 0
+        self._memories, self._random = memories, random
+        self._projects = (project, "shared")
+
+    def until(self, end):
+        self._add()
+        while time.time() < end:
+            self._random.choice((self._add, self._add_what_all_add, self._search, self._search, self._reinforce))()
+
+    def _add(self):
+        word = made_up_word(self._random)
+        text = sentence(self._random, word)
+        self.added.append(self._memories.add(text, id=word, project=self._random.choice(self._projects)).id)
+
+    def _add_what_all_add(self):
+        """The same text as everybody else adds in this tenth of a second."""
+        memory = self._memories.add(f"Noted: {made_up_word(Random(int(time.time() * 10)))}", project="shared")
+        if memory.deduplicated:
+            self.merged += 1
+            self.used[memory.id] += 1
+        else:
+            self.added.append(memory.id)
+
+    def _search(self):
+        project = self._random.choice((*self._projects, None))
+        hits = self._memories.search(sentence(self._random), project=project, limit=5)
+        assert not hits.notes
+        self.used.update(hit.id for hit in hits)
+
+    def _reinforce(self):
+        id_ = self._random.choice(self.added)
+        assert self._memories.reinforce(id_, 0.01).id == id_
+        self.used[id_] += 1

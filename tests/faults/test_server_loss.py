@@ -1,0 +1,201 @@
+"""Servers are killed and wires are cut while many write: what was acknowledged is there, once."""
+
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from random import Random
+
+import psutil
+import psycopg
+import psycopg_pool.base
+import pytest
+from proxy import TO_CLIENT, TO_SERVER
+from servers import Writers, assert_kept, works_again
+from stores import made_up_word
+from tests.postgres import Server
+
+from recollect import Recollect
+from recollect.errors import StoreError
+from recollect.store import open_store
+from recollect.store.postgres import counts
+
+
+@pytest.fixture(scope="module")
+def victim():
+    """A server of our own, to be killed."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """What happens seldom happens often: changes are folded, and lost connections are tried again."""
+    monkeypatch.setattr(counts, "FOLDED", 200)
+    monkeypatch.setattr(psycopg_pool.base.AttemptWithBackoff, "INITIAL_DELAY", 0.1)
+
+
+# Servers that die
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+def test_what_was_acknowledged_survives_kill_9_of_a_backend(victim, seed, kills):
+    """The server ends all others too when one of its processes dies, and recovers from its log."""
+    _survives(victim, Random(seed), kills, _kill_a_backend)
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+def test_what_was_acknowledged_survives_kill_9_of_the_server(victim, seed, kills):
+    _survives(victim, Random(seed), kills, _kill_the_server)
+
+
+def _survives(server, random, kills, kill):
+    url = server.create()
+    with Recollect(url) as recollect:
+        with Writers(recollect.memories, random) as writers:
+            for _ in range(kills):
+                writers.wait_for(random.randint(1, 20))
+                kill(server, random)
+            writers.wait_for(1)
+        print(f"{len(writers.kept)} kept, {len(writers.unsure - writers.kept)} unsure, {writers.errors}")  # noqa: T201
+        assert_kept(recollect, writers)
+    server.drop(url)
+
+
+def _kill_a_backend(server, random):
+    time.sleep(random.uniform(0, 0.02))
+    while not (serving := _backends(server)):  # the last kill may just be taking effect
+        time.sleep(0.005)
+    with suppress(psutil.NoSuchProcess):
+        random.choice(serving).kill()
+
+
+def _backends(server):
+    try:
+        children = psutil.Process(server.process.get_pid()).children()
+        return [each for each in children if "test_" in " ".join(each.cmdline())]
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
+
+
+def _kill_the_server(server, random):
+    postmaster = psutil.Process(server.process.get_pid())
+    orphans = postmaster.children()
+    postmaster.kill()
+    time.sleep(random.uniform(0, 0.02))  # they may finish what they are at
+    for each in orphans:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    while not all(map(_is_gone, (postmaster, *orphans))):
+        time.sleep(0.005)
+    # In a container nobody may bury the dead at once: a new server would take the old one for alive.
+    for lock in (server.process.pgdata / "postmaster.pid", Path(server.host) / ".s.PGSQL.5432.lock"):
+        lock.unlink(missing_ok=True)
+    server.process.ensure_postgres_running()
+
+
+def _is_gone(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_a_number_given_out_again_after_a_crash_is_not_taken_for_the_lost_write(victim):
+    """Numbers of transactions are written to the log with the first change: after a crash some are free again."""
+    url = victim.create()
+    with closing(open_store(url)) as store:
+        with pytest.raises(StoreError, match="not known"), store.transaction(spaces=()) as transaction:
+            [(backend, lost)] = transaction.rows("SELECT pg_backend_pid(), pg_current_xact_id()::text")
+            psutil.Process(backend).kill()
+            while _next_number(url) < int(lost):
+                pass
+        assert _next_number(url) > int(lost)
+    victim.drop(url)
+
+
+def _next_number(url):
+    """The number of a transaction that takes place; 0 while the server recovers."""
+    try:
+        with psycopg.connect(url) as connection:
+            return int(connection.execute("SELECT pg_current_xact_id()::text").fetchone()[0])
+    except psycopg.OperationalError:
+        return 0
+
+
+# Wires that are cut
+
+
+@pytest.mark.parametrize("cuts", [40, pytest.param(1000, marks=pytest.mark.soak)])
+def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, proxy, seed, cuts):
+    random = Random(seed)
+    with Recollect(far_url) as recollect, Writers(recollect.memories, random, threads=0) as writer:
+        writer.add(random)
+        for _ in range(cuts):
+            direction, most = random.choice(((TO_SERVER, 20_000), (TO_CLIENT, 5_000)))
+            proxy.cut_after(random.randrange(most), direction)
+            while proxy.is_waiting():
+                writer.add(random)
+        assert proxy.cuts == cuts
+        assert_kept(recollect, writer)
+
+
+@pytest.mark.parametrize("cuts", [20, pytest.param(1000, marks=pytest.mark.soak)])
+def test_several_writers_survive_cuts_of_all_their_wires(far_url, proxy, seed, cuts):
+    random = Random(seed)
+    with Recollect(far_url) as recollect:
+        with Writers(recollect.memories, random) as writers:
+            for _ in range(cuts):
+                writers.wait_for(random.randint(1, 20))
+                time.sleep(random.uniform(0, 0.02))
+                proxy.cut()
+            writers.wait_for(1)
+        assert_kept(recollect, writers)
+
+
+def test_a_write_whose_commit_was_not_answered_is_acknowledged(far_url, proxy, seed):
+    random = Random(seed)
+    with Recollect(far_url) as recollect, Writers(recollect.memories, random, threads=0) as writer:
+        for _ in range(10):
+            proxy.cut_at(b"COMMIT", delivered=True)
+            writer.add(random)
+        assert proxy.cuts == len(writer.kept) == 10
+        assert not writer.errors
+        assert_kept(recollect, writer)
+
+
+def test_a_write_whose_commit_did_not_arrive_is_refused_and_can_be_repeated(far_url, proxy, seed):
+    id_ = made_up_word(Random(seed))
+    with Recollect(far_url) as recollect:
+        recollect.memories.add("The first one opens a connection.")
+        for _ in range(3):
+            proxy.cut_at(b"COMMIT", delivered=False)
+            with pytest.raises(StoreError, match="Nothing of it was kept"):
+                recollect.memories.add(id_, id=id_, key=id_)
+            assert recollect.memories.count() == {"default": 1}
+        assert recollect.memories.add(id_, id=id_, key=id_).id == id_
+        assert recollect.memories.count() == {"default": 2}
+        assert recollect.check() == []
+
+
+def test_a_write_is_acknowledged_even_if_what_is_tidied_up_after_it_fails(far_url, proxy, monkeypatch):
+    monkeypatch.setattr(counts, "FOLDED", 1)
+    with Recollect(far_url) as recollect:
+        proxy.cut_at(b"WHERE NOT folded RETURNING", delivered=False)
+        recollect.memories.add("This one brings the statistics up to date.", id="kept")
+        assert proxy.cuts == 1
+        assert recollect.memories.get("kept").id == "kept"
+        assert recollect.check() == []
+
+
+def test_a_write_is_not_said_to_be_kept_or_lost_while_nobody_can_know(far_url, proxy, hasty, seed):
+    id_ = made_up_word(Random(seed))
+    with Recollect(far_url) as recollect:
+        recollect.memories.add("The first one opens a connection.")
+        proxy.refuse()
+        proxy.cut_at(b"COMMIT", delivered=True)
+        with pytest.raises(StoreError, match="not known"):
+            recollect.memories.add(id_, id=id_, key=id_)
+        proxy.heal()
+        works_again(lambda: recollect.memories.add(id_, id=id_, key=id_))
+        assert recollect.memories.count() == {"default": 2}
+        assert recollect.check() == []
