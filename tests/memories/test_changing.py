@@ -3,6 +3,7 @@
 import pytest
 
 from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.memories.salience import LEAST
 
 
 def ids(hits):
@@ -367,3 +368,12 @@ def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog)
     assert len(hits) == 1
     assert hits.notes == memories.search("port").notes == ("Not reinforced: The disk is full.",)
     assert caplog.text.count("disk is full") == 1
+
+
+def test_what_was_last_used_ages_ago_has_faded_to_the_least_and_comes_back(timed, clock):
+    timed.add("The old lighthouse was sold yesterday", id="old", importance=0.0, sector="episodic")
+    clock.advance(days=365 * 60)
+    assert timed.get("old").effective_salience == timed.stats().salience == LEAST
+    assert timed.search("lighthouse", min_salience=0.06) == []
+    assert timed.search("lighthouse", reinforce=False)
+    assert timed.reinforce("old").salience > LEAST

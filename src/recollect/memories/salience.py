@@ -16,14 +16,18 @@ _DAY = 86_400_000_000  # in the database's microseconds
 
 _RATE = " ".join(f"WHEN sector = '{sector}' THEN {rate}" for sector, rate in RATES.items())
 _LOSS = f"(CASE WHEN pinned = 1 THEN 0.0 {_RATE} END) / (importance + 0.1) * (:now - last_accessed) / {_DAY}.0"
-_FADED = f"salience * exp(-({_LOSS}))"
+# Beyond this nothing is left; PostgreSQL refuses to compute what is too small, or too large, for a number.
+_ALL = 100.0
+_BOUND = f"CASE WHEN {_LOSS} > {_ALL} THEN {_ALL} WHEN {_LOSS} < -{_ALL} THEN -{_ALL} ELSE {_LOSS} END"
+_FADED = f"salience * exp(-({_BOUND}))"
 EFFECTIVE_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
 
 
 def effective(salience: float, importance: float, sector: str, pinned: object, microseconds: int) -> float:
     """The salience now, so long after the last access."""
     rate = 0.0 if pinned else RATES[sector]
-    faded = salience * math.exp(-rate / (importance + 0.1) * microseconds / _DAY)
+    loss = rate / (importance + 0.1) * microseconds / _DAY
+    faded = salience * math.exp(-min(_ALL, max(-_ALL, loss)))
     return min(MOST, max(LEAST, faded))
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from recollect.store.base import Index
-from recollect.store.postgres.sql import Connection, execute, rows, value
+from recollect.store.postgres.sql import Connection, execute, insert, rows, value
 
 ALL_SPACES = ""
 # Pseudo-terms with a blank, which no term has: how many passages a space has, and how long each field is in all.
@@ -65,14 +65,8 @@ def _listed(changes: Counted, words: Mapping[str, str]) -> list[tuple[str, str, 
 
 
 def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, str, int]], *, folded: bool) -> None:
-    if new:
-        names = ("space", "term", "word", "frequency")
-        execute(
-            connection,
-            f"INSERT INTO {corpus}_counts (space, term, word, frequency, folded) SELECT *, :folded FROM "
-            "unnest(:space::text[], :term::text[], :word::text[], :frequency::bigint[])",
-            {**dict(zip(names, map(list, zip(*new, strict=True)), strict=True)), "folded": folded},
-        )
+    columns = {"space": "text", "term": "text", "word": "text", "frequency": "bigint", "folded": "boolean"}
+    insert(connection, f"{corpus}_counts", columns, [(*row, folded) for row in new])
 
 
 def is_time_to_fold(changed: int, chance: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Writing the derived tables of a corpus: passages, their words, their vectors. Always in the caller's transaction."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from recollect.store.base import Index, Passage
 from recollect.store.postgres import counts
 from recollect.store.postgres.coverage import model_number
 from recollect.store.postgres.schema import CORPORA
-from recollect.store.postgres.sql import Connection, execute, rows
+from recollect.store.postgres.sql import Connection, execute, insert, rows
 from recollect.text import spaced, terms_and_words, text_hash
 from recollect.types import Vector, Vectors
 
@@ -26,25 +26,9 @@ def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> in
         fields = [spaced(term for term, _ in field) for field in analysed]
         indexed.append((each.space, each.id, each.item_id, text_hash(each.text), each.created_at, *fields))
     columns = {"space": "text", "id": "text", "item_id": "text", "hash": "bytea", "created_at": "bigint"}
-    _insert(connection, f"{index.corpus}_passages", columns | dict.fromkeys(index.fields, "text"), indexed)
+    insert(connection, f"{index.corpus}_passages", columns | dict.fromkeys(index.fields, "text"), indexed)
     changes = counts.counted(index, ((row[0], row[5:]) for row in indexed), +1)
     return counts.add(connection, index.corpus, changes, words)
-
-
-def _insert(
-    connection: Connection, table: str, columns: Mapping[str, str], new: Sequence[tuple[Any, ...]], rest: str = ""
-) -> None:
-    """Many rows in one statement."""
-    if new:
-        arrays = ", ".join(f":{name}::{'text' if kind == 'halfvec' else kind}[]" for name, kind in columns.items())
-        chosen = ", ".join(f"{name}::{kind}" for name, kind in columns.items())
-        values = dict(zip(columns, map(list, zip(*new, strict=True)), strict=True))
-        names = ", ".join(columns)
-        execute(
-            connection,
-            f"INSERT INTO {table} ({names}) SELECT {chosen} FROM unnest({arrays}) AS n ({names}) {rest}",
-            values,
-        )
 
 
 def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> None:
@@ -70,7 +54,7 @@ def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage]
     table = f"{corpus}_vectors"
     columns = {"space": "text", "model": "integer", "hash": "bytea", "vector": "halfvec", "checksum": "bigint"}
     replace = "ON CONFLICT (space, model, hash) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum"
-    _insert(connection, table, columns, new, f"{replace} WHERE {table}.checksum <> excluded.checksum")
+    insert(connection, table, columns, new, f"{replace} WHERE {table}.checksum <> excluded.checksum")
 
 
 def _packed(vector: Vector) -> tuple[str, int]:

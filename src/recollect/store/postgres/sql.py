@@ -1,13 +1,16 @@
 """SQL with named parameters, as the services write it, in the words of psycopg."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import psycopg
 
 _NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+_AT_ONCE = 1_000
+_ARRAYS = {"halfvec": "text"}  # vectors travel as text
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Parameters = Mapping[str, Any]
@@ -34,3 +37,19 @@ def value(connection: Connection, sql: str, parameters: Parameters | None = None
     """The first column of the first row, or None."""
     found = rows(connection, sql, parameters)
     return found[0][0] if found else None
+
+
+def insert(
+    connection: Connection, table: str, columns: Mapping[str, str], new: Sequence[tuple[Any, ...]], rest: str = ""
+) -> None:
+    """Many rows, some at a time: a statement must be done before its limit. `columns` are names with their types."""
+    names = ", ".join(columns)
+    arrays = ", ".join(f":{name}::{_ARRAYS.get(kind, kind)}[]" for name, kind in columns.items())
+    chosen = ", ".join(f"{name}::{kind}" for name, kind in columns.items())
+    for start in range(0, len(new), _AT_ONCE):
+        values = map(list, zip(*new[start : start + _AT_ONCE], strict=True))
+        execute(
+            connection,
+            f"INSERT INTO {table} ({names}) SELECT {chosen} FROM unnest({arrays}) AS n ({names}) {rest}",
+            dict(zip(columns, values, strict=True)),
+        )
