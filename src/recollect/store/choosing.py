@@ -11,7 +11,7 @@ from recollect.store.base import Index
 from recollect.types import Candidate, Query, QueryWord, Statistics
 
 # The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
-ROWS_SCORED = 1500
+ROWS_SCORED = 1000
 # Up to so many passages, scoring all of them takes less time than choosing among them.
 SCORED_WHOLE = 200
 # How much deeper to look when a filter let too few through.

@@ -17,7 +17,7 @@ from recollect.store.choosing import (
     telling_terms,
 )
 from recollect.store.postgres.coverage import Model
-from recollect.store.postgres.nearest import Looks, nearest
+from recollect.store.postgres.nearest import INDEXED_FROM, Looks, nearest
 from recollect.store.postgres.passages import is_whole, unpacked
 from recollect.store.postgres.sql import Connection, rows
 from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
@@ -40,13 +40,14 @@ class Finder:
 
     def candidates(self, remembered: Vocabularies) -> Candidates:
         """The candidates of both sides, united; each with its terms and its true cosine."""
+        by_vector = self._begun_early()
         vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, remembered)
         words, corrections = resolve(self.query, vocabulary)
         statistics = vocabulary.statistics
         if statistics.passages <= max(SCORED_WHOLE, self.query.candidates):
             found = self._load("TRUE", {})
         else:
-            by_vector = self._by_vector(statistics.passages)  # first: it may go on while the words are looked for
+            by_vector = by_vector or self._by_vector(statistics.passages)
             sides = [self._by_words(words, statistics), by_vector]
             found = choose(self.query, [side for side in sides if side], self._numbered, self._passing)
         passages = tuple(found[number] for number in sorted(found))
@@ -69,6 +70,13 @@ class Finder:
         )
         ranked = best_by_words(found, choosing_words(words, chosen, statistics, self.index))
         return lambda limit: ranked[:limit]
+
+    def _begun_early(self) -> Ranking | None:
+        """A search everywhere asks the vector index before anything else: it goes on beside the rest."""
+        if self.query.spaces is not None or self.model is None or self.looks.exact:
+            return None
+        indexed = self.looks.indexed(self.connection, self.index.corpus, self.model)
+        return self._by_vector(indexed) if indexed > INDEXED_FROM else None
 
     def _by_vector(self, passages: int) -> Ranking | None:
         if self.model is None or self.query.vector is None or not self.query.vector.any():

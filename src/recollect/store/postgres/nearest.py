@@ -21,7 +21,7 @@ READING, ASKING, SKIPPING = 0.0012, 6.0, 2.4
 # Below so many passages there is no index: reading is as fast.
 INDEXED_FROM = 10_000
 # How many neighbours the index looks at when it is asked, and when it is built: more are found, and slower.
-LOOKED_AT, LOOKED_AT_BUILDING = 240, 128
+LOOKED_AT, LOOKED_AT_BUILDING = 200, 128
 MOST_DIMENSIONS = 4000  # that pgvector can index
 BUILDING_MEMORY = "512MB"
 _REMEMBERED = 60.0  # seconds
@@ -43,7 +43,7 @@ class Looks:
     def indexed(self, connection: Connection, corpus: str, model: Model) -> int:
         """About how many vectors the index of a model has; asked now and then."""
         asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
-        if not size or time.monotonic() - asked > _REMEMBERED:
+        if not asked or time.monotonic() - asked > _REMEMBERED:
             size = index_size(connection, corpus, model)
             self._sizes[corpus, model.number] = time.monotonic(), size
         return size
@@ -78,7 +78,7 @@ def _look(connection: Connection, corpus: str, query: Query, vector: str, model:
         found = rows(
             connection,
             f"SELECT p.number FROM (SELECT space, hash, {distance} AS distance FROM {corpus}_vectors "
-            f"WHERE model = :model {inside} ORDER BY {distance} LIMIT :wanted) n "
+            f"WHERE model = :model {inside} ORDER BY distance LIMIT :wanted) n "
             f"LEFT JOIN {corpus}_passages p ON p.space = n.space AND p.hash = n.hash "
             "ORDER BY n.distance, p.number DESC",
             {**values, "wanted": wanted},
