@@ -20,7 +20,7 @@ _FALSE = {"0", "false", "no", "off", ""}
 class Settings:
     """What can be chosen. A variable RECOLLECT_<NAME> wins over the file, the file over what is written here."""
 
-    store: str | None = None
+    store: str | None = field(default=None, repr=False)  # may have a password in it
     data_dir: str | None = None
     home: str | None = None
     model: str = "recollect-static-1"

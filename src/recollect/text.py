@@ -241,10 +241,14 @@ def _cjk(word: str, *, singles: bool) -> Iterator[str]:
     folded = fold(word)
     end = 0
     for run in _CJK.finditer(folded):
-        yield from _PART.findall(folded[end : run.start()])
+        yield from _cut(folded[end : run.start()])
         characters = run.group()
         if singles or len(characters) == 1:
             yield from characters
         yield from (characters[at : at + 2] for at in range(len(characters) - 1))
         end = run.end()
-    yield from _PART.findall(folded[end:])
+    yield from _cut(folded[end:])
+
+
+def _cut(text: str) -> Iterator[str]:
+    return (part[:_LONGEST_WORD] for part in _PART.findall(text))

@@ -1,5 +1,7 @@
 """What every engine must do. A new engine is one more parameter of the `store` fixture."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -243,3 +245,34 @@ def test_a_snapshot_does_not_change_while_others_write(store):
 def test_no_query_is_syntax(store, word):
     put(store, make_passage("a", f"text with {word} inside"))
     assert ids(find(store, word)) <= {"a"}
+
+
+def test_a_very_long_passage_is_found_by_each_of_its_words(store):
+    words = [f"w{number:x}q{number * 7919 % 1_000_003:x}" for number in range(60_000)]
+    put(store, *many(250), make_passage("long", " ".join(words)))
+    for word in words[::6_000]:
+        assert "long" in ids(find(store, word)), word
+
+
+def test_a_filter_applies_before_the_cut_of_a_word_that_nearly_all_have(store, monkeypatch):
+    monkeypatch.setattr("recollect.store.postgres.candidates.MOST_ROWS", 300)
+    put(store, *many(900))
+    rare = Filter("i.id IN (:one, :two)", {"one": "default-0003", "two": "default-0898"})
+    assert ids(find(store, "passage", filter=rare, candidates=10)) == {"default-0003", "default-0898"}
+
+
+def test_equals_are_cut_off_newest_first(store):
+    old = [make_passage(f"a{number:03}", "the same words") for number in range(250)]
+    put(store, *[replace(each, created_at=number % 7) for number, each in enumerate(old)])
+    found = find(store, "same words", candidates=30).passages
+    assert {candidate.created_at for candidate in found} == {6}
+
+
+def test_the_spelling_of_a_word_that_was_gone_does_not_come_back(store):
+    put(store, *many(3), make_passage("a", "gardening"))
+    with store.transaction() as transaction:
+        transaction.remove(INDEX, "default", ["a"])
+        transaction.execute("UPDATE memories SET is_deleted = 1 WHERE id = 'a'")
+    put(store, make_passage("b", "gardened"))
+    assert find(store, "gardned").corrections == {"gardned": "gardened"}
+    assert find(store, "gardned", spaces=("default",)).corrections == {"gardned": "gardened"}

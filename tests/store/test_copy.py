@@ -95,6 +95,30 @@ def _stop():
     raise KeyboardInterrupt
 
 
+def test_writing_at_the_source_meanwhile_does_not_disturb_the_copy(original, tmp_path):
+    first = iter([True])
+    original.copy_to(
+        tmp_path / "copy.db",
+        progress=lambda done, total: (
+            original.memories.add("Written meanwhile", id="late") if next(first, False) else None
+        ),
+    )
+    with Recollect(tmp_path / "copy.db") as copy:
+        assert copy.check() == []
+        assert len(copy.memories.list(limit=100)) == len(original.memories.list(limit=100)) - 1
+
+
+def test_a_copy_goes_on_after_the_model_was_changed(original, location, tmp_path):
+    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+    with pytest.raises(KeyboardInterrupt):
+        original.copy_to(location, progress=lambda done, total: _stop())
+    with original._store.transaction() as transaction:
+        transaction.execute("UPDATE models SET model_id = 'another'")
+    original.copy_to(location)
+    with Recollect(location) as copy:
+        assert copy.memories.fingerprint() == original.memories.fingerprint()
+
+
 def test_a_store_with_something_in_it_is_not_overwritten(original, location, tmp_path):
     location = str(tmp_path / "copy.db") if location == ":memory:" else location
     with Recollect(location) as other:

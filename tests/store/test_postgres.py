@@ -2,12 +2,14 @@
 
 import json
 import os
+import traceback
+from contextlib import suppress
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from recollect import Recollect
+from recollect import Recollect, Settings
 from recollect.errors import DataError, InvalidInput, StoreError
 from recollect.store import open_store
 from recollect.store.postgres import connections, schema
@@ -102,10 +104,44 @@ def test_an_address_that_cannot_be_read_is_not_repeated(monkeypatch):
     one_sentence_about(error, "cannot be read", "postgresql://user@host")
 
 
+@pytest.mark.parametrize("password", ["sec/ret", "se@cret", "100%secret"])
+def test_a_password_that_breaks_the_address_is_not_shown(password):
+    with pytest.raises(InvalidInput) as error:
+        open_store(f"postgresql://me:{password}@127.0.0.1:1/db")
+    shown = "".join(traceback.format_exception(error.value))
+    assert "ret@" not in shown.replace("user@", "")
+    assert "%40" in str(error.value)
+
+
 def test_the_password_is_shown_nowhere(postgres_url):
     url = postgres_url.replace("postgres@", f"postgres:{SECRET.replace(' ', '%20')}@")
     with Recollect(url) as recollect:
         assert "correct" not in json.dumps(recollect.status().to_dict())
+    assert "correct" not in repr(Settings(store=url))
+
+
+def test_a_write_with_a_part_refused_is_not_acknowledged(postgres_url):
+    with Recollect(postgres_url) as recollect:
+        with pytest.raises(StoreError, match="nothing of it was kept"), recollect._store.transaction() as transaction:
+            transaction.execute("INSERT INTO settings VALUES ('a', 'b')")
+            with suppress(psycopg.Error):
+                transaction.execute("INSERT INTO settings VALUES ('a', 'b')")
+        with recollect._store.snapshot() as snapshot:
+            assert snapshot.rows("SELECT value FROM settings WHERE name = 'a'") == []
+
+
+def test_a_database_that_cannot_hold_all_text_is_refused(postgres):
+    postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(StoreError, match=r"LATIN1.*createdb -E UTF8"):
+        open_store(postgres.url("latin"))
+    postgres.drop(postgres.url("latin"))
+
+
+def test_the_client_may_have_another_encoding(postgres_url, monkeypatch):
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with Recollect(postgres_url) as recollect:
+        recollect.memories.add("日本語のメモ", id="a")
+        assert recollect.memories.get("a").content == "日本語のメモ"
 
 
 def test_a_newer_database_is_refused_and_left_alone(postgres_url):

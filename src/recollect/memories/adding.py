@@ -70,8 +70,8 @@ def ensure_session(transaction: Transaction, id_: str, project: str, started_at:
     """The session of this id; the first time it is named, it begins."""
     session = records.find_session(transaction, check_name("session", id_))
     if session is None:
-        session = Session(id_, project, started_at)
-        records.put_session(transaction, session)
+        records.begin_session(transaction, Session(id_, project, started_at))
+        session = records.get_session(transaction, id_)
     return session
 
 

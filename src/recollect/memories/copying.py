@@ -30,11 +30,13 @@ def copy(source: Store, target: Store, now: datetime, progress: Progress) -> dic
         writer.add_other_vectors(target)
         with target.snapshot() as copied:
             counts = copying.verify(view, copied)
-    if source.fingerprint(INDEX) != target.fingerprint(INDEX):
-        raise DataError(
-            f"All rows of {source.location} were copied, but the index of the copy differs. If somebody has written "
-            "meanwhile, copy again; else make the original's index anew with: recollect reindex"
-        )
+        if view.fingerprint(INDEX) != target.fingerprint(INDEX):
+            writer.index_all(target)  # the model was changed since an earlier attempt, or somebody has written there
+        if view.fingerprint(INDEX) != target.fingerprint(INDEX):
+            raise DataError(
+                f"All rows were copied to {target.location}, but its index differs from that of {source.location}. "
+                "See what is wrong there with: recollect status --check"
+            )
     copying.finish(target)
     return counts
 
@@ -69,6 +71,16 @@ class _Writer:
             transaction.remove(INDEX, space, ids)
         passages = _passages(transaction, [row[1] for row in after], self.now)
         transaction.put(INDEX, passages, self._vectors(self.covering, passages) if self.covering else None)
+
+    def index_all(self, target: Store) -> None:
+        """Make the whole index of the copy anew."""
+        with target.transaction() as transaction:
+            transaction.clear(INDEX)
+            for passages in _all_passages(transaction, self.now):
+                transaction.put(INDEX, passages, self._vectors(self.covering, passages) if self.covering else None)
+        if self.covering:
+            target.finish_cover(INDEX.corpus, self.covering[0])
+        self.add_other_vectors(target)
 
     def add_other_vectors(self, target: Store) -> None:
         """The vectors of models that do not cover all memories: they save work when one of them is chosen again."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.inputs import check_name
 from recollect.memories.likeness import is_near_duplicate
 from recollect.memories.model import COLUMNS, FILE_TAG, Memory, Session, from_row, to_row
 from recollect.memories.salience import EFFECTIVE_SQL
@@ -16,6 +17,7 @@ DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "gist")
 _ALL_COLUMNS = f"{COLUMNS}, {', '.join(DERIVED_COLUMNS)}"
 _INSERT = f"INSERT INTO memories ({_ALL_COLUMNS}) VALUES ({', '.join(':' + name for name in _ALL_COLUMNS.split(', '))})"
 SESSION_COLUMNS = "id, space, started_at, ended_at, summary"
+_PUT_SESSION = f"INSERT INTO memory_sessions ({SESSION_COLUMNS}) VALUES (:id, :space, :started_at, :ended_at, :summary)"
 _OF_MEMORY = ("memory_links", "memory_keys")
 
 
@@ -23,7 +25,7 @@ def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
     """The memory with this id, deleted or not."""
     if not isinstance(id_, str):
         raise InvalidInput(f"The id of a memory is text, not {type(id_).__name__}.")
-    found = by_id(snapshot, [id_], now)
+    found = by_id(snapshot, [check_name("id", id_)], now)
     if not found:
         raise NotFound(f"No memory {id_!r}.{_meant(snapshot, id_)} See what there is with: recollect memory list")
     return found[id_]
@@ -133,7 +135,7 @@ def find_session(snapshot: Snapshot, id_: str) -> Session | None:
 
 def get_session(snapshot: Snapshot, id_: str) -> Session:
     """The session with this id."""
-    found = find_session(snapshot, id_)
+    found = find_session(snapshot, check_name("session", id_))
     if found is None:
         raise NotFound(f"No session {id_!r}. See the sessions with: recollect memory sessions")
     return found
@@ -166,19 +168,28 @@ def session_from_row(row: Row) -> Session:
     )
 
 
+def begin_session(transaction: Transaction, session: Session) -> None:
+    """Write a session, unless another writer has just done so."""
+    transaction.execute(f"{_PUT_SESSION} ON CONFLICT DO NOTHING", _session_row(session))
+
+
 def put_session(transaction: Transaction, session: Session) -> None:
     """Write a session, new or changed."""
     transaction.execute(
-        f"INSERT INTO memory_sessions ({SESSION_COLUMNS}) VALUES (:id, :space, :started_at, :ended_at, :summary) "
-        "ON CONFLICT (space, id) DO UPDATE SET ended_at = excluded.ended_at, summary = excluded.summary",
-        {
-            "id": session.id,
-            "space": session.project,
-            "started_at": to_microseconds(session.started_at),
-            "ended_at": to_microseconds(session.ended_at) if session.ended_at else None,
-            "summary": session.summary,
-        },
+        f"{_PUT_SESSION} ON CONFLICT (space, id) DO UPDATE "
+        "SET ended_at = excluded.ended_at, summary = excluded.summary",
+        _session_row(session),
     )
+
+
+def _session_row(session: Session) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "space": session.project,
+        "started_at": to_microseconds(session.started_at),
+        "ended_at": to_microseconds(session.ended_at) if session.ended_at else None,
+        "summary": session.summary,
+    }
 
 
 def link(transaction: Transaction, session: str, memories: Iterable[Memory], usage: str, at: datetime) -> None:

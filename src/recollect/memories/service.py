@@ -260,7 +260,8 @@ class Memories:
     def sessions(self, project: str | None = None, limit: int = 20) -> SessionList:
         """The newest sessions first."""
         with self._store.snapshot() as snapshot:
-            return records.select_sessions(snapshot, project, check_limit(limit))
+            named = None if project is None else check_name("project", project)
+            return records.select_sessions(snapshot, named, check_limit(limit))
 
     def session_context(self, memory_id: str) -> SessionContext | None:
         """The session that used a memory last and how; None if none has."""
@@ -299,7 +300,7 @@ class Memories:
     def stats(self, project: str | None = None) -> Stats:
         """What there is, counted."""
         with self._store.snapshot() as snapshot:
-            return stats(snapshot, project, self._now())
+            return stats(snapshot, None if project is None else check_name("project", project), self._now())
 
     def count(self) -> dict[str, int]:
         """Memories per project; those of every project under `*`."""

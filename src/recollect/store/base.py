@@ -47,6 +47,9 @@ class Snapshot(Protocol):
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
 
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same, on whichever engines."""
+
 
 class Transaction(Snapshot, Protocol):
     """A view that can also write; everything in it becomes visible at once, or nothing."""
@@ -102,7 +105,7 @@ class Store(Protocol):
         """Everything that is wrong with the store; empty when all is well."""
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same."""
+        """The fingerprint of the newest snapshot."""
 
     def size_bytes(self) -> int: ...
 

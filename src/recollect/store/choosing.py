@@ -4,8 +4,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from recollect.rank import KeywordQuery, bm25, prepare
 from recollect.store.base import Index
 from recollect.types import Candidate, Query, QueryWord, Statistics
@@ -44,11 +42,13 @@ def choosing_words(
 
 
 def best_by_words(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
-    """The numbers of these passages (a number, then the fields), the best by BM25 first."""
-    numbers = np.array([row[0] for row in found], np.int64)
-    scores = bm25([row[1:] for row in found], keywords)
-    ranked: list[int] = numbers[np.lexsort((numbers, -scores))].tolist()
-    return ranked
+    """The numbers of these passages, the best by BM25 first; each is a number, a time, an id, then the fields.
+
+    Equals in the order of hits, newest first: what is cut off does not depend on the engine.
+    """
+    scores = bm25([row[3:] for row in found], keywords).round(9).tolist()
+    ranked = sorted(zip(scores, found, strict=True), key=lambda each: (-each[0], -each[1][1], each[1][2]))
+    return [row[0] for _, row in ranked]
 
 
 def first_look(query: Query) -> int:

@@ -50,10 +50,9 @@ def copy_table(
         rows = _between(source, table, after, None, BATCH)
         more = len(rows) == BATCH
         last = _key(table, rows[-1]) if more else None  # the last batch also stands for all that lies behind it
-        with target.snapshot() as snapshot:
-            there = _between(snapshot, table, after, last)
-        if there != rows:
-            with target.transaction() as transaction:
+        with target.transaction() as transaction:
+            there = _between(transaction, table, after, last)
+            if there != rows:
                 _replace(transaction, table, after, last, rows)
                 replaced(transaction, there, rows)
         after = last

@@ -24,7 +24,7 @@ from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
 from recollect.store.words import resolve
 from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-# A word that is nearly everywhere brings no more rows than these: whichever of them, it tells little.
+# A word that is nearly everywhere brings no more rows than these: the newest that pass the filter. It tells little.
 MOST_ROWS = 4 * ROWS_SCORED
 
 
@@ -62,14 +62,23 @@ class Finder:
         chosen = telling_terms(words)
         if not chosen:
             return None
-        fields = ", ".join(f"p.{field}" for field in self.index.fields)
-        found = self._rows(
-            f"SELECT p.number, {fields} FROM {self.index.corpus}_passages p "
-            f"WHERE p.words @@ :lexemes::tsquery {self._inside} LIMIT {MOST_ROWS}",
-            {"lexemes": self._lexemes(chosen)},
-        )
+        found = self._having(chosen, filtered=False)
+        if len(found) == MOST_ROWS:
+            found = self._having(chosen, filtered=True)
         ranked = best_by_words(found, choosing_words(words, chosen, statistics, self.index))
         return lambda limit: ranked[:limit]
+
+    def _having(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:
+        """Number, time, id and fields of the passages that have any of the terms; the newest of very many."""
+        fields = ", ".join(f"p.{field}" for field in self.index.fields)
+        item, passed = (self._with_item, self._passed) if filtered else ("", "")
+        spaces = "" if self.query.spaces is None else "AND p.words && :lexemes::text[]"
+        return self._rows(
+            f"SELECT p.number, p.created_at, p.id, {fields} FROM {self.index.corpus}_passages p {item} "
+            f"WHERE p.words && :terms::text[] {spaces} {self._inside} {passed} "
+            f"{'ORDER BY p.created_at DESC, p.id' if filtered else ''} LIMIT {MOST_ROWS}",
+            {"terms": list(terms), "lexemes": [f" {space}" for space in self.query.spaces or ()]},
+        )
 
     def _begun_early(self) -> Ranking | None:
         """A search everywhere asks the vector index before anything else: it goes on beside the rest."""
@@ -82,10 +91,6 @@ class Finder:
         if self.model is None or self.query.vector is None or not self.query.vector.any():
             return None
         return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.looks)
-
-    def _lexemes(self, terms: Sequence[str]) -> str:
-        spaces = self.query.spaces
-        return _any(terms) if spaces is None else f"{_any(terms)} & {_any([f' {space}' for space in spaces])}"
 
     @property
     def _inside(self) -> str:
@@ -148,9 +153,3 @@ class Finder:
             return [None] * len(sent)
         cosines = iter((np.stack(known).astype(np.float64) @ self.query.vector.astype(np.float64)).round(9).tolist())
         return [next(cosines) if good else None for good in whole]
-
-
-def _any(lexemes: Sequence[str]) -> str:
-    """A tsquery for any of these; every one is a quoted string, so nothing in it is syntax."""
-    quoted = (each.replace("\\", "\\\\").replace("'", "''") for each in lexemes)
-    return "(" + " | ".join(f"'{each}'" for each in quoted) + ")"

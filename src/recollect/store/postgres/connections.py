@@ -1,6 +1,7 @@
 """Connections to a PostgreSQL server: pooled, with a limit on every wait, their errors in words."""
 
 import logging
+import re
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,10 @@ _OPTIONS = {
 }
 # Another after each start, also after a crash: then the server may give out numbers of transactions again.
 _START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
+_UNREADABLE = (
+    "The address of the store cannot be read. It should look like postgresql://user@host:5432/database; "
+    "write / @ and % in a password as %2F %40 and %25, or set PGPASSWORD."
+)
 _FREE = 0.005  # seconds to wait for a connection that is not needed
 _Answer = TypeVar("_Answer")
 
@@ -129,6 +134,10 @@ class Connections:
             return None
         return self._threads.submit(self._give_back_after, connection, work).result
 
+    def start(self, work: Callable[[], None]) -> None:
+        """Do something in the background; closing waits for it."""
+        self._threads.submit(work)
+
     def _give_back_after(self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]) -> _Answer:
         connection.limit = READING
         try:
@@ -190,13 +199,14 @@ def _read(location: str) -> tuple[str, str]:
     """The address with our options, and the address to show: without the password."""
     try:
         given = conninfo_to_dict(location)
-    except psycopg.Error as error:
-        raise InvalidInput(
-            "The address of the store cannot be read. It should look like postgresql://user@host:5432/database"
-        ) from error
+    except psycopg.Error:
+        raise InvalidInput(_UNREADABLE) from None  # the cause would show the password
+    place = f"{given.get('host') or ''}{given.get('dbname') or ''}"
+    if "@" in place or not re.fullmatch(r"[\d,]*", str(given.get("port") or "")):
+        raise InvalidInput(_UNREADABLE)
     ours = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
     options = {"options": f"{ours} {given.get('options') or ''}".strip()}
-    wanted: dict[str, Any] = {**_NETWORK, **given, **options}
+    wanted: dict[str, Any] = {**_NETWORK, **given, **options, "client_encoding": "utf8"}
     address = make_conninfo("", **wanted)
     user = f"{given['user']}@" if given.get("user") else ""
     port = f":{given['port']}" if given.get("port") else ""

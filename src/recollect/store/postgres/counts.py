@@ -118,12 +118,14 @@ def merge(connection: Connection, corpus: str) -> None:
 
 
 def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]:
-    """One row for each term of a space that still occurs, with the word as it was first written."""
+    """One row for each term of a space that still occurs, with the word as it was first written since it occurs."""
     frequencies: Counter[tuple[str, str]] = Counter()
     words: dict[tuple[str, str], str] = {}
     for space, term, word, frequency, _ in sorted(changes, key=itemgetter(4)):
         frequencies[space, term] += frequency
         words.setdefault((space, term), word)
+        if not frequencies[space, term]:
+            del words[space, term]
     return [(space, term, words[space, term], count) for (space, term), count in frequencies.items() if count]
 
 

@@ -36,7 +36,8 @@ def before_put(connection: Connection, corpus: str, vectors: Vectors | None) -> 
     """New passages have vectors of at most one model: the others do not cover the corpus any more."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else 0
     covered = rows(connection, "SELECT model, complete FROM coverage WHERE corpus = :corpus", {"corpus": corpus})
-    if model in {number for number, _ in covered} and not any(done for number, done in covered if number != model):
+    others = any(done for number, done in covered if number != model)
+    if not others and (model in {number for number, _ in covered} if model else _has_passages(connection, corpus)):
         return
     # Whoever else begins with a model, or writes without one, must see this, and this must see them.
     _lock(connection)
@@ -53,6 +54,10 @@ def before_put(connection: Connection, corpus: str, vectors: Vectors | None) -> 
             f"NOT EXISTS (SELECT 1 FROM {corpus}_passages) ON CONFLICT DO NOTHING",
             values,
         )
+
+
+def _has_passages(connection: Connection, corpus: str) -> bool:
+    return bool(value(connection, f"SELECT 1 FROM {corpus}_passages LIMIT 1"))
 
 
 def complete_model(connection: Connection, corpus: str, model_id: str) -> Model | None:

@@ -3,7 +3,7 @@
 import logging
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -54,6 +54,10 @@ class PostgresSnapshot:
         """The vectors already known for these texts; damaged ones are left out."""
         return passages.cached_vectors(self._connection, model_id, hashes)
 
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
+        return upkeep.fingerprint(self._connection, index)
+
     def _finder(self, index: Index, query: Query) -> Finder:
         return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._looks)
 
@@ -88,13 +92,17 @@ class PostgresTransaction(PostgresSnapshot):
             passages.put_vectors(self._connection, index.corpus, items, vectors)
         if len(items) >= _MANY:
             self.loaded.add(index.corpus)
-        changed = passages.put(self._connection, index, items)
-        if counts.is_time_to_fold(changed, text_hash(items[0].text)):
-            self.folding.add(index.corpus)
+        self._draw(index, passages.put(self._connection, index, items), items[0].text)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
         """Take these items out of the index; their vectors stay known, in case the texts come back."""
-        passages.remove(self._connection, index, space, item_ids)
+        changed = passages.remove(self._connection, index, space, ids := list(item_ids))
+        self._draw(index, changed, "".join(ids))
+
+    def _draw(self, index: Index, changed: int, text: str) -> None:
+        """Fold the counts after this write, if chance says so."""
+        if counts.is_time_to_fold(changed, text_hash(text)):
+            self.folding.add(index.corpus)
 
     def forget(self, index: Index, passage: Passage) -> None:
         """Leave no trace of a removed passage: neither its vector nor how its words were written."""
@@ -125,7 +133,8 @@ class PostgresStore:
         with self._connections.borrow(READING) as connection:
             execute(
                 connection,
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                # A reader that is busy elsewhere, as in a copy, holds nobody up.
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
             )
             try:
                 yield PostgresSnapshot(connection, self._remembered, self._looks)
@@ -187,18 +196,18 @@ class PostgresStore:
             upkeep.drop_unused_vectors(transaction._connection)
         with self._connections.unlimited() as connection:
             for table in upkeep.tables(connection):
-                execute(connection, f"VACUUM {table}")
+                execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
-        with self._connections.unlimited() as connection:
+        with self._connections.unlimited() as connection, _one_moment(connection):
             return upkeep.integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same."""
-        with self._connections.unlimited() as connection:
-            return upkeep.fingerprint(connection, index)
+        """The fingerprint of the newest snapshot."""
+        with self.snapshot() as snapshot:
+            return snapshot.fingerprint(index)
 
     def size_bytes(self) -> int:
         """All tables and indexes, as they are on the server's disk."""
@@ -220,10 +229,13 @@ class PostgresStore:
     def _commit(self, connection: LimitedConnection, number: str) -> None:
         """Commit; where the answer is lost, find out whether it took place."""
         try:
-            execute(connection, "COMMIT")
+            done = connection.execute("COMMIT").statusmessage
         except psycopg.OperationalError as error:
             if not self._connections.was_committed(number, connection.start):
                 raise Lost(f"{self.location} went away during a write. Nothing of it was kept; try again.") from error
+        else:
+            if done != "COMMIT":  # an error in it was caught by the caller
+                raise StoreError(f"{self.location} refused a part of the write, so nothing of it was kept.")
 
     def _unkept(self, error: psycopg.OperationalError) -> RecollectError:
         """A connection that breaks before the commit takes all of the write with it."""
@@ -237,7 +249,7 @@ class PostgresStore:
                 counts.fold(transaction._connection, corpus)
         except StoreError as error:
             log.warning("The counts of %s were not folded: %s", corpus, error)
-        self._tend(corpus)
+        self._connections.start(lambda: self._tend(corpus))  # building an index takes a while
 
     def _merge(self, corpus: str) -> None:
         """Sum up what many writes of many passages have counted."""
@@ -275,10 +287,19 @@ def _begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, 
     return str(number)
 
 
+@contextmanager
+def _one_moment(connection: Connection) -> Iterator[None]:
+    """Everything that is read is of one moment."""
+    execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    yield
+    execute(connection, "ROLLBACK")
+
+
 def _roll_back(connection: Connection) -> None:
-    """Undo what a broken connection has not undone already."""
+    """Undo what a broken connection has not undone already; where it breaks now, that is not what went wrong."""
     if not connection.closed:
-        execute(connection, "ROLLBACK")
+        with suppress(psycopg.OperationalError):
+            execute(connection, "ROLLBACK")
 
 
 def _without_nul(parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

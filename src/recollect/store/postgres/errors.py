@@ -47,35 +47,60 @@ def _reason(text: str) -> str:
     return first.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
 
 
+# Errors of statements, by their class.
+_STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[RecollectError], str], ...] = (
+    ((PoolClosed,), StoreError, "{shown} was closed. Open it again with: Recollect(…)"),
+    ((PoolTimeout,), Lost, "All connections to {shown} are in use, or it does not answer. Try again."),
+    (
+        (server.UniqueViolation,),
+        Conflict,
+        "The store refused the write: it is there already ({text}). Nothing changed.",
+    ),
+    (
+        (server.LockNotAvailable, server.DeadlockDetected),
+        StoreError,
+        "{shown} is in use: another process has been writing for a while. Try again.",
+    ),
+    (
+        (server.QueryCanceled,),
+        StoreError,
+        "{shown} took too long to answer, and was stopped. Try again, or ask for less.",
+    ),
+    (
+        (server.DiskFull,),
+        StoreError,
+        "The disk of {shown} is full. Nothing of this write was kept; free some space and try again.",
+    ),
+    (
+        (server.ReadOnlySqlTransaction,),
+        StoreError,
+        "{shown} is read-only, perhaps a standby. Nothing was written; give the primary's address.",
+    ),
+    (
+        (server.InsufficientPrivilege,),
+        StoreError,
+        "{shown}: the user may not do this ({text}). Grant it the right, or give another user.",
+    ),
+    (
+        (server.DataCorrupted, server.IndexCorrupted),
+        DataError,
+        "{shown} is damaged ({text}). See: recollect status --check",
+    ),
+    ((server.OutOfMemory,), StoreError, "{shown} has no memory left for this ({text}). Try again later."),
+    ((server.ProgramLimitExceeded,), InvalidInput, "This is more than {shown} can keep in one piece: {text}"),
+    ((psycopg.DataError,), InvalidInput, "{shown} cannot keep this: {text}"),
+)
+
+
 def _known(error: psycopg.Error, shown: str, text: str) -> RecollectError | None:
-    """Errors of statements, by their class."""
-    if isinstance(error, PoolClosed):
-        return StoreError(f"{shown} was closed. Open it again with: Recollect(…)")
-    if isinstance(error, server.UniqueViolation):
-        return Conflict(f"The store refused the write: it is there already ({text}). Nothing was changed.")
-    if isinstance(error, (server.LockNotAvailable, server.DeadlockDetected)):
-        return StoreError(f"{shown} is in use: another process has been writing for a while. Try again.")
-    if isinstance(error, server.QueryCanceled):
-        return StoreError(f"{shown} took too long to answer, and was stopped. Try again, or ask for less.")
-    if isinstance(error, server.DiskFull):
-        return StoreError(
-            f"The disk of {shown} is full. Nothing of this write was kept; free some space and try again."
-        )
-    if isinstance(error, server.ReadOnlySqlTransaction):
-        return StoreError(f"{shown} is read-only, perhaps a standby. Nothing was written; give the primary's address.")
-    if isinstance(error, server.InsufficientPrivilege):
-        return StoreError(f"{shown}: the user may not do this ({text}). Grant it the right, or give another user.")
-    if isinstance(error, (server.DataCorrupted, server.IndexCorrupted)):
-        return DataError(f"{shown} is damaged ({text}). See: recollect status --check")
-    if isinstance(error, psycopg.DataError):
-        return InvalidInput(f"{shown} cannot keep this: {text}")
+    for classes, ours, sentence in _STATEMENTS:
+        if isinstance(error, classes):
+            return ours(sentence.format(shown=shown, text=text))
     return None
 
 
 def _lost(error: psycopg.OperationalError, shown: str, text: str) -> RecollectError:
     """Errors of the connection: by what the server says, or because it says nothing."""
-    if isinstance(error, PoolTimeout):
-        return Lost(_AWAY.format("no connection became free", shown=shown))
     for pattern, sentence in _CONNECTING:
         if found := re.search(pattern, text):
             return Lost(sentence.format(*found.groups(), shown=shown))

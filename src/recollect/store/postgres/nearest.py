@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from psycopg.errors import DiskFull
 
 from recollect.store.choosing import Ranking, first_look
 from recollect.store.postgres.coverage import Model
@@ -117,9 +118,14 @@ def make_index(connection: Connection, corpus: str, model: Model) -> None:
         return
     execute(connection, f"DROP INDEX IF EXISTS {name}")  # what a build left that was cut off
     execute(connection, f"SET maintenance_work_mem = '{BUILDING_MEMORY}'")  # with less, it takes three times as long
-    execute(
-        connection,
+    create = (
         f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
         f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {LOOKED_AT_BUILDING}) "
-        f"WHERE model = {model.number}",
+        f"WHERE model = {model.number}"
     )
+    try:
+        execute(connection, create)
+    except DiskFull:  # of a container's shared memory, which workers need and one process alone does not
+        execute(connection, f"DROP INDEX IF EXISTS {name}")
+        execute(connection, "SET max_parallel_maintenance_workers = 0")
+        execute(connection, create)

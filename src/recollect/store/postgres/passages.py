@@ -31,15 +31,16 @@ def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> in
     return counts.add(connection, index.corpus, changes, words)
 
 
-def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> None:
-    """Take the items' passages out."""
+def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> int:
+    """Take the items' passages out; how many counts are to be folded."""
     gone = rows(
         connection,
         f"DELETE FROM {index.corpus}_passages WHERE space = :space AND item_id = ANY(:ids) "
         f"RETURNING space, {', '.join(index.fields)}",
         {"space": space, "ids": list(item_ids)},
     )
-    counts.add(connection, index.corpus, counts.counted(index, ((row[0], row[1:]) for row in gone), -1), {})
+    changes = counts.counted(index, ((row[0], row[1:]) for row in gone), -1)
+    return counts.add(connection, index.corpus, changes, {})
 
 
 def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage], vectors: Vectors) -> None:
@@ -97,10 +98,15 @@ def forget(connection: Connection, corpus: str, passage: Passage) -> None:
         f"(SELECT 1 FROM {corpus}_passages p WHERE p.space = :space AND p.hash = :hash)",
         values,
     )
-    for term, word in sorted({pair for field in passage.fields for pair in terms_and_words(field)}):
-        execute(
-            connection,
-            f"UPDATE {corpus}_counts SET word = term "
-            "WHERE space IN (:space, :everywhere) AND term = :term AND word = :word",
-            {"space": passage.space, "everywhere": counts.ALL_SPACES, "term": term, "word": word},
-        )
+    pairs = sorted({pair for field in passage.fields for pair in terms_and_words(field)})
+    execute(
+        connection,
+        f"UPDATE {corpus}_counts c SET word = c.term FROM unnest(:terms::text[], :words::text[]) AS n (term, word) "
+        "WHERE c.space IN (:space, :everywhere) AND c.term = n.term AND c.word = n.word AND c.word <> c.term",
+        {
+            "space": passage.space,
+            "everywhere": counts.ALL_SPACES,
+            "terms": [term for term, _ in pairs],
+            "words": [word for _, word in pairs],
+        },
+    )

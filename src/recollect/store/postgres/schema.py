@@ -65,7 +65,7 @@ def _passage_tables(corpus: str, *fields: str) -> str:
         hash BYTEA NOT NULL,
         created_at BIGINT NOT NULL,
         {typed},
-        words TSVECTOR GENERATED ALWAYS AS (array_to_tsvector(array_append({terms}, ' ' || space))) STORED,
+        words TEXT[] COLLATE "C" GENERATED ALWAYS AS (array_append({terms}, ' ' || space)) STORED,
         PRIMARY KEY (space, id)
     );
     CREATE INDEX {corpus}_passages_by_number ON {corpus}_passages (number);
@@ -123,6 +123,12 @@ def _check_server(connection: Connection) -> None:
         raise StoreError(
             f"The PostgreSQL server is of version {major}; Recollect needs {OLDEST_SERVER} or newer. Upgrade it."
         )
+    encoding = value(connection, "SHOW server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"The database keeps text as {encoding}, which cannot hold all of it. Create another one with: "
+            "createdb -E UTF8 -T template0"
+        )
     available = value(connection, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'")
     installed = value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     found = installed or available
@@ -143,7 +149,10 @@ def _version(connection: Connection) -> int:
     """The schema version; refuses a database that is newer than we are."""
     if value(connection, "SELECT to_regclass(:name)::text", {"name": f"{SCHEMA}.settings"}) is None:
         return 0
-    version = int(value(connection, f"SELECT value FROM {SCHEMA}.settings WHERE name = 'version'"))
+    found = value(connection, f"SELECT value FROM {SCHEMA}.settings WHERE name = 'version'")
+    if found is None:
+        raise DataError(f"The schema {SCHEMA} of this database is not Recollect's. Give another database with --store.")
+    version = int(found)
     if version > VERSION:
         raise DataError(
             f"The database was written by a newer Recollect (schema {version}, this one knows {VERSION}). "

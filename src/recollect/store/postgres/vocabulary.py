@@ -93,13 +93,15 @@ class SpaceVocabulary:
         return list(map(self._words().stems.__getitem__, words))
 
     def read(self) -> dict[str, str]:
-        """Every word as it was first written, with its term."""
+        """Every word as it was first written since it occurs, with its term."""
+        running = f"SELECT *, sum(frequency) OVER (PARTITION BY term ORDER BY change) AS now FROM {self._source}"
+        since = f"SELECT *, max(change) FILTER (WHERE now = 0) OVER (PARTITION BY term) AS gone FROM ({running}) r"
         # As two strings: thousands of rows would take longer to fetch than to split.
         [(terms, words)] = rows(
             self._connection,
             "SELECT string_agg(term, ' '), string_agg(word, ' ') FROM "
-            f"(SELECT term, (array_agg(word ORDER BY change))[1] AS word "
-            f"FROM {self._source} WHERE term >= '!' GROUP BY term HAVING sum(frequency) > 0) k",
+            f"(SELECT term, (array_agg(word ORDER BY change))[1] AS word FROM ({since}) s "
+            "WHERE term >= '!' AND (gone IS NULL OR change > gone) GROUP BY term) k",
             self._values,
         )
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}

@@ -146,7 +146,8 @@ def _by_words(
         found = rows(
             connection,
             # The numbers first: SQLite would read the fields of all that match, not only of the best.
-            f"SELECT p.number, {fields} FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
+            f"SELECT p.number, p.created_at, p.id, {fields} "
+            f"FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
             f"ORDER BY bm25({table}, {weights}), rowid LIMIT ?) w CROSS JOIN {index.corpus}_passages p USING (number)",
             (match, LOOKED_AT * limit),
         )

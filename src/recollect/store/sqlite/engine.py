@@ -53,6 +53,10 @@ class SqliteSnapshot:
         """The vectors already known for these texts; damaged ones are left out."""
         return passages.cached_vectors(self._connection, model_id, hashes)
 
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
+        return upkeep.fingerprint(self._connection, index)
+
 
 class SqliteTransaction(SqliteSnapshot):
     """A write transaction."""
@@ -175,9 +179,9 @@ class SqliteStore:
             return upkeep.integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same."""
-        with self._connections.borrow() as connection:
-            return upkeep.fingerprint(connection, index)
+        """The fingerprint of the newest snapshot."""
+        with self.snapshot() as snapshot:
+            return snapshot.fingerprint(index)
 
     def size_bytes(self) -> int:
         """The database and its log, as they are on disk."""
