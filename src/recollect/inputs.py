@@ -28,6 +28,11 @@ def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
     return value
 
 
+def is_text(value: object) -> bool:
+    """Whether this can be looked for at all: what is no text, or no valid Unicode, is nowhere."""
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode("utf-8") == value
+
+
 def check_name(what: str, value: object) -> str:
     """A short name of visible characters: an id, a project, a tag."""
     name = check_text(what, value, longest=LONGEST_NAME)

@@ -255,3 +255,11 @@ def test_a_store_is_found_again_by_its_path(tmp_path):
         recollect.memories.add("kept on disk", id="a")
     with Recollect(str(path)) as recollect:
         assert titles(recollect.memories.search("disk")) == ["kept on disk"]
+
+
+@pytest.mark.parametrize("id_", ["\ud800", "a\0b", 5, None, "x" * 5000])
+def test_what_cannot_be_an_id_is_not_found(memories, id_):
+    with pytest.raises((NotFound, InvalidInput)):
+        memories.get(id_)
+    with pytest.raises(NotFound):
+        memories.end_session(id_)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.inputs import check_name
+from recollect.inputs import is_text
 from recollect.memories.likeness import is_near_duplicate
 from recollect.memories.model import COLUMNS, FILE_TAG, Memory, Session, from_row, to_row
 from recollect.memories.salience import EFFECTIVE_SQL
@@ -25,7 +25,9 @@ def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
     """The memory with this id, deleted or not."""
     if not isinstance(id_, str):
         raise InvalidInput(f"The id of a memory is text, not {type(id_).__name__}.")
-    found = by_id(snapshot, [check_name("id", id_)], now)
+    if not is_text(id_):
+        raise NotFound(f"No memory {id_!r}: that is not valid Unicode. See what there is with: recollect memory list")
+    found = by_id(snapshot, [id_], now)
     if not found:
         raise NotFound(f"No memory {id_!r}.{_meant(snapshot, id_)} See what there is with: recollect memory list")
     return found[id_]
@@ -135,7 +137,7 @@ def find_session(snapshot: Snapshot, id_: str) -> Session | None:
 
 def get_session(snapshot: Snapshot, id_: str) -> Session:
     """The session with this id."""
-    found = find_session(snapshot, check_name("session", id_))
+    found = find_session(snapshot, id_) if is_text(id_) else None
     if found is None:
         raise NotFound(f"No session {id_!r}. See the sessions with: recollect memory sessions")
     return found

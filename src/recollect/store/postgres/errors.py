@@ -50,7 +50,7 @@ def _reason(text: str) -> str:
 # Errors of statements, by their class.
 _STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[RecollectError], str], ...] = (
     ((PoolClosed,), StoreError, "{shown} was closed. Open it again with: Recollect(…)"),
-    ((PoolTimeout,), Lost, "All connections to {shown} are in use, or it does not answer. Try again."),
+    ((PoolTimeout,), Lost, "{shown} cannot be reached: it does not answer, or is busy. Try again."),
     (
         (server.UniqueViolation,),
         Conflict,
