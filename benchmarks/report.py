@@ -63,6 +63,16 @@ def _own(size: int, *keys: str) -> Callable[[Results], float]:
     return read
 
 
+def _postgres(*keys: str) -> Callable[[Results], float]:
+    def read(results: Results) -> float:
+        found = results["postgres"]["engines"]["PostgreSQL"]
+        for key in keys:
+            found = found[key]
+        return found
+
+    return read
+
+
 def _nonsense(results: Results) -> int:
     sets = results["quality"]["sets"].values()
     return max(each["engines"][engine]["nonsense"] for each in sets for engine in (RECOLLECT, WITH_MINILM))
@@ -77,6 +87,8 @@ TARGETS = (
     Target("search, 1,000 passages, memory", 100, "MB", _memory(1_000)),
     Target("vector side at 100,000, recall@20", 0.95, "", _own(100_000, "recall"), least=True),
     Target("one memory added, durable, p50 at 100,000", 15, "ms", _own(100_000, "add_ms", "p50")),
+    Target("search, 100,000 passages in PostgreSQL, p50", 30, "ms", _postgres("everywhere", "p50")),
+    Target("PostgreSQL's vector side at 100,000, recall@20", 0.95, "", _postgres("recall"), least=True),
     Target("`recollect --help`", 0.4, "s", lambda results: results["latency"]["help_s"]),
     Target("first CLI search, 100,000 passages", 1, "s", _own(100_000, "cli_search_s")),
     Target("bundled model, load", 0.2, "s", lambda results: results["embedding"]["load"]["model_s"]),
