@@ -1,6 +1,8 @@
 """From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from recollect.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
@@ -28,6 +30,31 @@ class Vocabulary(Protocol):
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
         """The terms under which known words are indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """Every word of some spaces with its stem, as of a state of the index."""
+
+    state: tuple[int, int]
+    stems: Mapping[str, str]
+    by_length: Mapping[int, Sequence[str]]
+
+    @classmethod
+    def arranged(cls, state: tuple[int, int], stems: Mapping[str, str]) -> "KnownWords":
+        """The words by their lengths, ready to be compared with one that is not known."""
+        by_length: dict[int, list[str]] = defaultdict(list)
+        for word in stems:
+            by_length[len(word)].append(word)
+        return cls(state, stems, dict(by_length))
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        return [word for length in range(shortest, longest + 1) for word in self.by_length.get(length, ())]
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return list(map(self.stems.__getitem__, words))
 
 
 def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:

@@ -1,13 +1,12 @@
 """The known terms of the spaces a query searches, and their statistics."""
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recollect.store.base import Index
 from recollect.store.postgres.counts import PASSAGES, length_of, source
 from recollect.store.postgres.sql import Connection, rows
+from recollect.store.words import KnownWords
 from recollect.types import Statistics
 
 _REMEMBERED = 8
@@ -15,26 +14,17 @@ _REMEMBERED = 8
 State = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Every word of some spaces with its stem, as of a state of the index."""
-
-    state: State
-    stems: dict[str, str]
-    by_length: dict[int, list[str]]
-
-
 class Vocabularies:
     """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[str, ...] | None], _Words] = {}
+        self._remembered: dict[tuple[str, tuple[str, ...] | None], KnownWords] = {}
 
-    def words(self, vocabulary: "SpaceVocabulary", state: State) -> _Words:
+    def words(self, vocabulary: "SpaceVocabulary", state: State) -> KnownWords:
         """The words of a vocabulary, read again only if the index has changed."""
         known = self._remembered.get(vocabulary.scope)
         if known is None or known.state != state:
-            known = _arranged(state, vocabulary.read())
+            known = KnownWords.arranged(state, vocabulary.read())
             self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_REMEMBERED:])
         return known
 
@@ -85,12 +75,11 @@ class SpaceVocabulary:
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
         """Words of about this length, as they were written."""
-        by_length = self._words().by_length
-        return [word for length in range(shortest, longest + 1) for word in by_length.get(length, ())]
+        return self._words().of_length(shortest, longest)
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
         """The terms under which known words are indexed."""
-        return list(map(self._words().stems.__getitem__, words))
+        return self._words().stems_of(words)
 
     def read(self) -> dict[str, str]:
         """Every word as it was first written since it occurs, with its term."""
@@ -106,7 +95,7 @@ class SpaceVocabulary:
         )
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
 
-    def _words(self) -> _Words:
+    def _words(self) -> KnownWords:
         totals = self._totals if self._totals is not None else self._count(())
         return self._remembered.words(self, (self._last, totals.get(PASSAGES, 0)))
 
@@ -124,10 +113,3 @@ class SpaceVocabulary:
             self._totals = counts
             self._last = next((last for term, _, last in found if term == PASSAGES), 0)
         return counts
-
-
-def _arranged(state: State, stems: dict[str, str]) -> _Words:
-    by_length: dict[int, list[str]] = defaultdict(list)
-    for word in stems:
-        by_length[len(word)].append(word)
-    return _Words(state, stems, dict(by_length))

@@ -1,38 +1,28 @@
 """The known terms of the spaces a query searches."""
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import apsw
 
 from recollect.store.sqlite.sql import rows, value
+from recollect.store.words import KnownWords
 
 _REMEMBERED = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Every word of some spaces with its stem, as of a state of the index."""
-
-    state: tuple[int, int]
-    stems: dict[str, str]
-    by_length: dict[int, list[str]]
 
 
 class Vocabularies:
     """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[int, ...]], _Words] = {}
+        self._remembered: dict[tuple[str, tuple[int, ...]], KnownWords] = {}
 
     def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
         """The vocabulary of these spaces, as of the connection's snapshot."""
         return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
 
-    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> _Words:
+    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> KnownWords:
         state = _state(connection, corpus)
         words = self._remembered.get((corpus, spaces))
         if words is None or words.state != state:
@@ -45,7 +35,7 @@ class Vocabularies:
 class SpaceVocabulary:
     """The vocabulary of the searched spaces."""
 
-    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], _Words]) -> None:
+    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], KnownWords]) -> None:
         self._connection = connection
         self._spaces = json.dumps(spaces)
         self._words = words
@@ -71,12 +61,11 @@ class SpaceVocabulary:
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
         """Words of about this length, as they were written."""
-        by_length = self._words().by_length
-        return [word for length in range(shortest, longest + 1) for word in by_length.get(length, ())]
+        return self._words().of_length(shortest, longest)
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
         """The terms under which known words are indexed."""
-        return list(map(self._words().stems.__getitem__, words))
+        return self._words().stems_of(words)
 
     def _counted(self, condition: str, *values: object) -> dict[str, int]:
         found = rows(
@@ -95,7 +84,7 @@ def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
     return last or 0, count or 0
 
 
-def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> _Words:
+def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> KnownWords:
     # As two strings: thousands of rows would take longer to fetch than to split.
     [(terms, words)] = rows(
         connection,
@@ -104,7 +93,4 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, 
         (json.dumps(spaces),),
     )
     stems = dict(zip((words or "").split(" "), (terms or "").split(" "), strict=True)) if words else {}
-    by_length: dict[int, list[str]] = defaultdict(list)
-    for word in stems:
-        by_length[len(word)].append(word)
-    return _Words(state, stems, dict(by_length))
+    return KnownWords.arranged(state, stems)
