@@ -40,6 +40,12 @@ def answers(recollect):
 
 
 @pytest.fixture
+def target(location, tmp_path):
+    """Where to copy to, of each engine: a copy is opened again, so it is not in memory."""
+    return str(tmp_path / "copy.db") if location == ":memory:" else location
+
+
+@pytest.fixture
 def original(tmp_path):
     with Recollect(tmp_path / "original.db") as recollect:
         fill(recollect)
@@ -62,8 +68,7 @@ def test_a_store_moves_to_postgres_and_back_and_nothing_changes(original, postgr
 
 
 @pytest.mark.parametrize("cut_after", [1, 10, 20, 40])
-def test_a_copy_that_was_cut_off_goes_on(original, location, cut_after, tmp_path, monkeypatch):
-    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+def test_a_copy_that_was_cut_off_goes_on(original, target, cut_after, tmp_path, monkeypatch):
     monkeypatch.setattr(copying, "BATCH", 7)
 
     def cut(done, total):
@@ -71,23 +76,22 @@ def test_a_copy_that_was_cut_off_goes_on(original, location, cut_after, tmp_path
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        original.copy_to(location, progress=cut)
+        original.copy_to(target, progress=cut)
     original.memories.delete("m07", hard=True)
     original.memories.update("m08", content="This was changed in between")
-    original.copy_to(location)
-    with Recollect(location) as copy:
+    original.copy_to(target)
+    with Recollect(target) as copy:
         assert everything(copy, tmp_path) == everything(original, tmp_path)
         assert copy.check() == []
 
 
-def test_what_was_copied_already_is_not_written_again(original, location, tmp_path, monkeypatch):
-    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+def test_what_was_copied_already_is_not_written_again(original, target, tmp_path, monkeypatch):
     monkeypatch.setattr(copying, "BATCH", 5)
     with pytest.raises(KeyboardInterrupt):
-        original.copy_to(location, progress=lambda done, total: _stop() if done == total else None)
+        original.copy_to(target, progress=lambda done, total: _stop() if done == total else None)
     written = []
     monkeypatch.setattr(copying, "_replace", lambda *given: written.append(given))
-    original.copy_to(location)
+    original.copy_to(target)
     assert written == []
 
 
@@ -108,24 +112,22 @@ def test_writing_at_the_source_meanwhile_does_not_disturb_the_copy(original, tmp
         assert len(copy.memories.list(limit=100)) == len(original.memories.list(limit=100)) - 1
 
 
-def test_a_copy_goes_on_after_the_model_was_changed(original, location, tmp_path):
-    location = str(tmp_path / "copy.db") if location == ":memory:" else location
+def test_a_copy_goes_on_after_the_model_was_changed(original, target, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        original.copy_to(location, progress=lambda done, total: _stop())
+        original.copy_to(target, progress=lambda done, total: _stop())
     with original._store.transaction() as transaction:
         transaction.execute("UPDATE models SET model_id = 'another'")
-    original.copy_to(location)
-    with Recollect(location) as copy:
+    original.copy_to(target)
+    with Recollect(target) as copy:
         assert copy.memories.fingerprint() == original.memories.fingerprint()
 
 
-def test_a_store_with_something_in_it_is_not_overwritten(original, location, tmp_path):
-    location = str(tmp_path / "copy.db") if location == ":memory:" else location
-    with Recollect(location) as other:
+def test_a_store_with_something_in_it_is_not_overwritten(original, target, tmp_path):
+    with Recollect(target) as other:
         other.memories.add("mine", id="mine")
     with pytest.raises(Conflict, match="not empty"):
-        original.copy_to(location)
-    with Recollect(location) as other:
+        original.copy_to(target)
+    with Recollect(target) as other:
         assert [memory.id for memory in other.memories.list()] == ["mine"]
 
 

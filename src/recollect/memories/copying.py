@@ -30,15 +30,21 @@ def copy(source: Store, target: Store, now: datetime, progress: Progress) -> dic
         writer.add_other_vectors(target)
         with target.snapshot() as copied:
             counts = copying.verify(view, copied)
-        if view.fingerprint(INDEX) != target.fingerprint(INDEX):
-            writer.index_all(target)  # the model was changed since an earlier attempt, or somebody has written there
-        if view.fingerprint(INDEX) != target.fingerprint(INDEX):
-            raise DataError(
-                f"All rows were copied to {target.location}, but its index differs from that of {source.location}. "
-                "See what is wrong there with: recollect status --check"
-            )
+        fingerprint = view.fingerprint(INDEX)
+        if target.fingerprint(INDEX) != fingerprint:
+            # The model was changed since an earlier attempt, or somebody has written there.
+            writer.index_all(target)
+            _refuse_other(target, fingerprint)
     copying.finish(target)
     return counts
+
+
+def _refuse_other(target: Store, fingerprint: str) -> None:
+    if target.fingerprint(INDEX) != fingerprint:
+        raise DataError(
+            f"All rows were copied to {target.location}, but its index differs from that of the original. "
+            "See what is wrong with either by: recollect status --check"
+        )
 
 
 @dataclass(slots=True)

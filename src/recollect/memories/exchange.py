@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -139,7 +140,8 @@ def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> Imp
                     _put_other(transaction, noun)
             relations.refuse_circles(transaction, [noun.target_id for _, noun in nouns if isinstance(noun, Relation)])
     except BaseException:
-        desk.store.erase_traces()  # the vectors of what is not imported after all
+        with suppress(StoreError):  # the store may be what failed
+            desk.store.erase_traces()  # the vectors of what is not imported after all
         raise
     return Imported(len(memories), len(new))
 

@@ -102,10 +102,10 @@ def merge(connection: Connection, corpus: str) -> None:
     table = f"{corpus}_counts"
     crowded = rows(
         connection,
-        f"SELECT space, max(change) FROM {table} WHERE term = :term AND folded GROUP BY space HAVING count(*) > :most",
+        f"SELECT space FROM {table} WHERE term = :term AND folded GROUP BY space HAVING count(*) > :most",
         {"term": PASSAGES, "most": _SUMS},
     )
-    for space, _ in crowded:
+    for (space,) in crowded:
         here = {"space": space, "last": value(connection, f"SELECT max(change) FROM {table}")}
         execute(
             connection,

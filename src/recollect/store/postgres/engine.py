@@ -1,9 +1,8 @@
 """PostgreSQL with pgvector: many machines, one store."""
 
 import logging
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -18,6 +17,7 @@ from recollect.store.postgres.errors import Lost, in_words
 from recollect.store.postgres.indexes import tend
 from recollect.store.postgres.nearest import Looks
 from recollect.store.postgres.sql import Connection, execute, rows
+from recollect.store.postgres.transactions import begin, one_moment, roll_back
 from recollect.store.postgres.vocabulary import Vocabularies
 from recollect.text import text_hash
 from recollect.types import Candidate, Candidates, Query, Vector, Vectors
@@ -26,7 +26,6 @@ log = logging.getLogger("recollect")
 
 # Who puts so many passages at once will put more: their index is made at the end, when it takes a third of the time.
 _MANY = 100
-_WRITING = 0x5243_4C03  # the advisory lock of all writers, and the class of those of single spaces
 
 
 class PostgresSnapshot:
@@ -139,7 +138,7 @@ class PostgresStore:
             try:
                 yield PostgresSnapshot(connection, self._remembered, self._looks)
             finally:
-                _roll_back(connection)
+                roll_back(connection)
 
     @contextmanager
     def transaction(
@@ -151,15 +150,15 @@ class PostgresStore:
         """
         limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
         with self._connections.borrow(limit) as connection:
-            number = _begin(connection, spaces, limit, durable=durable)
+            number = begin(connection, spaces, limit, durable=durable)
             transaction = PostgresTransaction(connection, self._remembered, self._looks)
             try:
                 yield transaction
             except psycopg.OperationalError as error:
-                _roll_back(connection)
+                roll_back(connection)
                 raise self._unkept(error) from error
             except BaseException:
-                _roll_back(connection)
+                roll_back(connection)
                 raise
             self._commit(connection, number)
         self._loaded |= transaction.loaded
@@ -201,7 +200,7 @@ class PostgresStore:
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
-        with self._connections.unlimited() as connection, _one_moment(connection):
+        with self._connections.unlimited() as connection, one_moment(connection):
             return upkeep.integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
@@ -266,40 +265,6 @@ class PostgresStore:
                 tend(connection, corpus)
         except StoreError as error:
             log.warning("The vectors of %s are not indexed: %s", corpus, error)
-
-
-def _begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, durable: bool) -> str:
-    """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
-    alone = spaces is None
-    keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
-    locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITING}, {key});" for key in keys)
-    # A server that does not wait for its disk by default must do so for what is the only copy.
-    usual = "current_setting('synchronous_commit')"
-    waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
-    cursor = connection.execute(
-        f"BEGIN; SET LOCAL statement_timeout = '{limit}s'; SELECT set_config('synchronous_commit', {waits}, true); "
-        f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITING}); {locks} "
-        "SELECT pg_current_xact_id()::text".encode()
-    )
-    while cursor.nextset():
-        pass
-    [(number,)] = cursor.fetchall()
-    return str(number)
-
-
-@contextmanager
-def _one_moment(connection: Connection) -> Iterator[None]:
-    """Everything that is read is of one moment."""
-    execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    yield
-    execute(connection, "ROLLBACK")
-
-
-def _roll_back(connection: Connection) -> None:
-    """Undo what a broken connection has not undone already; where it breaks now, that is not what went wrong."""
-    if not connection.closed:
-        with suppress(psycopg.OperationalError):
-            execute(connection, "ROLLBACK")
 
 
 def _without_nul(parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

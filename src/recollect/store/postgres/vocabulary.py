@@ -47,7 +47,7 @@ class SpaceVocabulary:
     @property
     def statistics(self) -> Statistics:
         """How many passages, and how long each field is on average."""
-        totals = self._totals if self._totals is not None else self._count(())
+        totals = self._known_totals()
         passages = totals.get(PASSAGES, 0)
         lengths = [totals.get(length_of(field), 0) for field in self._index.fields]
         return Statistics(passages, tuple(length / passages if passages else 0.0 for length in lengths))
@@ -96,8 +96,11 @@ class SpaceVocabulary:
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
 
     def _words(self) -> KnownWords:
-        totals = self._totals if self._totals is not None else self._count(())
-        return self._remembered.words(self, (self._last, totals.get(PASSAGES, 0)))
+        passages = self._known_totals().get(PASSAGES, 0)
+        return self._remembered.words(self, (self._last, passages))
+
+    def _known_totals(self) -> dict[str, int]:
+        return self._count(()) if self._totals is None else self._totals
 
     def _count(self, terms: Sequence[str]) -> dict[str, int]:
         """The frequencies of terms; the first visit brings the statistics along."""
