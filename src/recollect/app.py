@@ -2,13 +2,15 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from os import PathLike
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+from recollect import copying
 from recollect.config import Settings, load_settings
+from recollect.documents import Documents
 from recollect.embed import LazyEmbedder, ModelOptions
 from recollect.errors import InvalidInput, RecollectError
 from recollect.inputs import check_limit
@@ -16,7 +18,9 @@ from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
 from recollect.types import Hit, Hits, Status
 
-CORPORA = ("memories",)
+CORPORA = ("memories", "documents")
+
+_PASSAGES_OF_EACH = 3  # of a document that may be among the best
 
 log = logging.getLogger("recollect")
 
@@ -40,11 +44,18 @@ class Recollect:
         )
         self._embedder = LazyEmbedder(model or settings.model, options)
         self._store = open_store(str(location) if location is not None else settings.location)
+        self.documents = Documents(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+        )
         self.memories = Memories(
             self._store,
             self._embedder,
             use_cache=not settings.no_cache,
             when_uncovered=self._embed_in_background,
+            documents=self.documents.search_project,
         )
         self._closing = threading.Event()
         self._background: threading.Thread | None = None
@@ -57,19 +68,42 @@ class Recollect:
         limit: int = 10,
         min_score: float | None = None,
         project: str | None = None,
+        folder_id: str | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
         unknown = set(corpora or ()) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        return self.memories.search(query, project=project, limit=limit, min_score=min_score, reinforce=False)
+        asked = [corpus for corpus in CORPORA if corpus in (corpora or _where(project, folder_id))]
+        found: list[Hits[Any]] = []
+        if "memories" in asked:
+            found.append(
+                self.memories.search(query, project=project, limit=limit, min_score=min_score, reinforce=False)
+            )
+        if "documents" in asked:
+            found.append(self._documents(query, project, folder_id, limit, min_score))
+        return _together(found, limit)
+
+    def _documents(
+        self, query: str, project: str | None, folder_id: str | None, limit: int, min_score: float | None
+    ) -> Hits[Any]:
+        """Each document once, with its best passage."""
+        wanted = limit * _PASSAGES_OF_EACH
+        if folder_id is None and project is not None:
+            hits = self.documents.search_project(query, project, wanted, min_score=min_score)
+        else:
+            hits = self.documents.search(query, folder_id=folder_id, limit=wanted, min_score=min_score)
+        best = {(hit.item.folder_id, hit.item.document_id): hit for hit in reversed(hits)}
+        once = [hit for hit in hits if best[hit.item.folder_id, hit.item.document_id] is hit]
+        return Hits(once[:limit], notes=hits.notes, did_you_mean=hits.did_you_mean, freshness=hits.freshness)
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""
         dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
         problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
-        counts = self.memories.count()
+        counts, folders = self.memories.count(), self.documents.list_folders()
+        problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
         return Status(
             store={"location": self._store.location, "bytes": self._store.size_bytes()},
             model={
@@ -77,7 +111,14 @@ class Recollect:
                 "dimensions": dimensions,
                 "working": dimensions is not None,
             },
-            corpora={"memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})}},
+            corpora={
+                "memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})},
+                "documents": {
+                    "count": sum(folder.documents for folder in folders),
+                    "chunks": sum(folder.chunks for folder in folders),
+                    "folders": [folder.to_dict() for folder in folders],
+                },
+            },
             problems=tuple(problems),
         )
 
@@ -86,7 +127,8 @@ class Recollect:
     ) -> dict[str, int]:
         """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
         with closing(open_store(str(location))) as target:
-            return self.memories.copy_to(target, progress=progress)
+            corpora = (self.memories.corpus, self.documents.corpus)
+            return copying.copy(self._store, target, corpora, progress)
 
     def distribute(self) -> dict[str, str]:
         """Spread the tables of a PostgreSQL store over the machines of its Citus cluster; what was done, by table."""
@@ -99,6 +141,7 @@ class Recollect:
     def close(self) -> None:
         """Let go of the store; what the background was doing goes on with the next search."""
         self._closing.set()
+        self.documents.close()
         if self._background is not None:
             self._background.join()
         self._store.close()
@@ -112,6 +155,7 @@ class Recollect:
     def _embed_missing(self) -> None:
         try:
             self.memories.embed_missing(stop=self._closing.is_set)
+            self.documents.embed_missing(stop=self._closing.is_set)
         except RecollectError as error:
             log.warning("Making vectors stopped: %s", error)
 
@@ -122,3 +166,20 @@ class Recollect:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _where(project: str | None, folder_id: str | None) -> tuple[str, ...]:
+    """What is searched when no corpus is named: a folder has documents only."""
+    return ("documents",) if folder_id is not None and project is None else CORPORA
+
+
+def _together(found: Sequence[Hits[Any]], limit: int) -> Hits[Hit]:
+    """The hits of several corpora, best first, with all that is said about them."""
+    hits = sorted((hit for hits in found for hit in hits), key=lambda hit: -hit.why.total)
+    return Hits(
+        hits[:limit],
+        notes=dict.fromkeys(note for hits in found for note in hits.notes),
+        did_you_mean={word: meant for hits in found for word, meant in hits.did_you_mean.items()},
+        freshness={folder: age for hits in found for folder, age in hits.freshness.items()},
+        facets={hits[0].corpus: len(hits) for hits in found if hits},
+    )

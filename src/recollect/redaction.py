@@ -202,9 +202,21 @@ def redact(text: str) -> str:
     return text
 
 
+def redact_in_lines(text: str) -> str:
+    """The same, and whatever follows a block of a key stays in the line it was in."""
+    pieces, end = [], 0
+    for block in _key_blocks(text):
+        pieces += [text[end : block.start()], "[redacted: private key]", "\n" * block[0].count("\n")]
+        end = block.end()
+    return redact("".join([*pieces, text[end:]]))
+
+
+def _key_blocks(text: str) -> Iterator[re.Match[str]]:
+    return (block for block in _KEY_BLOCK.finditer(text) if re.search("[A-Za-z0-9+/]{16}", block[0]))
+
+
 def _read_once(text: str) -> str:
-    blocks = (block.span() for block in _KEY_BLOCK.finditer(text) if re.search("[A-Za-z0-9+/]{16}", block[0]))
-    text = _replaced(text, ((*span, "private key") for span in blocks))
+    text = _replaced(text, ((*block.span(), "private key") for block in _key_blocks(text)))
     text = _applied(_TOKEN_RULES, text, text)
     text = _applied(_PLACE_RULES, text, text.lower())
     return _replaced(text, _assigned(text))

@@ -93,6 +93,13 @@ def terms_and_words(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def analysed(text: str) -> tuple[str, dict[str, str]]:
+    """The terms of a text, spaced, and each with a word as it was written: all that an index keeps, in one go."""
+    words = _words(text)
+    pairs = {term: word for distinct in set(words) for term, word in _terms_of(distinct)}
+    return "".join(map(_spaced_terms, words)), pairs
+
+
 def spaced(words: Iterable[str]) -> str:
     """Terms as one string in which each has spaces of its own, so that `count(spaced([term]))` counts it exactly."""
     return "".join(f" {word} " for word in words)
@@ -228,6 +235,11 @@ def _terms_of(word: str) -> tuple[tuple[str, str], ...]:
         return tuple((part, part) for part in _cjk(word, singles=True))
     forms = _forms(word)
     return tuple(zip(_stem.stemWords(forms), forms, strict=True))
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _spaced_terms(word: str) -> str:
+    return spaced(term for term, _ in _terms_of(word))
 
 
 def _query_words(word: str) -> list[str]:

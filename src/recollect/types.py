@@ -128,6 +128,33 @@ class Candidates(Noun):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Scan(Noun):
+    """A question for every passage that is near enough to one of some vectors, or may have one of some texts in it.
+
+    Passages are near at a cosine of `least`. Without vectors only the texts count; they are compared case aside.
+    """
+
+    vectors: tuple[Vector, ...] = ()
+    least: float = 0.0
+    texts: tuple[str, ...] = ()
+    model_id: str | None = None
+    spaces: tuple[str, ...] | None = None
+    filter: Filter = Filter()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scanned(Noun):
+    """A passage that a scan came upon: where it is, its cosine to each vector, and its text if that may match."""
+
+    space: str
+    item_id: str
+    position: int
+    id: str
+    cosines: tuple[float, ...]
+    content: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Signal(Noun):
     """One part of a score: what was measured, what it means on [0, 1], and what it added."""
 
@@ -187,7 +214,7 @@ class Hits(list[HitT], Generic[HitT]):
         self,
         hits: Iterable[HitT] = (),
         *,
-        notes: Sequence[str] = (),
+        notes: Iterable[str] = (),
         did_you_mean: Mapping[str, str] | None = None,
         closest: Sequence[str] = (),
         freshness: Mapping[str, Any] | None = None,

@@ -317,11 +317,11 @@ def test_stats_count_what_there_is(timed, clock):
 
 def test_documents_are_asked_through_memories(memories):
     assert memories.search_documents("x") == []
-    assert "documents" in memories.search_documents("x").notes[0]
+    assert "No folder of documents" in memories.search_documents("x").notes[0]
     memories.add("deploy notes")
     hits = memories.search("deploy", include_documents=True)
     assert len(hits) == 1
-    assert any("documents" in note for note in hits.notes)
+    assert any("No folder of documents" in note for note in hits.notes)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_missing_vectors_can_be_added_later(store):
     late = make_passage("b", "without a vector yet")
     put(store, make_passage("a", "with a vector"))
     put(store, late, vectors=False)
-    assert [item for _, item in store.uncovered("memories", MODEL, 0, 10)] == ["b"]
+    assert [item for _, _, item in store.uncovered("memories", MODEL, 0, 10)] == ["b"]
     assert not store.finish_cover("memories", MODEL)
     store.add_vectors(INDEX, [late], make_vectors([late]))
     assert store.finish_cover("memories", MODEL)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.embed import LazyEmbedder, embed_texts
+from recollect.derive import embed_passages
+from recollect.embed import LazyEmbedder
 from recollect.memories.model import Memory, to_passage
 from recollect.memories.scoring import INDEX
 from recollect.store import Passage, Snapshot, Store, Transaction
-from recollect.types import Vector, Vectors
+from recollect.types import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,7 @@ class Desk:
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
         """The passages' vectors, from what is known where that may be used; None while the model does not work."""
-        texts = [passage.text for passage in passages]
-        known = snapshot.cached_vectors if snapshot else self._known_vectors
-        return self.embedder.attempt(lambda model: embed_texts(model, texts, known if self.use_cache else None))
-
-    def _known_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        with self.store.snapshot() as snapshot:
-            return snapshot.cached_vectors(model_id, hashes)
+        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)
 
 
 def spaces_of(memories: Iterable[Memory]) -> set[str]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import Conflict, InvalidInput, StoreError, Unavailable
+from recollect.derive import without_meaning
+from recollect.errors import Conflict, InvalidInput, StoreError
 from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_text
 from recollect.memories import ranking, records
 from recollect.memories.adding import ensure_session
@@ -138,10 +139,4 @@ def _notes(desk: Desk, asked: Asked, found: Candidates, when_uncovered: Callable
     """What the caller should know: whether meaning could not be searched."""
     if asked.mode == "keyword" or found.by_vector or not found.statistics.passages:
         return []
-    reason = desk.embedder.problem
-    if not reason:
-        when_uncovered()
-        reason = "the vectors of this model are still being made. See: recollect reindex"
-    if asked.mode == "semantic":
-        raise Unavailable(f"Memories cannot be searched by meaning now: {reason}")
-    return [f"Searched by keyword only: {reason}"]
+    return [without_meaning("Memories", desk.embedder, when_uncovered, needed=asked.mode == "semantic")]

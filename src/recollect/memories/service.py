@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, TypeAlias
 
+from recollect.derive import Corpus
 from recollect.embed import LazyEmbedder
 from recollect.inputs import check_choice, check_count, check_fraction, check_limit, check_name
-from recollect.memories import adding, brief, changing, copying, exchange, records, relations, search, sessions, upkeep
+from recollect.memories import adding, brief, changing, exchange, records, relations, search, sessions, upkeep
 from recollect.memories.desk import Desk
 from recollect.memories.entry import check_project
 from recollect.memories.filters import selection
@@ -31,7 +32,7 @@ from recollect.memories.timeline import session_context, timeline
 from recollect.store import Store
 from recollect.types import Hit, Hits
 
-Documents = Callable[[str, str | None, int], Hits[Hit]]
+Documents = Callable[[str, str | None, int], Hits[Any]]
 # The class below has a method named list.
 MemoryList: TypeAlias = list[Memory]
 RelatedList: TypeAlias = list[Related]
@@ -291,11 +292,10 @@ class Memories:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return exchange.import_(self._desk, path, project, format, progress)
 
-    def copy_to(
-        self, target: Store, *, progress: Callable[[int, int], None] = lambda done, total: None
-    ) -> dict[str, int]:
-        """Copy everything to an empty store, or go on where that was cut off; how many rows, by table."""
-        return copying.copy(self._store, target, self._now(), progress)
+    @property
+    def corpus(self) -> Corpus:
+        """How what is indexed comes from the memories."""
+        return upkeep.corpus(self._desk)
 
     def stats(self, project: str | None = None) -> Stats:
         """What there is, counted."""

@@ -1,16 +1,16 @@
 """Everything derived from the memories, made anew: index, vectors, fingerprints."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from recollect import derive
+from recollect.derive import BATCH, Corpus, Items
 from recollect.memories import records
 from recollect.memories.changing import TRACES
 from recollect.memories.desk import Desk
 from recollect.memories.model import COLUMNS, Memory, from_row, likeness_row, to_passage
 from recollect.memories.scoring import INDEX
-from recollect.store import Snapshot, Transaction
-
-BATCH = 512
+from recollect.store import Passage, Snapshot, Transaction
 
 log = logging.getLogger("recollect")
 
@@ -34,18 +34,23 @@ def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
     """Give every memory a vector of the current model; until all have one, searches go by keyword."""
-    model_id = desk.embedder.attempt(lambda embedder: embedder.model_id)
-    after = 0
-    while model_id and (missing := desk.store.uncovered(INDEX.corpus, model_id, after, BATCH)):
-        with desk.store.snapshot() as snapshot:
-            memories = records.by_id(snapshot, [item_id for _, item_id in missing], desk.now())
-        passages = [to_passage(memory) for memory in memories.values()]
-        vectors = desk.embed(passages)
-        if vectors is None or stop():
-            return False
-        desk.store.add_vectors(INDEX, passages, vectors)
-        after = missing[-1][0]
-    return model_id is not None and desk.store.finish_cover(INDEX.corpus, model_id)
+    return derive.embed_missing(desk.store, desk.embedder, corpus(desk), stop, use_cache=desk.use_cache)
+
+
+def corpus(desk: Desk) -> Corpus:
+    """How passages come from memories."""
+
+    def passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:
+        memories = records.by_id(snapshot, [id_ for _, id_ in items], desk.now())
+        return [to_passage(memory) for memory in memories.values() if not memory.is_deleted]
+
+    def every(snapshot: Snapshot) -> Iterator[list[Passage]]:
+        after = ("", "")
+        while batch := _after(snapshot, after, desk):
+            yield [to_passage(memory) for memory in batch]
+            after = (batch[-1].space, batch[-1].id)
+
+    return Corpus(INDEX, passages_of, every)
 
 
 def _after(snapshot: Snapshot, place: tuple[str, str], desk: Desk) -> list[Memory]:

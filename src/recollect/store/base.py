@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recollect.types import Candidate, Candidates, Query, Vector, Vectors
+from recollect.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
 
 Row = tuple[Any, ...]
 
@@ -18,6 +18,7 @@ class Index:
     fields: tuple[str, ...]
     weights: tuple[float, ...]
     item_columns: tuple[str, ...] = ()
+    texts: str = ""  # the table (space, id, position, content) of the passages as they are written, if they are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Passage:
     fields: tuple[str, ...]
     text: str
     created_at: int
+    content: str = ""  # as it is written, where that is searched too
 
 
 class Snapshot(Protocol):
@@ -44,6 +46,12 @@ class Snapshot(Protocol):
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
 
+    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+
+    def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
 
@@ -56,6 +64,9 @@ class Transaction(Snapshot, Protocol):
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run a portable statement; how many rows it changed."""
+
+    def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+        """Run a portable statement once for each of these."""
 
     def put(self, index: Index, passages: Sequence[Passage], vectors: Vectors | None) -> None:
         """Index these passages by word and by vector."""
@@ -86,8 +97,8 @@ class Store(Protocol):
         Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
         """
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Number and item id of the next passages that have no vector of this model yet."""
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Number, space and item id of the next passages that have no vector of this model yet."""
 
     def add_vectors(self, index: Index, passages: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""

@@ -71,17 +71,17 @@ def complete_model(connection: Connection, corpus: str, model_id: str) -> Model 
     return Model(*found[0]) if found else None
 
 
-def uncovered(connection: Connection, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-    """Number and item id of the next passages that have no vector of this model yet."""
+def uncovered(connection: Connection, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    """Number, space and item id of the next passages that have no vector of this model yet."""
     model = value(connection, "SELECT number FROM models WHERE model_id = :model", {"model": model_id})
     found = rows(
         connection,
-        f"SELECT p.number, p.item_id FROM {corpus}_passages p LEFT JOIN {corpus}_vectors v "
+        f"SELECT p.number, p.space, p.item_id FROM {corpus}_passages p LEFT JOIN {corpus}_vectors v "
         "ON v.space = p.space AND v.hash = p.hash AND v.model = :model "
         "WHERE p.number > :after AND v.hash IS NULL ORDER BY p.number LIMIT :limit",
         {"model": model or 0, "after": after, "limit": limit},
     )
-    return [(number, item_id) for number, item_id in found]
+    return [(number, space, item_id) for number, space, item_id in found]
 
 
 def finish(connection: Connection, corpus: str, model_id: str) -> bool:

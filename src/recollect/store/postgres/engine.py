@@ -16,11 +16,12 @@ from recollect.store.postgres.connections import READING, WRITING, Connections, 
 from recollect.store.postgres.errors import Lost, in_words
 from recollect.store.postgres.indexes import tend
 from recollect.store.postgres.nearest import Looks
-from recollect.store.postgres.sql import Connection, execute, rows
+from recollect.store.postgres.scanning import scan_all
+from recollect.store.postgres.sql import Connection, execute, execute_many, rows
 from recollect.store.postgres.transactions import begin, one_moment, roll_back
-from recollect.store.postgres.vocabulary import Vocabularies
+from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
 from recollect.text import text_hash
-from recollect.types import Candidate, Candidates, Query, Vector, Vectors
+from recollect.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
 
 log = logging.getLogger("recollect")
 
@@ -48,6 +49,16 @@ class PostgresSnapshot:
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return self._finder(index, query).of_items(item_ids)
+
+    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        model = self._model(index.corpus, scan.model_id)
+        return scan_all(self._connection, index, scan, model), model is not None
+
+    def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+        vocabulary = SpaceVocabulary(self._connection, index, spaces, self._remembered)
+        return {**vocabulary.frequencies(terms), "": vocabulary.statistics.passages}
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
@@ -80,6 +91,10 @@ class PostgresTransaction(PostgresSnapshot):
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run a portable statement; how many rows it changed."""
         return execute(self._connection, sql, parameters)
+
+    def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+        """Run a portable statement once for each of these."""
+        execute_many(self._connection, sql, parameters)
 
     def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
         """Index these passages by word and by vector."""
@@ -165,8 +180,8 @@ class PostgresStore:
         for corpus in transaction.folding:
             self._fold(corpus)
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Number and item id of the next passages that have no vector of this model yet."""
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
             return coverage.uncovered(connection, corpus, model_id, after, limit)
 

@@ -73,7 +73,7 @@ def _look(connection: Connection, corpus: str, query: Query, vector: str, model:
     """The nearest passages, newest first among equals. Vectors of texts that are gone stay known: they are skipped."""
     inside = "" if query.spaces is None else "AND space = ANY(:spaces)"
     distance = f"({vector}) <#> :asked::{vector.partition('::')[2] or 'halfvec'}"
-    values = {"model": model.number, "asked": _text(query.vector), "spaces": list(query.spaces or ())}
+    values = {"model": model.number, "asked": vector_text(query.vector), "spaces": list(query.spaces or ())}
     wanted = limit
     while True:
         found = rows(
@@ -90,7 +90,8 @@ def _look(connection: Connection, corpus: str, query: Query, vector: str, model:
         wanted *= 4
 
 
-def _text(vector: Vector | None) -> str:
+def vector_text(vector: Vector | None) -> str:
+    """A vector as pgvector reads it."""
     return f"[{','.join(map(str, np.asarray(vector, np.float16).tolist()))}]"
 
 

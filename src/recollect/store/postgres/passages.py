@@ -12,7 +12,7 @@ from recollect.store.postgres import counts
 from recollect.store.postgres.coverage import model_number
 from recollect.store.postgres.schema import CORPORA
 from recollect.store.postgres.sql import Connection, execute, insert, rows
-from recollect.text import spaced, terms_and_words, text_hash
+from recollect.text import analysed, terms_and_words, text_hash
 from recollect.types import Vector, Vectors
 
 
@@ -21,9 +21,10 @@ def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> in
     words: dict[str, str] = {}
     indexed: list[tuple[Any, ...]] = []
     for each in passages:
-        analysed = [terms_and_words(field) for field in each.fields]
-        words.update(pair for field in analysed for pair in field)
-        fields = [spaced(term for term, _ in field) for field in analysed]
+        fields = []
+        for terms, written in map(analysed, each.fields):
+            words.update(written)
+            fields.append(terms)
         indexed.append((each.space, each.id, each.item_id, text_hash(each.text), each.created_at, *fields))
     columns = {"space": "text", "id": "text", "item_id": "text", "hash": "bytea", "created_at": "bigint"}
     insert(connection, f"{index.corpus}_passages", columns | dict.fromkeys(index.fields, "text"), indexed)

@@ -8,13 +8,13 @@ import re
 
 from recollect.errors import DataError, StoreError
 from recollect.store.postgres.sql import Connection, execute, value
-from recollect.store.tables import MEMORIES, MEMORIES_IN_FULL
+from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL
 
 SCHEMA = "recollect"
 OLDEST_SERVER, OLDEST_PGVECTOR = 14, (0, 8)
 MIGRATING = 0x5243_4C54  # an advisory lock: one process migrates, the others wait
 
-CORPORA = ("memories",)
+CORPORA = ("memories", "documents")
 # Tables that belong to no space. Citus keeps a copy of them on every machine.
 REFERENCE_TABLES = ("settings", "models", "coverage")
 _ENGINE_TABLES = """
@@ -96,8 +96,15 @@ def _passage_tables(corpus: str, *fields: str) -> str:
     """
 
 
+_FUNCTIONS = """
+CREATE FUNCTION path_matches(path TEXT, glob TEXT, regex TEXT) RETURNS BOOLEAN
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT path ~ regex';
+"""
+
+
 MIGRATIONS = (
     _ENGINE_TABLES + _translated(MEMORIES + MEMORIES_IN_FULL) + _passage_tables("memories", "content", "context"),
+    _translated(DOCUMENTS) + _passage_tables("documents", "content", "heading", "names", "path") + _FUNCTIONS,
 )
 VERSION = len(MIGRATIONS)
 

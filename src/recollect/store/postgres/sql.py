@@ -33,6 +33,12 @@ def execute(connection: Connection, sql: str, parameters: Parameters | None = No
     return connection.execute(_translated(sql), parameters or {}).rowcount
 
 
+def execute_many(connection: Connection, sql: str, parameters: Sequence[Parameters]) -> None:
+    """Run a statement once for each of these, without waiting for one before sending the next."""
+    with connection.cursor() as cursor:
+        cursor.executemany(_translated(sql), parameters)
+
+
 def value(connection: Connection, sql: str, parameters: Parameters | None = None) -> Any:
     """The first column of the first row, or None."""
     found = rows(connection, sql, parameters)

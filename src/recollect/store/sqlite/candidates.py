@@ -46,8 +46,8 @@ class Finder:
 
     def find(self, connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None) -> Candidates:
         """The candidates of both sides, united; each with its terms and its true cosine."""
-        spaces = None if query.spaces is None else _space_numbers(connection, index, query.spaces)
-        scope = _space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
+        spaces = None if query.spaces is None else space_numbers(connection, index, query.spaces)
+        scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
         words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
         if statistics.passages <= max(SCORED_WHOLE, query.candidates):
@@ -59,6 +59,14 @@ class Finder:
             found = choose(query, sides, load, partial(_passing, connection, index, query))
         passages = tuple(found[number] for number in sorted(found))
         return Candidates(passages, words, statistics, corrections, view is not None)
+
+    def frequencies(
+        self, connection: apsw.Connection, index: Index, names: Sequence[str] | None, terms: Sequence[str]
+    ) -> dict[str, int]:
+        """In how many passages each term is; under an empty term, how many passages there are."""
+        scope = space_numbers(connection, index, (ALL_SPACES,) if names is None else names)
+        known = self._vocabularies.of(connection, index.corpus, scope).frequencies(terms)
+        return {**known, "": _statistics(connection, index, scope).passages}
 
     def _start_scan(
         self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, beside: bool
@@ -95,7 +103,8 @@ def passages_of(
     return tuple(_load(connection, index, query, view, [row[0] for row in numbers]).values())
 
 
-def _space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
+def space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
+    """The numbers of these spaces, as far as there are such."""
     found = rows(
         connection,
         "SELECT number FROM spaces WHERE corpus = ? AND space IN (SELECT value FROM json_each(?)) ORDER BY number",
@@ -160,7 +169,7 @@ def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: S
     """Those whose passage still exists and whose item passes the filter, in the same order."""
     found = rows(
         connection,
-        f"SELECT p.number FROM {index.corpus}_passages p {_WITH_ITEM.format(index.corpus)} "
+        f"SELECT p.number FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
         f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)}",
         {**query.filter.parameters, "numbers": json.dumps(numbers)},
     )
@@ -168,7 +177,7 @@ def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: S
     return [number for number in numbers if number in passing]
 
 
-_WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
+WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
 
 
 def _condition(query: Query) -> str:
@@ -192,7 +201,7 @@ def _load(
     found = rows(
         connection,
         f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
-        f"FROM {index.corpus}_passages p {_WITH_ITEM.format(index.corpus)} "
+        f"FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
         f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)} ORDER BY p.number",
         {**query.filter.parameters, "numbers": json.dumps(list(numbers))},
     )

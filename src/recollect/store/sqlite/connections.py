@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import Conflict, DataError, RecollectError, StoreError
+from recollect.store.sqlite.functions import add_functions
 from recollect.store.sqlite.schema import VERSION, migrate, version_of
 
 BUSY_SECONDS = 5
@@ -90,6 +91,7 @@ class Connections:
                 f"{self.location} is read-only and of an older version: make it writable once to upgrade it."
             )
         connection.execute(_PRAGMAS).fetchall()
+        add_functions(connection)
         connection.set_wal_hook(_fold_log)
 
     @contextmanager

@@ -32,16 +32,19 @@ def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> t
     ).fetchone()
 
 
-def uncovered(connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-    """Number and item id of the next passages that have no vector of this model yet."""
+def uncovered(
+    connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int
+) -> list[tuple[int, str, str]]:
+    """Number, space and item id of the next passages that have no vector of this model yet."""
     found = rows(
         connection,
-        f"SELECT p.number, p.item_id FROM {corpus}_passages p WHERE p.number > ? AND NOT EXISTS "
+        f"SELECT p.number, s.space, p.item_id FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
+        "WHERE p.number > ? AND NOT EXISTS "
         "(SELECT 1 FROM vectors v JOIN models m ON m.number = v.model WHERE v.hash = p.hash AND m.model_id = ?) "
         "ORDER BY p.number LIMIT ?",
         (after, model_id, limit),
     )
-    return [(number, item_id) for number, item_id in found]
+    return [(number, space, item_id) for number, space, item_id in found]
 
 
 def finish(connection: apsw.Connection, corpus: str, model_id: str) -> bool:

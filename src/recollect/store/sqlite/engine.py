@@ -16,8 +16,9 @@ from recollect.store.sqlite.candidates import Finder, passages_of
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
 from recollect.store.sqlite.matrix_files import BLOCK
+from recollect.store.sqlite.scanning import scan_all
 from recollect.store.sqlite.sql import rows
-from recollect.types import Candidate, Candidates, Query, Vector, Vectors
+from recollect.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
 
 Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 
@@ -42,6 +43,15 @@ class SqliteSnapshot:
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
+
+    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        view = self._view(index.corpus, scan.model_id)
+        return scan_all(self._connection, index, scan, view), view is not None
+
+    def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+        return self._finder.frequencies(self._connection, index, spaces, terms)
 
     def _view(self, corpus: str, model_id: str | None) -> MatrixView | None:
         """The vectors as of this snapshot, brought up to date once."""
@@ -71,6 +81,10 @@ class SqliteTransaction(SqliteSnapshot):
         rows(self._connection, sql, parameters or {})
         return self._connection.changes()
 
+    def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+        """Run a portable statement once for each of these."""
+        self._connection.executemany(sql, parameters)
+
     def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
         """Index these passages by word and by vector."""
         passages.put(self._connection, index, items)
@@ -90,7 +104,7 @@ class SqliteTransaction(SqliteSnapshot):
 
     def clear(self, index: Index) -> None:
         """Drop all that is derived from the items of a corpus, to index them again."""
-        upkeep.clear(self._connection, index.corpus)
+        upkeep.clear(self._connection, index)
 
 
 class SqliteStore:
@@ -135,8 +149,8 @@ class SqliteStore:
                 raise
             self._update_files(connection, transaction)
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Number and item id of the next passages that have no vector of this model yet."""
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
             return coverage.uncovered(connection, corpus, model_id, after, limit)
 

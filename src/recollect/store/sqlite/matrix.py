@@ -28,6 +28,9 @@ RESCORED = 512
 # Up to here, scoring every row exactly costs less than choosing by sign first.
 EXACT = 2048
 
+# By how much a cosine in single precision may be less than the true one.
+_ROUNDING = 1e-5
+
 Numbers = npt.NDArray[np.int64]
 Found = tuple[Numbers, npt.NDArray[np.float32]]
 
@@ -147,6 +150,20 @@ class MatrixView:
         cosines = self._cosines(chosen, query)
         best = np.lexsort((-self.numbers[chosen], -cosines))[:count]
         return self.numbers[chosen[best]], cosines[best]
+
+    def at_least(self, queries: Sequence[Vector], cosine: float, spaces: Sequence[int] | None = None) -> set[int]:
+        """Every passage that is so near to one of the queries, in these spaces; none that is near enough is missed."""
+        asked = np.stack(queries).T.astype(np.float32)
+        found: set[int] = set()
+        for rows in self._rows:
+            for start in range(0, len(rows), BLOCK):
+                numbers, vectors = rows.numbers[start : start + BLOCK], rows.vectors[start : start + BLOCK]
+                if spaces is not None:
+                    inside = np.isin(rows.spaces[start : start + BLOCK], spaces)
+                    numbers, vectors = numbers[inside], vectors[inside]
+                near = (vectors.astype(np.float32) @ asked).max(axis=1, initial=-1.0) >= cosine - _ROUNDING
+                found.update(numbers[near].tolist())
+        return found
 
     def cosines(self, numbers: Numbers, query: Vector) -> npt.NDArray[np.float64]:
         """The cosine of each passage; NaN where it has no vector.

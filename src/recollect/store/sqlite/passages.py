@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.store.base import Index, Passage
 from recollect.store.sqlite.sql import rows, value
-from recollect.text import spaced, terms_and_words, text_hash
+from recollect.text import analysed, terms_and_words, text_hash
 from recollect.types import Vector, Vectors
 
 ALL_SPACES = ""
@@ -32,9 +32,10 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
     words: dict[str, str] = {}
     indexed: list[tuple[Any, ...]] = []
     for number, each in enumerate(passages, last + 1):
-        analysed = [terms_and_words(field) for field in each.fields]
-        words.update(pair for field in analysed for pair in field)
-        fields = [spaced(term for term, _ in field) for field in analysed]
+        fields = []
+        for terms, written in map(analysed, each.fields):
+            words.update(written)
+            fields.append(terms)
         space, address = numbers[each.space], text_hash(each.text)
         indexed.append((number, space, each.id, each.item_id, address, each.created_at, *fields))
     columns = ", ".join(index.fields)
@@ -48,6 +49,9 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
         f"INSERT INTO {index.corpus}_words (rowid, space, {columns}) VALUES (?, ?, {marks})",
         ((row[0], row[1], *row[6:]) for row in indexed),
     )
+    if index.texts:
+        contents = ((row[0], each.content.casefold()) for row, each in zip(indexed, passages, strict=True))
+        connection.executemany(f"INSERT INTO {index.corpus}_literals (rowid, content) VALUES (?, ?)", contents)
     _count(connection, index, [(row[1], row[6:]) for row in indexed], +1, words)
 
 
@@ -67,9 +71,26 @@ def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iter
         f"INSERT INTO {words} ({words}, rowid, space, {columns}) VALUES ('delete', ?, ?, {marks})",
         ((row[0], row[1], *row[2:]) for row in found),
     )
+    if index.texts:
+        _remove_literals(connection, index, space, [row[0] for row in found])
     connection.executemany(f"DELETE FROM {index.corpus}_passages WHERE number = ?", ((row[0],) for row in found))
     _count(connection, index, [(row[1], row[2:]) for row in found], -1, {})
     return [row[0] for row in found]
+
+
+def _remove_literals(connection: apsw.Connection, index: Index, space: str, numbers: Sequence[int]) -> None:
+    """FTS5 must be told what was written, too: so the texts are deleted after the passages."""
+    table = f"{index.corpus}_literals"
+    written = rows(
+        connection,
+        f"SELECT p.number, t.content FROM {index.corpus}_passages p "
+        f"JOIN {index.texts} t ON t.space = ? AND t.id = p.id WHERE p.number IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(numbers)),
+    )
+    connection.executemany(
+        f"INSERT INTO {table} ({table}, rowid, content) VALUES ('delete', ?, ?)",
+        ((number, content.casefold()) for number, content in written),
+    )
 
 
 def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import DataError
-from recollect.store.tables import MEMORIES, MEMORIES_IN_FULL
+from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL
 
 APPLICATION_ID = 0x5243_4C54  # "RCLT": tells our files from other SQLite databases
 
@@ -79,12 +79,24 @@ def _passage_tables(corpus: str, *fields: str) -> str:
     """
 
 
+_LITERALS = """
+-- Which passages have which three letters in a row, case aside: finds whatever is written in them.
+CREATE VIRTUAL TABLE {corpus}_literals USING fts5(
+    content, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1'
+);
+INSERT INTO {corpus}_literals ({corpus}_literals, rank) VALUES ('secure-delete', 1);
+"""
+
+
 MIGRATIONS = (
     _ENGINE_TABLES
     + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));"
     + MEMORIES
     + _passage_tables("memories", "content", "context"),
     MEMORIES_IN_FULL,
+    DOCUMENTS
+    + _passage_tables("documents", "content", "heading", "names", "path")
+    + _LITERALS.format(corpus="documents"),
 )
 VERSION = len(MIGRATIONS)
 

@@ -77,8 +77,11 @@ def drop_unused_vectors(connection: apsw.Connection) -> None:
     connection.execute(f"DELETE FROM vectors WHERE {used}")
 
 
-def clear(connection: apsw.Connection, corpus: str) -> None:
+def clear(connection: apsw.Connection, index: Index) -> None:
     """Drop the derived data of a corpus; its items stay."""
+    corpus = index.corpus
+    if index.texts:
+        connection.execute(f"INSERT INTO {corpus}_literals ({corpus}_literals) VALUES ('delete-all')")
     connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words) VALUES ('delete-all')")
     connection.execute(f"DELETE FROM {corpus}_passages")
     connection.execute("DELETE FROM vocabulary WHERE space IN (SELECT number FROM spaces WHERE corpus = ?)", (corpus,))

@@ -1,0 +1,35 @@
+"""Documents: folders of files, found passage by passage."""
+
+from recollect.documents.model import (
+    Chunk,
+    Directory,
+    Document,
+    DocumentData,
+    DocumentHit,
+    DocumentList,
+    DocumentText,
+    Folder,
+    FoundDocument,
+    FoundDocuments,
+    Problem,
+    SearchChunkResult,
+    SearchContentResponse,
+)
+from recollect.documents.service import Documents
+
+__all__ = [
+    "Chunk",
+    "Directory",
+    "Document",
+    "DocumentData",
+    "DocumentHit",
+    "DocumentList",
+    "DocumentText",
+    "Documents",
+    "Folder",
+    "FoundDocument",
+    "FoundDocuments",
+    "Problem",
+    "SearchChunkResult",
+    "SearchContentResponse",
+]

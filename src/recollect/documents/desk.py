@@ -1,0 +1,30 @@
+"""What every operation on documents works with: the store, the model, the readers, the clock."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from recollect.derive import embed_passages
+from recollect.documents.readers import Readers
+from recollect.embed import LazyEmbedder
+from recollect.store import Passage, Snapshot, Store
+from recollect.types import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Store, model, readers and clock; `host` is the machine whose paths can be read here."""
+
+    store: Store
+    embedder: LazyEmbedder
+    readers: Readers
+    use_cache: bool
+    now: Callable[[], datetime]
+    host: str
+    when_uncovered: Callable[[], None] = lambda: None
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
+        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

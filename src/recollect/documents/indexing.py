@@ -1,0 +1,256 @@
+"""Keeping the index of a folder like the folder: what is new is read, what is gone is removed, the rest is left alone.
+
+Every document is written in one transaction with all that is derived from it. A run that was cut off is gone on with
+by the next one: what it has written is right, and what it has not is still new.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from recollect.documents import folders
+from recollect.documents.desk import Desk
+from recollect.documents.extract import Unreadable
+from recollect.documents.folders import Registered
+from recollect.documents.preparing import Prepared, content_hash, prepare, rows_of, settled_stamp
+from recollect.documents.scoring import INDEX
+from recollect.documents.walking import Stamp, Walk, opened, read_file, walk
+from recollect.errors import Unavailable
+from recollect.store import Snapshot, Transaction, to_microseconds
+
+BATCH = 256  # chunks that are embedded and written together
+_LOADED_CHARACTERS = 4_000_000  # of text that may wait to be written
+_DOCUMENT = (
+    *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
+    *("characters", "lines", "chunks", "phrases", "outline"),
+)
+_CHUNK = (
+    *("space", "id", "document_id", "position", "start_offset", "end_offset", "start_line", "end_line"),
+    *("heading", "names", "place", "content"),
+)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a folder differs from its index."""
+
+    folder: Registered
+    seen: Walk
+    known: dict[str, str]  # document -> the hash of what was indexed
+    to_read: tuple[str, ...]
+    gone: tuple[str, ...]
+    problems: dict[str, tuple[str, bool, str]]  # path -> reason, whether it is indexed all the same, stamp
+    is_needed: bool  # whether there is anything to write
+
+    @property
+    def size(self) -> int:
+        """How much there is to read, in bytes."""
+        return sum(self.seen.files[path].size for path in self.to_read)
+
+    @property
+    def changes(self) -> int:
+        """How many documents are new, changed or gone."""
+        return len(self.to_read) + len(self.gone)
+
+
+def plan(desk: Desk, folder: Registered) -> Plan:
+    """Look at the folder and compare it with the index."""
+    if not folders.is_here(desk, folder.path, folder.host):
+        raise Unavailable(f"{folder.path} is not there now. The index of {folder.folder_id} stays as it is.")
+    with opened(folder.path) as root:
+        seen = walk(root)
+    with desk.store.snapshot() as snapshot:
+        known = _known(snapshot, folder.folder_id)
+        before = _problems(snapshot, folder.folder_id)
+    if known and not seen.files and not seen.problems:
+        raise Unavailable(
+            f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
+            f"if this is meant, forget it with: recollect docs remove {folder.folder_id}"
+        )
+    stamps = {path: stamp for path, (stamp, _) in known.items()}
+    stamps |= {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
+    changed = [path for path, stamp in seen.files.items() if stamps.get(path) != str(stamp)]
+    gone = [path for path in known if path not in seen.files and not seen.is_unread(path)]
+    kept = {path: before[path] for path in before if path in seen.files and path not in set(changed)}
+    found = {path: (reason, False, "") for path, reason in seen.problems.items()}
+    hashes = {path: hash_ for path, (_, hash_) in known.items()}
+    problems = kept | found
+    is_needed = bool(changed or gone or problems != before or folder.state != "ready")
+    return Plan(folder, seen, hashes, tuple(changed), tuple(gone), problems, is_needed)
+
+
+def carry_out(desk: Desk, todo: Plan, progress: Progress = lambda done, total: None) -> None:
+    """Make the index like the folder; stops between two batches when the store is closed."""
+    folder_id = todo.folder.folder_id
+    _say(desk, folder_id, state="indexing", reason=None, done=0, total=len(todo.to_read))
+    run = _Run(desk, todo, progress)
+    try:
+        run.remove(todo.gone)
+        with opened(todo.folder.path) as root:
+            for batch in run.batches(root):
+                run.write(batch)
+                if desk.closing.is_set():
+                    return
+        run.finish()
+    except BaseException as error:
+        _say(desk, folder_id, state="error", reason=str(error)[:500] or type(error).__name__)
+        raise
+
+
+@dataclass(slots=True)
+class _Run:
+    """One time of going through a plan."""
+
+    desk: Desk
+    todo: Plan
+    progress: Progress
+    touched: list[tuple[str, Stamp]] = field(default_factory=list)
+    done: int = 0
+
+    @property
+    def space(self) -> str:
+        return self.todo.folder.folder_id
+
+    def batches(self, root: int) -> Iterator[list[Prepared]]:
+        """The documents to be written, some at a time."""
+        batch: list[Prepared] = []
+        for path in self.todo.to_read:
+            if prepared := self._read(root, path):
+                batch.append(prepared)
+            self.done += 1
+            full = sum(len(each.chunks) for each in batch) >= BATCH
+            if full or sum(each.row["characters"] for each in batch) > _LOADED_CHARACTERS:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _read(self, root: int, path: str) -> Prepared | None:
+        """The document, unless it cannot be read or is what it was."""
+        stamp = self.todo.seen.files[path]
+        try:
+            data, stamp = read_file(root, path)
+            if self.todo.known.get(path) == content_hash(data):
+                self.touched.append((path, stamp))
+                return None
+            prepared = prepare(self.desk.readers, self.space, path, data, stamp, time.time_ns())
+        except Unreadable as error:
+            self.todo.problems[path] = (str(error), False, settled_stamp(stamp, time.time_ns()))
+            self.remove([path] if path in self.todo.known else [])
+            return None
+        if prepared.note:
+            self.todo.problems[path] = (prepared.note, True, prepared.row["stamp"])
+        return prepared
+
+    def write(self, batch: Sequence[Prepared]) -> None:
+        """Put documents in the place of what was known of them."""
+        passages = [passage for each in batch for passage in each.passages]
+        vectors = self.desk.embed(passages)
+        with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+            _delete(transaction, self.space, [each.row["id"] for each in batch])
+            transaction.execute_many(_insert("documents", _DOCUMENT), [each.row for each in batch])
+            transaction.execute_many(_insert("document_chunks", _CHUNK), rows_of(batch))
+            transaction.put(INDEX, passages, vectors)
+            _grow(transaction, self.space)
+            folders.set_state(transaction, self.desk, self.space, done=self.done)
+        self.progress(self.done, len(self.todo.to_read))
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget documents whose files are gone."""
+        if paths:
+            with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+                _delete(transaction, self.space, paths)
+                _grow(transaction, self.space)
+
+    def finish(self) -> None:
+        """Say that all is done, and what could not be."""
+        now = time.time_ns()
+        with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+            transaction.execute_many(
+                "UPDATE documents SET size = :size, modified_at = :modified_at, stamp = :stamp "
+                "WHERE space = :space AND id = :id",
+                [_touched(self.space, path, stamp, now) for path, stamp in self.touched],
+            )
+            _write_problems(transaction, self.space, self.todo.problems)
+            folders.set_state(
+                transaction,
+                self.desk,
+                self.space,
+                state="ready",
+                reason=None,
+                done=self.done,
+                skipped=json.dumps(self.todo.seen.skipped),
+                indexed_at=to_microseconds(self.desk.now()),
+            )
+        self.progress(len(self.todo.to_read), len(self.todo.to_read))
+
+
+def forget(desk: Desk, folder_id: str) -> None:
+    """Take a folder and all of its documents out."""
+    with desk.store.transaction(spaces=(folder_id,)) as transaction:
+        paths = [row[0] for row in transaction.rows("SELECT id FROM documents WHERE space = :space", _in(folder_id))]
+        _delete(transaction, folder_id, paths)
+        folders.unregister(transaction, folder_id)
+    desk.store.erase_traces()
+
+
+def _known(snapshot: Snapshot, space: str) -> dict[str, tuple[str, str]]:
+    found = snapshot.rows("SELECT id, stamp, hash FROM documents WHERE space = :space", _in(space))
+    return {id_: (stamp, hash_) for id_, stamp, hash_ in found}
+
+
+def _problems(snapshot: Snapshot, space: str) -> dict[str, tuple[str, bool, str]]:
+    sql = "SELECT id, reason, is_indexed, stamp FROM document_problems WHERE space = :space"
+    return {id_: (reason, bool(indexed), stamp) for id_, reason, indexed, stamp in snapshot.rows(sql, _in(space))}
+
+
+def _write_problems(transaction: Transaction, space: str, problems: dict[str, tuple[str, bool, str]]) -> None:
+    if _problems(transaction, space) == problems:
+        return
+    transaction.execute("DELETE FROM document_problems WHERE space = :space", _in(space))
+    transaction.execute_many(
+        "INSERT INTO document_problems (space, id, reason, is_indexed, stamp) "
+        "VALUES (:space, :id, :reason, :is_indexed, :stamp)",
+        [
+            {"space": space, "id": path, "reason": reason, "is_indexed": int(indexed), "stamp": stamp}
+            for path, (reason, indexed, stamp) in problems.items()
+        ],
+    )
+
+
+def _delete(transaction: Transaction, space: str, paths: Sequence[str]) -> None:
+    """What is derived goes first: it is found by what it was derived from."""
+    transaction.remove(INDEX, space, paths)
+    places = [{"space": space, "id": path} for path in paths]
+    transaction.execute_many("DELETE FROM document_chunks WHERE space = :space AND document_id = :id", places)
+    transaction.execute_many("DELETE FROM documents WHERE space = :space AND id = :id", places)
+
+
+def _grow(transaction: Transaction, space: str) -> None:
+    transaction.execute("UPDATE document_folders SET generation = generation + 1 WHERE space = :space", _in(space))
+
+
+def _say(desk: Desk, folder_id: str, **values: object) -> None:
+    with desk.store.transaction(durable=False, spaces=(folder_id,)) as transaction:
+        folders.set_state(transaction, desk, folder_id, **values)
+
+
+def _touched(space: str, path: str, stamp: Stamp, now_ns: int) -> dict[str, object]:
+    return {
+        "space": space,
+        "id": path,
+        "size": stamp.size,
+        "modified_at": max(0, stamp.modified_ns) // 1000,
+        "stamp": settled_stamp(stamp, now_ns),
+    }
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{name}' for name in columns)})"
+
+
+def _in(space: str) -> dict[str, str]:
+    return {"space": space}

@@ -1,0 +1,102 @@
+"""Reading documents and chunks: rows in, nouns out."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from recollect.documents import keywords
+from recollect.documents.model import Chunk, Document
+from recollect.documents.scoring import INDEX
+from recollect.errors import NotFound
+from recollect.inputs import is_text
+from recollect.rank import inverse_frequency
+from recollect.store import Row, Snapshot, to_datetime
+from recollect.text import terms
+
+CHUNK = (
+    "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
+    "c.start_offset, c.end_offset, c.content"
+)
+DOCUMENT = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
+_AT_ONCE = 500
+
+Place = tuple[str, str]  # a folder, and a document or chunk in it
+
+
+def chunks_by_id(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, Chunk]:
+    """The chunks of these folders and ids, as far as there are such."""
+    found = _by_place(snapshot, f"SELECT {CHUNK} FROM document_chunks c", "c.space", "c.id", places)
+    return {(row[1], row[0]): to_chunk(row) for row in found}
+
+
+def to_chunk(row: Row) -> Chunk:
+    """A chunk from its row."""
+    id_, space, document, position, heading, names, *rest = row
+    return Chunk(id_, space, document, position, tuple(json.loads(heading)), tuple(json.loads(names)), *rest)
+
+
+def documents_by_id(snapshot: Snapshot, places: Sequence[Place]) -> dict[Place, Document]:
+    """The documents of these folders and paths, with their key phrases."""
+    found = _by_place(snapshot, f"SELECT {DOCUMENT} FROM documents d", "d.space", "d.id", places)
+    return {(each.folder_id, each.document_id): each for each in to_documents(snapshot, found)}
+
+
+def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Document:
+    """The document of that path; what is outside of the folder is not there."""
+    found = documents_by_id(snapshot, [(folder_id, document_id)]) if isinstance(document_id, str) else {}
+    if not found or not is_text(document_id):
+        raise NotFound(
+            f"No document {document_id!r} in {folder_id}. See what there is with: recollect docs explore {folder_id}"
+        )
+    return next(iter(found.values()))
+
+
+def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
+    """Documents from their rows; all key phrases are chosen together."""
+    listed = list(rows)
+    phrases = key_phrases(snapshot, [(row[0], json.loads(row[9])) for row in listed])
+    return [
+        Document(row[0], row[1], row[2], row[3], row[4], row[5], to_datetime(row[6]), row[7], row[8], tuple(chosen))
+        for row, chosen in zip(listed, phrases, strict=True)
+    ]
+
+
+def key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> list[list[str]]:
+    """The most telling phrases of each list of candidates: what is rare in its folder counts more."""
+    known = {space: _rarity(snapshot, space, given) for space in {space for space, _ in given}}
+    return [keywords.choose(candidates, known[space].__getitem__) for space, candidates in given]
+
+
+def _rarity(
+    snapshot: Snapshot, space: str, given: Sequence[tuple[str, Sequence[tuple[str, float]]]]
+) -> Mapping[str, float]:
+    """How telling each term of the phrases is, in the folder; a phrase without terms counts as one that is rare."""
+    phrases = {phrase for owner, listed in given if owner == space for phrase, _ in listed}
+    wanted = {term for phrase in phrases for term in terms(phrase) or [phrase]}
+    counts = snapshot.frequencies(INDEX, (space,), sorted(wanted - {""}))
+    total = counts[""]
+    return {term: inverse_frequency(total, min(total, counts.get(term, 1))) for term in wanted}
+
+
+def within(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:
+    """The condition that a row is of one of these folders."""
+    values = {f"space{at}": space for at, space in enumerate(spaces)}
+    return f"{column} IN ({', '.join(f':{name}' for name in values) or 'NULL'})", dict(values)
+
+
+def _by_place(snapshot: Snapshot, select: str, space: str, id_: str, places: Sequence[Place]) -> list[Row]:
+    found: list[Row] = []
+    for owner in sorted({folder for folder, _ in places}):
+        ids = [each for folder, each in places if folder == owner and is_text(each)]
+        for start in range(0, len(ids), _AT_ONCE):
+            values = {f"id{at}": each for at, each in enumerate(ids[start : start + _AT_ONCE])}
+            marks = ", ".join(f":{name}" for name in values)
+            sql = f"{select} WHERE {space} = :space AND {id_} IN ({marks})"
+            found += snapshot.rows(sql, {**values, "space": owner})
+    return found
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text is to a language model."""
+    return math.ceil(len(text) / 4)

@@ -1,0 +1,128 @@
+"""One natural question to the documents, from its words to the hits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.derive import without_meaning
+from recollect.documents import records
+from recollect.documents.desk import Desk
+from recollect.documents.globs import path_filter
+from recollect.documents.model import DocumentHit
+from recollect.documents.scoring import FLOOR, INDEX, matches, modulation, repetition
+from recollect.inputs import check_fraction, check_limit, check_text
+from recollect.rank import clamp, explain, matched_words, order, prepare, totals
+from recollect.store import Snapshot
+from recollect.text import tokenize
+from recollect.types import Calibration, Candidate, Candidates, Hits, Query, Why
+
+CANDIDATES = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of a search, checked."""
+
+    text: str
+    limit: int
+    path: str | None
+    least: float | None
+
+    @classmethod
+    def checked(cls, query: object, limit: object, path: Any, min_score: object) -> "Asked":
+        """The same, or the error that names what is wrong."""
+        if not isinstance(query, str):
+            check_text("query", query)
+        least = None if min_score is None else check_fraction("min_score", min_score)
+        return cls(str(query), check_limit(limit), path, least)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A chunk that answers, and why."""
+
+    candidate: Candidate
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The chunks that answer, best first, with what should be known about them."""
+
+    ranked: Sequence[Ranked]
+    notes: tuple[str, ...]
+    corrections: Mapping[str, str]
+
+
+def rank(desk: Desk, snapshot: Snapshot, asked: Asked, spaces: tuple[str, ...], candidates: int) -> Answer:
+    """Every candidate that is good enough, best first."""
+    query, calibration = _query(desk, asked, spaces, candidates)
+    found = snapshot.candidates(INDEX, query)
+    notes: tuple[str, ...] = ()
+    if not found.by_vector and found.statistics.passages:
+        notes = (without_meaning("Documents", desk.embedder, desk.when_uncovered, needed=False),)
+    return Answer(_ranked(found, calibration if found.by_vector else None, asked.least), notes, found.corrections)
+
+
+def search(
+    desk: Desk, snapshot: Snapshot, asked: Asked, spaces: tuple[str, ...], freshness: Callable[[], Mapping[str, Any]]
+) -> Hits[DocumentHit]:
+    """The chunks that answer a question."""
+    if not asked.text.strip():
+        return Hits()
+    answer = rank(desk, snapshot, asked, spaces, max(CANDIDATES, asked.limit))
+    hits = to_hits(snapshot, answer.ranked[: asked.limit])
+    return Hits(hits, notes=answer.notes, did_you_mean=answer.corrections, freshness=freshness())
+
+
+def to_hits(snapshot: Snapshot, ranked: Sequence[Ranked]) -> list[DocumentHit]:
+    """The hits with everything needed to show them."""
+    chunks = records.chunks_by_id(snapshot, [(each.candidate.space, each.candidate.id) for each in ranked])
+    places = list({(each.candidate.space, each.candidate.item_id) for each in ranked})
+    documents = records.documents_by_id(snapshot, places)
+    return [
+        DocumentHit(
+            chunk.chunk_id,
+            INDEX.corpus,
+            clamp(each.why.total),
+            chunk.title,
+            chunk.content,
+            each.why,
+            chunk,
+            keywords=documents[chunk.folder_id, chunk.document_id].keywords,
+        )
+        for each, chunk in ((each, chunks[each.candidate.space, each.candidate.id]) for each in ranked)
+    ]
+
+
+def _ranked(found: Candidates, calibration: Calibration | None, least: float | None) -> list[Ranked]:
+    keywords = prepare(found.words, found.statistics, INDEX.weights)
+    parts = matches(found.passages, keywords, calibration)
+    factors = modulation(parts, found.passages, found.words, found.statistics.passages)
+    factors["repetition"] = repetition(totals(parts, factors), found.passages)
+    scores = totals(parts, factors)
+    ids = [f"{each.space}\0{each.item_id}\0{each.id}" for each in found.passages]
+    places = order(scores, [each.created_at for each in found.passages], ids, FLOOR if least is None else least)
+    return [
+        Ranked(
+            found.passages[at],
+            Why(explain(parts, at, factors), matched_words(found.passages[at].fields, keywords)),
+        )
+        for at in places
+    ]
+
+
+def _query(desk: Desk, asked: Asked, spaces: tuple[str, ...], candidates: int) -> tuple[Query, Calibration | None]:
+    """The question, tokenized and embedded once."""
+    meaning = desk.embedder.attempt(lambda model: (model.embed_query(asked.text), model.model_id, model.calibration))
+    vector, model_id, calibration = meaning or (None, None, None)
+    query = Query(
+        text=asked.text,
+        words=tuple(tokenize(asked.text)),
+        vector=vector,
+        model_id=model_id,
+        spaces=spaces,
+        filter=path_filter(asked.path),
+        candidates=candidates,
+    )
+    return query, calibration

@@ -1,0 +1,80 @@
+"""Everything derived from the documents, made anew: index and vectors."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+
+from recollect import derive
+from recollect.derive import BATCH, Corpus, Items
+from recollect.documents.desk import Desk
+from recollect.documents.model import Chunk
+from recollect.documents.preparing import to_passage
+from recollect.documents.records import CHUNK, to_chunk
+from recollect.documents.scoring import INDEX
+from recollect.store import Passage, Snapshot
+
+log = logging.getLogger("recollect")
+
+
+def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
+    """Make everything derived anew from the chunks, in one step that readers see whole; how many documents."""
+    embed_missing(desk, lambda: False)
+    done = 0
+    with desk.store.transaction() as transaction:
+        transaction.clear(INDEX)
+        for passages in all_passages(transaction):
+            transaction.put(INDEX, passages, desk.embed(passages, transaction))
+            done += len(passages)
+            progress(done)
+        documents = int(transaction.rows("SELECT count(*) FROM documents")[0][0])
+    desk.store.erase_traces()
+    return documents
+
+
+def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
+    """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
+    return derive.embed_missing(desk.store, desk.embedder, CORPUS, stop, use_cache=desk.use_cache)
+
+
+def passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:
+    """The passages of these documents."""
+    return [
+        _passage(to_chunk(row))
+        for space, document in items
+        for row in snapshot.rows(
+            f"SELECT {CHUNK} FROM document_chunks c WHERE c.space = :space AND c.document_id = :id ORDER BY c.position",
+            {"space": space, "id": document},
+        )
+    ]
+
+
+def all_passages(snapshot: Snapshot) -> Iterator[list[Passage]]:
+    """The passages of all documents, in the order of folder and path, some at a time."""
+    place: tuple[str, str, int] = ("", "", -1)
+    while True:
+        rows = snapshot.rows(
+            f"SELECT {CHUNK} FROM document_chunks c WHERE (c.space, c.document_id, c.position) "
+            "> (:space, :document, :position) ORDER BY c.space, c.document_id, c.position LIMIT :limit",
+            {"space": place[0], "document": place[1], "position": place[2], "limit": BATCH},
+        )
+        if not rows:
+            return
+        chunks = [to_chunk(row) for row in rows]
+        yield [_passage(chunk) for chunk in chunks]
+        place = (chunks[-1].folder_id, chunks[-1].document_id, chunks[-1].chunk_index)
+
+
+def _passage(chunk: Chunk) -> Passage:
+    return to_passage(
+        {
+            "id": chunk.chunk_id,
+            "space": chunk.folder_id,
+            "document_id": chunk.document_id,
+            "heading": json.dumps(chunk.heading),
+            "names": json.dumps(chunk.names),
+            "content": chunk.content,
+        }
+    )
+
+
+CORPUS = Corpus(INDEX, passages_of, all_passages)

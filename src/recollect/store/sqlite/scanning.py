@@ -1,0 +1,75 @@
+"""Every passage that is near enough, or has a text in it: nothing is cut off."""
+
+import json
+from collections.abc import Sequence
+
+import apsw
+import numpy as np
+
+from recollect.store.base import Index
+from recollect.store.sqlite.candidates import WITH_ITEM, space_numbers
+from recollect.store.sqlite.matrix import MatrixView
+from recollect.store.sqlite.sql import rows
+from recollect.types import Scan, Scanned
+
+_LETTERS = 3  # in a row are what the index of literal texts knows
+
+
+def scan_all(connection: apsw.Connection, index: Index, scan: Scan, view: MatrixView | None) -> list[Scanned]:
+    """The passages the scan is after, in the order of their numbers."""
+    spaces = None if scan.spaces is None else space_numbers(connection, index, scan.spaces)
+    literal = _literal(connection, index, scan, spaces) if scan.texts else set()
+    near = set() if view is None or not scan.vectors else view.at_least(scan.vectors, scan.least, spaces)
+    passing = _passing(connection, index, scan, sorted(literal | near), spaces)
+    contents = _contents(connection, index, [row[0] for row in passing if row[0] in literal])
+    numbers = np.array([row[0] for row in passing], np.int64)
+    columns = [] if view is None else [view.cosines(numbers, vector).tolist() for vector in scan.vectors]
+    cosines = list(zip(*columns, strict=True)) if columns else [()] * len(passing)
+    return [
+        Scanned(space, item_id, position, id_, each, contents.get(number))
+        for (number, id_, item_id, space, position), each in zip(passing, cosines, strict=True)
+    ]
+
+
+def _literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequence[int] | None) -> set[int]:
+    """The passages that may have one of the texts; all of them when a text is too short to be looked up."""
+    folded = [text.casefold() for text in scan.texts]
+    if any(len(text) < _LETTERS for text in folded):
+        inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
+        values = () if spaces is None else (json.dumps(spaces),)
+        return {row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)}
+    table = f"{index.corpus}_literals"
+    match = " OR ".join(f"({_all_letters(text)})" for text in folded)
+    return {row[0] for row in rows(connection, f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))}
+
+
+def _all_letters(text: str) -> str:
+    """An FTS5 expression for all runs of three letters; each is a quoted string, so nothing in it is syntax."""
+    runs = dict.fromkeys(text[at : at + _LETTERS] for at in range(len(text) - _LETTERS + 1))
+    return " AND ".join('"' + run.replace('"', '""') + '"' for run in runs)
+
+
+def _passing(
+    connection: apsw.Connection, index: Index, scan: Scan, numbers: Sequence[int], spaces: Sequence[int] | None
+) -> list[tuple[int, str, str, str, int]]:
+    """Number, id, item, space and position of those that are in the spaces and pass the filter."""
+    inside = "" if spaces is None else "AND p.space IN (SELECT value FROM json_each(:inside))"
+    condition = f"AND ({scan.filter.where})" if scan.filter.where else ""
+    return rows(
+        connection,
+        f"SELECT p.number, p.id, p.item_id, s.space, t.position FROM json_each(:numbers) n "
+        f"CROSS JOIN {index.corpus}_passages p ON p.number = n.value {WITH_ITEM.format(index.corpus)} "
+        f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id WHERE 1 = 1 {inside} {condition} ORDER BY p.number",
+        {**scan.filter.parameters, "numbers": json.dumps(numbers), "inside": json.dumps(spaces)},
+    )
+
+
+def _contents(connection: apsw.Connection, index: Index, numbers: Sequence[int]) -> dict[int, str]:
+    found = rows(
+        connection,
+        f"SELECT p.number, t.content FROM json_each(:numbers) n CROSS JOIN {index.corpus}_passages p "
+        f"ON p.number = n.value JOIN spaces s ON s.number = p.space "
+        f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id",
+        {"numbers": json.dumps(numbers)},
+    )
+    return dict(found)
