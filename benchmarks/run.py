@@ -6,21 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import embedding, latency, memories, postgres, quality
+from benchmarks import documents, embedding, folders, latency, memories, postgres, quality
 from benchmarks.machine import describe
 from benchmarks.report import TABLES, write_readme
 
+NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "postgres")
 RESULTS = Path(__file__).parent / "results"
 TABLES["memories"] = memories.tables
 TABLES["postgres"] = postgres.tables
+TABLES["documents"] = documents.tables
+TABLES["folders"] = folders.tables
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="also a million passages, which takes long")
-    parser.add_argument(
-        "--only", choices=("quality", "embedding", "latency", "memories", "postgres"), help="one benchmark alone"
-    )
+    parser.add_argument("--only", choices=NAMES, help="one benchmark alone")
     parser.add_argument("--sizes", type=latency.parse_sizes, help="passages to time, like 1k,10k")
     given = parser.parse_args()
     sizes = given.sizes or [*latency.DEFAULT_SIZES, *([latency.LARGEST] if given.full else [])]
@@ -29,6 +30,8 @@ def main() -> None:
         "embedding": embedding.measure,
         "latency": lambda: latency.measure(sizes),
         "memories": lambda: memories.measure(large=memories.LARGE in sizes),
+        "documents": documents.measure,
+        "folders": folders.measure,
         "postgres": lambda: postgres.measure(min(max(sizes), postgres.SIZE)),
     }
     for name, measure in benchmarks.items():

@@ -13,7 +13,7 @@ from recollect.config import Settings, load_settings
 from recollect.documents import Documents
 from recollect.embed import LazyEmbedder, ModelOptions
 from recollect.errors import InvalidInput, RecollectError
-from recollect.inputs import check_limit
+from recollect.inputs import MOST_HITS, check_limit
 from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
 from recollect.types import Hit, Hits, Status
@@ -68,7 +68,7 @@ class Recollect:
         limit: int = 10,
         min_score: float | None = None,
         project: str | None = None,
-        folder_id: str | None = None,
+        folder_id: str | Sequence[str] | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
@@ -86,10 +86,15 @@ class Recollect:
         return _together(found, limit)
 
     def _documents(
-        self, query: str, project: str | None, folder_id: str | None, limit: int, min_score: float | None
+        self,
+        query: str,
+        project: str | None,
+        folder_id: str | Sequence[str] | None,
+        limit: int,
+        min_score: float | None,
     ) -> Hits[Any]:
         """Each document once, with its best passage."""
-        wanted = limit * _PASSAGES_OF_EACH
+        wanted = min(MOST_HITS, limit * _PASSAGES_OF_EACH)
         if folder_id is None and project is not None:
             hits = self.documents.search_project(query, project, wanted, min_score=min_score)
         else:
@@ -168,7 +173,7 @@ class Recollect:
         self.close()
 
 
-def _where(project: str | None, folder_id: str | None) -> tuple[str, ...]:
+def _where(project: str | None, folder_id: str | Sequence[str] | None) -> tuple[str, ...]:
     """What is searched when no corpus is named: a folder has documents only."""
     return ("documents",) if folder_id is not None and project is None else CORPORA
 

@@ -7,6 +7,7 @@ RecollectError
 ├── Conflict        the thing changed meanwhile, or exists already: read it again
 └── Unavailable     the store, a model or a server cannot be used now
     └── StoreError      the database cannot be opened, read or written
+        ├── StoreBusy       somebody else has been writing for too long: try again
         └── DataError       what the database holds is damaged, or newer than this program
 
 A message says what happened, what is known, and what to do.
@@ -49,6 +50,10 @@ class StoreError(Unavailable):
     """The database cannot be opened, read or written; the last transaction was rolled back."""
 
     exit_code = 74
+
+
+class StoreBusy(StoreError):
+    """Another process has been writing for too long; nothing was changed."""
 
 
 class DataError(StoreError):

@@ -131,11 +131,13 @@ class Candidates(Noun):
 class Scan(Noun):
     """A question for every passage that is near enough to one of some vectors, or may have one of some texts in it.
 
-    Passages are near at a cosine of `least`. Without vectors only the texts count; they are compared case aside.
+    Passages are near at a cosine of `least`; those with a text need `least_with_text`, if vectors can be compared.
+    Texts are compared case aside.
     """
 
     vectors: tuple[Vector, ...] = ()
     least: float = 0.0
+    least_with_text: float = -1.0
     texts: tuple[str, ...] = ()
     model_id: str | None = None
     spaces: tuple[str, ...] | None = None

@@ -2,6 +2,7 @@
 
 from recollect.documents.model import (
     Chunk,
+    Chunks,
     Directory,
     Document,
     DocumentData,
@@ -19,6 +20,7 @@ from recollect.documents.service import Documents
 
 __all__ = [
     "Chunk",
+    "Chunks",
     "Directory",
     "Document",
     "DocumentData",

@@ -112,7 +112,9 @@ def _meaning(desk: Desk, asked: Asked) -> Meaning | None:
         return None
     return desk.embedder.attempt(
         lambda model: Meaning(
-            tuple(model.embed_query(concept) for concept in asked.concepts), model.model_id, model.calibration
+            tuple(model.embed_query(concept) for concept in asked.concepts),
+            model.model_id,
+            tuple(content.calibration_of(concept, model.calibration) for concept in asked.concepts),
         )
     )
 

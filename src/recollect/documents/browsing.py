@@ -28,7 +28,7 @@ MOST_LISTED = 500
 MOST_CHUNKS = 100
 MOST_NEIGHBOURS = 10
 _PREVIEW = 120
-_PHRASES_OF_EACH = 8
+_PHRASES_OF_EACH, _PHRASES_TOGETHER = 8, 48
 
 
 def explore(snapshot: Snapshot, folder_id: str, path: object, freshness: Mapping[str, Any]) -> Directory:
@@ -48,7 +48,7 @@ def explore(snapshot: Snapshot, folder_id: str, path: object, freshness: Mapping
     return Directory(
         folder_id,
         directory.rstrip("/"),
-        tuple(_subfolders(snapshot, folder_id, directory, inside)),
+        tuple(_subfolders(snapshot, folder_id, directory, dict(sorted(inside.items())))),
         tuple(to_documents(snapshot, here)),
         freshness,
     )
@@ -175,18 +175,18 @@ def _subfolders(
 ) -> list[Subfolder]:
     phrases = key_phrases(snapshot, [(folder_id, _together(rows)) for rows in inside.values()])
     return [
-        Subfolder(f"{directory}{name}", len(rows), sum(row[5] for row in rows), tuple(chosen))
+        Subfolder(f"{directory}{name}", len(rows), sum(row[5] for row in rows), chosen)
         for (name, rows), chosen in zip(inside.items(), phrases, strict=True)
     ]
 
 
-def _together(rows: Sequence[Row]) -> list[tuple[str, float]]:
-    """The candidates of all documents of a directory: a phrase that several have counts more."""
+def _together(rows: Sequence[Row]) -> str:
+    """The candidates of all documents of a directory, as JSON: a phrase that several have counts more."""
     weights: dict[str, float] = defaultdict(float)
     for row in rows:
         for phrase, weight in json.loads(row[9])[:_PHRASES_OF_EACH]:
             weights[phrase] += weight
-    return sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:48]
+    return json.dumps(sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:_PHRASES_TOGETHER])
 
 
 def _preview(chunk: Chunk) -> ChunkPreview:

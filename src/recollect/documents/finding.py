@@ -7,7 +7,7 @@ from typing import Any
 from recollect.documents import folders, records
 from recollect.documents.desk import Desk
 from recollect.documents.model import Continuation, Document, FoundDocument, FoundDocuments
-from recollect.documents.search import Asked, Ranked, rank
+from recollect.documents.search import Answer, Asked, Ranked, answer
 from recollect.documents.tokens import Tokens
 from recollect.errors import InvalidInput
 from recollect.inputs import check_limit
@@ -37,14 +37,14 @@ def find_documents(
     asked = Asked.checked(query, check_limit(limit, MOST_DOCUMENTS), None, None)
     if not asked.text.strip():
         return FoundDocuments((), 0, Continuation(False), freshness())
-    answer = rank(desk, snapshot, asked, spaces, CANDIDATES)
-    best = _best_of_each(answer.ranked)
+    found = answer(desk, snapshot, asked, spaces, CANDIDATES)
+    best = _best_of_each(found.ranked)
     rest = best if after is None else [each for each in best if _place(each) > after]
     page = rest[: asked.limit]
     more = len(rest) > len(page)
     next_token = tokens.make(KIND, {"query": query, "folders": spaces, "after": _place(page[-1])}) if more else None
     return FoundDocuments(
-        tuple(_found(snapshot, page)), len(best), Continuation(more, next_token), freshness(), answer.notes
+        tuple(_found(snapshot, found, page)), len(best), Continuation(more, next_token), freshness(), found.notes
     )
 
 
@@ -69,17 +69,17 @@ def _best_of_each(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 def _place(each: Ranked) -> list[Any]:
     """Where a document stands in the order of all."""
-    return [-each.why.total, each.candidate.space, each.candidate.item_id]
+    return [-each.total, each.candidate.space, each.candidate.item_id]
 
 
-def _found(snapshot: Snapshot, page: Sequence[Ranked]) -> list[FoundDocument]:
+def _found(snapshot: Snapshot, found: Answer, page: Sequence[Ranked]) -> list[FoundDocument]:
     places = [(each.candidate.space, each.candidate.item_id) for each in page]
     documents = records.documents_by_id(snapshot, places)
     return [
         FoundDocument(
             **{name: getattr(documents[place], name) for name in _COLUMNS},
-            score=clamp(each.why.total),
-            why=each.why,
+            score=clamp(each.total),
+            why=found.why(each),
             best_chunk_id=each.candidate.id,
         )
         for each, place in zip(page, places, strict=True)

@@ -5,11 +5,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from recollect.documents.desk import Desk
 from recollect.documents.model import Folder, Problem
+from recollect.documents.tokens import ensure_key
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inputs import check_name, is_text
 from recollect.store import Snapshot, Transaction, to_datetime, to_microseconds
@@ -23,9 +25,11 @@ _COUNTS = (
     "(SELECT coalesce(sum(d.chunks), 0) FROM documents d WHERE d.space = f.space), "
     "(SELECT count(*) FROM document_problems p WHERE p.space = f.space)"
 )
+_REGISTERED = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
 _LONGEST_ID = 40
+INTERRUPTED = "indexing was interrupted; the next search or refresh goes on"
 # Whoever indexes says so at least this often; a folder that nobody speaks of any more was left in the middle.
-_STALLED = 120_000_000
+_STALLED, _AT_WORK = 120_000_000, 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +42,18 @@ class Registered:
     state: str
     generation: int
     indexed_at: int | None
+    updated_at: int
+
+    def is_being_indexed(self, now: datetime) -> bool:
+        """Whether somebody is indexing it, or was a moment ago."""
+        return self.state == "indexing" and to_microseconds(now) - self.updated_at < _AT_WORK
 
 
 def registered(snapshot: Snapshot, folder_id: object) -> Registered:
     """The folder of that id."""
     found = []
     if is_text(folder_id):
-        sql = "SELECT space, path, host, state, generation, indexed_at FROM document_folders WHERE space = :space"
-        found = snapshot.rows(sql, {"space": folder_id})
+        found = snapshot.rows(f"{_REGISTERED} WHERE space = :space", {"space": folder_id})
     if not found:
         raise NotFound(f"No folder {folder_id!r}. See which there are with: recollect docs status")
     return Registered(*found[0])
@@ -53,17 +61,13 @@ def registered(snapshot: Snapshot, folder_id: object) -> Registered:
 
 def every(snapshot: Snapshot) -> list[Registered]:
     """All folders, by their ids."""
-    sql = "SELECT space, path, host, state, generation, indexed_at FROM document_folders ORDER BY space"
-    return [Registered(*row) for row in snapshot.rows(sql)]
+    return [Registered(*row) for row in snapshot.rows(f"{_REGISTERED} ORDER BY space")]
 
 
 def of_project(snapshot: Snapshot, project: str) -> list[Registered]:
     """The folders of a project, and those that belong to none."""
-    sql = (
-        "SELECT space, path, host, state, generation, indexed_at FROM document_folders "
-        "WHERE project = :project OR project IS NULL ORDER BY space"
-    )
-    return [Registered(*row) for row in snapshot.rows(sql, {"project": project})]
+    sql = f"{_REGISTERED} WHERE project = :project OR project IS NULL ORDER BY space"
+    return [Registered(*row) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
 
 
 def shown(desk: Desk, snapshot: Snapshot, folder_id: str | None = None) -> list[Folder]:
@@ -93,6 +97,7 @@ def register(desk: Desk, path: str, folder_id: str | None, project: str | None) 
         )
         names = {row[0]: row[1] for row in transaction.rows("SELECT space, path FROM document_folders")}
         own = _own_name(names, path, folder_id, known[0][0] if known else None)
+        ensure_key(transaction)
         if own not in names:
             _insert(transaction, desk, own, path, project)
         else:
@@ -179,7 +184,7 @@ def _folder(desk: Desk, row: tuple[Any, ...]) -> Folder:
     space, path, host, project, state, reason, done, total, skipped, generation, added, indexed, updated = row[:13]
     documents, chunks, problems = map(int, row[13:])
     if state == "indexing" and to_microseconds(desk.now()) - updated > _STALLED:
-        state, reason = "pending", "indexing was interrupted; the next search or refresh goes on"
+        state, reason = "pending", INTERRUPTED
     folder = Folder(
         space,
         path,

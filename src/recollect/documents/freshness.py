@@ -42,6 +42,7 @@ class Keeper:
     desk: Desk
     _looks: dict[str, _Look] = field(default_factory=dict)
     _threads: list[threading.Thread] = field(default_factory=list)
+    _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self, folder: Registered, progress: Progress = lambda done, total: None) -> None:
         """Look at a folder now and index all that is new; whoever is at it already is waited for."""
@@ -59,10 +60,14 @@ class Keeper:
         """Before a search: bring folders up to date where that is quick, else begin to."""
         for folder in searched:
             look = self._look(folder.folder_id)
+            if folder.is_being_indexed(self.desk.now()):
+                look.pending = max(1, look.pending)  # somebody is at it: this process or another one
+                continue
             if time.monotonic() < look.next_at or not look.lock.acquire(blocking=False):
                 continue
             try:
                 if look.took > _CHEAP:
+                    look.next_at = time.monotonic() + _OFTEN  # until it has looked, one is enough
                     self.start(folder)
                 else:
                     self._quickly(look, folder)
@@ -72,12 +77,16 @@ class Keeper:
     def start(self, folder: Registered) -> None:
         """Refresh a folder in the background."""
         thread = threading.Thread(target=self._refresh_aside, args=(folder,), name="recollect-index", daemon=True)
-        self._threads = [each for each in self._threads if each.is_alive()] + [thread]
-        thread.start()
+        with self._starting:
+            if not self.desk.closing.is_set():
+                thread.start()
+                self._threads = [each for each in self._threads if each.is_alive()] + [thread]
 
     def close(self) -> None:
         """Wait until what runs in the background has come to a point where it can be gone on with later."""
-        for thread in self._threads:
+        with self._starting:
+            running = self._threads
+        for thread in running:
             thread.join()
 
     def of(self, searched: Sequence[Registered]) -> Mapping[str, Any]:

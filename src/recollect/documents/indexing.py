@@ -5,22 +5,29 @@ by the next one: what it has written is right, and what it has not is still new.
 """
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from recollect.documents import folders
 from recollect.documents.desk import Desk
 from recollect.documents.extract import Unreadable
-from recollect.documents.folders import Registered
+from recollect.documents.folders import INTERRUPTED, Registered
 from recollect.documents.preparing import Prepared, content_hash, prepare, rows_of, settled_stamp
 from recollect.documents.scoring import INDEX
-from recollect.documents.walking import Stamp, Walk, opened, read_file, walk
-from recollect.errors import Unavailable
-from recollect.store import Snapshot, Transaction, to_microseconds
+from recollect.documents.walking import Stamp, Unreachable, Walk, opened, read_file, walk
+from recollect.errors import StoreBusy, StoreError, Unavailable
+from recollect.store import Passage, Snapshot, Transaction, to_microseconds
+from recollect.types import Vectors
+
+log = logging.getLogger("recollect")
 
 BATCH = 256  # chunks that are embedded and written together
 _LOADED_CHARACTERS = 4_000_000  # of text that may wait to be written
+_PATIENCE = 12  # times that somebody else is let write for as long as the store waits
 _DOCUMENT = (
     *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
     *("characters", "lines", "chunks", "phrases", "outline"),
@@ -60,21 +67,26 @@ def plan(desk: Desk, folder: Registered) -> Plan:
     """Look at the folder and compare it with the index."""
     if not folders.is_here(desk, folder.path, folder.host):
         raise Unavailable(f"{folder.path} is not there now. The index of {folder.folder_id} stays as it is.")
-    with opened(folder.path) as root:
-        seen = walk(root)
+    # What is known comes first: what somebody else indexes while we look must not be taken for gone.
     with desk.store.snapshot() as snapshot:
         known = _known(snapshot, folder.folder_id)
         before = _problems(snapshot, folder.folder_id)
+    with opened(folder.path) as root:
+        seen = walk(root, _store_within(desk, folder.path))
     if known and not seen.files and not seen.problems:
         raise Unavailable(
             f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
             f"if this is meant, forget it with: recollect docs remove {folder.folder_id}"
         )
     stamps = {path: stamp for path, (stamp, _) in known.items()}
-    stamps |= {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
-    changed = [path for path, stamp in seen.files.items() if stamps.get(path) != str(stamp)]
+    failed = {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
+    changed = {
+        path: None
+        for path, stamp in seen.files.items()
+        if (failed[path] != stamp.in_full if path in failed else stamps.get(path) != str(stamp))
+    }
     gone = [path for path in known if path not in seen.files and not seen.is_unread(path)]
-    kept = {path: before[path] for path in before if path in seen.files and path not in set(changed)}
+    kept = {path: before[path] for path in before if path in seen.files and path not in changed}
     found = {path: (reason, False, "") for path, reason in seen.problems.items()}
     hashes = {path: hash_ for path, (_, hash_) in known.items()}
     problems = kept | found
@@ -83,20 +95,24 @@ def plan(desk: Desk, folder: Registered) -> Plan:
 
 
 def carry_out(desk: Desk, todo: Plan, progress: Progress = lambda done, total: None) -> None:
-    """Make the index like the folder; stops between two batches when the store is closed."""
+    """Make the index like the folder; stops in the middle when the store is closed."""
     folder_id = todo.folder.folder_id
     _say(desk, folder_id, state="indexing", reason=None, done=0, total=len(todo.to_read))
+    progress(0, len(todo.to_read))
     run = _Run(desk, todo, progress)
     try:
         run.remove(todo.gone)
         with opened(todo.folder.path) as root:
             for batch in run.batches(root):
                 run.write(batch)
-                if desk.closing.is_set():
-                    return
-        run.finish()
+        if desk.closing.is_set():
+            _say(desk, folder_id, state="pending", reason=INTERRUPTED)
+        else:
+            run.finish()
     except BaseException as error:
-        _say(desk, folder_id, state="error", reason=str(error)[:500] or type(error).__name__)
+        state, reason = ("error", str(error)[:500]) if isinstance(error, Exception) else ("pending", INTERRUPTED)
+        with suppress(StoreError):  # what went wrong first is what is to be told
+            _say(desk, folder_id, state=state, reason=reason)
         raise
 
 
@@ -121,6 +137,8 @@ class _Run:
             if prepared := self._read(root, path):
                 batch.append(prepared)
             self.done += 1
+            if self.desk.closing.is_set():  # what was read is written: else many short runs would never get on
+                break
             full = sum(len(each.chunks) for each in batch) >= BATCH
             if full or sum(each.row["characters"] for each in batch) > _LOADED_CHARACTERS:
                 yield batch
@@ -132,47 +150,72 @@ class _Run:
         """The document, unless it cannot be read or is what it was."""
         stamp = self.todo.seen.files[path]
         try:
-            data, stamp = read_file(root, path)
+            data, looked = read_file(root, path)
             if self.todo.known.get(path) == content_hash(data):
-                self.touched.append((path, stamp))
+                self.touched.append((path, looked))
                 return None
-            prepared = prepare(self.desk.readers, self.space, path, data, stamp, time.time_ns())
+            prepared = self._prepared(path, data, looked)
         except Unreadable as error:
-            self.todo.problems[path] = (str(error), False, settled_stamp(stamp, time.time_ns()))
+            if self.desk.closing.is_set():  # its reader was ended by us
+                return None
+            lasts = settled_stamp(stamp, time.time_ns()) and not isinstance(error, Unreachable)
+            self.todo.problems[path] = (str(error), False, stamp.in_full if lasts else "")
             self.remove([path] if path in self.todo.known else [])
             return None
         if prepared.note:
             self.todo.problems[path] = (prepared.note, True, prepared.row["stamp"])
         return prepared
 
+    def _prepared(self, path: str, data: bytes, stamp: Stamp) -> Prepared:
+        """The document; one that trips us up is no reason to leave the others unread."""
+        try:
+            return prepare(self.desk.readers, self.space, path, data, stamp, time.time_ns())
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            log.warning("%s of %s cannot be indexed.", path, self.space, exc_info=error)
+            raise Unreadable(f"could not be understood ({type(error).__name__})") from error
+
     def write(self, batch: Sequence[Prepared]) -> None:
         """Put documents in the place of what was known of them."""
         passages = [passage for each in batch for passage in each.passages]
         vectors = self.desk.embed(passages)
+        for waited in range(_PATIENCE + 1):
+            try:
+                self._replace(batch, passages, vectors)
+                break
+            except StoreBusy:
+                if waited == _PATIENCE:
+                    raise
+        self.progress(self.done, len(self.todo.to_read))
+
+    def _replace(self, batch: Sequence[Prepared], passages: Sequence[Passage], vectors: Vectors | None) -> None:
         with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
-            _delete(transaction, self.space, [each.row["id"] for each in batch])
+            folders.registered(transaction, self.space)  # somebody else may have removed it meanwhile
+            delete(transaction, self.space, [each.row["id"] for each in batch])
             transaction.execute_many(_insert("documents", _DOCUMENT), [each.row for each in batch])
             transaction.execute_many(_insert("document_chunks", _CHUNK), rows_of(batch))
             transaction.put(INDEX, passages, vectors)
             _grow(transaction, self.space)
             folders.set_state(transaction, self.desk, self.space, done=self.done)
-        self.progress(self.done, len(self.todo.to_read))
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget documents whose files are gone."""
         if paths:
             with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
-                _delete(transaction, self.space, paths)
+                delete(transaction, self.space, paths)
                 _grow(transaction, self.space)
 
     def finish(self) -> None:
         """Say that all is done, and what could not be."""
         now = time.time_ns()
         with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+            folders.registered(transaction, self.space)
             transaction.execute_many(
                 "UPDATE documents SET size = :size, modified_at = :modified_at, stamp = :stamp "
-                "WHERE space = :space AND id = :id",
-                [_touched(self.space, path, stamp, now) for path, stamp in self.touched],
+                "WHERE space = :space AND id = :id AND hash = :hash",
+                [
+                    {**_touched(self.space, path, stamp, now), "hash": self.todo.known[path]}
+                    for path, stamp in self.touched
+                ],
             )
             _write_problems(transaction, self.space, self.todo.problems)
             folders.set_state(
@@ -188,13 +231,10 @@ class _Run:
         self.progress(len(self.todo.to_read), len(self.todo.to_read))
 
 
-def forget(desk: Desk, folder_id: str) -> None:
-    """Take a folder and all of its documents out."""
-    with desk.store.transaction(spaces=(folder_id,)) as transaction:
-        paths = [row[0] for row in transaction.rows("SELECT id FROM documents WHERE space = :space", _in(folder_id))]
-        _delete(transaction, folder_id, paths)
-        folders.unregister(transaction, folder_id)
-    desk.store.erase_traces()
+def _store_within(desk: Desk, folder: str) -> str:
+    """The path of the store relative to the folder, where it lies in it: it changes with everything we write."""
+    store = Path(desk.store.location).resolve()
+    return store.relative_to(folder).as_posix() if store.is_relative_to(folder) else ""
 
 
 def _known(snapshot: Snapshot, space: str) -> dict[str, tuple[str, str]]:
@@ -221,8 +261,8 @@ def _write_problems(transaction: Transaction, space: str, problems: dict[str, tu
     )
 
 
-def _delete(transaction: Transaction, space: str, paths: Sequence[str]) -> None:
-    """What is derived goes first: it is found by what it was derived from."""
+def delete(transaction: Transaction, space: str, paths: Sequence[str]) -> None:
+    """Take documents out. What is derived goes first: it is found by what it was derived from."""
     transaction.remove(INDEX, space, paths)
     places = [{"space": space, "id": path} for path in paths]
     transaction.execute_many("DELETE FROM document_chunks WHERE space = :space AND document_id = :id", places)

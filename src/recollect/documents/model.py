@@ -1,12 +1,12 @@
 """The nouns of documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from recollect.documents.extract import Heading
-from recollect.types import Hit, Noun, Why
+from recollect.types import Hit, Noun, Why, plain
 
 STATES = ("pending", "indexing", "ready", "error", "offline")
 _NO_REASON = Why({})
@@ -90,11 +90,24 @@ class Chunk(Noun):
         return " > ".join((self.document_id, *self.heading[-2:]))
 
 
+class Chunks(list[Chunk]):
+    """Chunks in the order of their documents, and how old the index is they come from."""
+
+    def __init__(self, chunks: Iterable[Chunk] = (), *, freshness: Mapping[str, Any] | None = None) -> None:
+        super().__init__(chunks)
+        self.freshness = dict(freshness or {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All chunks as plain values."""
+        return {"chunks": [chunk.to_dict() for chunk in self], "freshness": plain(self.freshness)}
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentHit(Hit):
     """A chunk that answers; `item` is the chunk, `keywords` are its document's key phrases."""
 
     keywords: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +256,7 @@ class DocumentList(Noun):
     documents: tuple[Document, ...]
     total: int
     continuation: Continuation
+    freshness: Mapping[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self.documents)
@@ -292,3 +306,4 @@ class DocumentText(Noun):
     characters: int
     lines: int
     continuation: Continuation
+    freshness: Mapping[str, Any] = field(default_factory=dict)

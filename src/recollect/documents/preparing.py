@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ from recollect.documents import chunking, keywords
 from recollect.documents.extract import Extract, Kind, Mark, Piece, Unreadable
 from recollect.documents.readers import Readers, kind_of
 from recollect.documents.walking import Stamp
-from recollect.redaction import redact_in_lines
+from recollect.redaction import redact, redact_in_lines
 from recollect.store import Passage
 
 _LABEL = re.compile(r"\[redacted: [^\]]+\]")
@@ -20,6 +21,7 @@ _LONGEST_TITLE = 200
 _LONGEST_OUTLINE = 500
 # A file that was changed just now may be changed again within the same tick of its clock.
 _SETTLED_NS = 100_000_000
+_FUTURE_NS = 3_600_000_000_000  # no clock that still ticks is as far ahead
 
 Values = Mapping[str, Any]
 
@@ -41,7 +43,8 @@ def content_hash(data: bytes) -> str:
 
 def settled_stamp(stamp: Stamp, now_ns: int) -> str:
     """What tells a file that did not change; empty while that cannot be told yet."""
-    return str(stamp) if 0 <= stamp.modified_ns <= now_ns - _SETTLED_NS else ""
+    is_recent = now_ns - _SETTLED_NS < stamp.modified_ns < now_ns + _FUTURE_NS
+    return "" if is_recent or stamp.is_torn else str(stamp)
 
 
 def prepare(readers: Readers, space: str, path: str, data: bytes, stamp: Stamp, now_ns: int) -> Prepared:
@@ -118,13 +121,32 @@ def _title(extract: Extract, pieces: Sequence[Piece], outline: Sequence[Sequence
 def _redacted(extract: Extract) -> Extract:
     """The text without secrets; a file that is nothing but keys is refused."""
     clean = redact_in_lines(extract.text)
+    labelled = tuple(replace(mark, label=redact(mark.label)) for mark in extract.marks)
+    extract = replace(extract, title=redact(extract.title), marks=labelled)
     if clean == extract.text:
         return extract
     if sum(map(str.isalnum, _LABEL.sub("", clean))) < _LEAST_LEFT:
         raise Unreadable("quarantined: it holds nothing but keys")
     if not extract.marks:
         return replace(extract, text=clean)
+    if clean.count("\n") == extract.text.count("\n"):
+        return replace(extract, text=clean, marks=_in_their_lines(extract, clean))
     return _redacted_between(extract)
+
+
+def _in_their_lines(extract: Extract, clean: str) -> tuple[Mark, ...]:
+    """The marks in the lines they were in; a key may go on from one page to the next."""
+    before, after = _line_starts(extract.text), _line_starts(clean)
+    marks = []
+    for mark in extract.marks:
+        line = bisect_right(before, mark.offset) - 1
+        end = after[line + 1] - 1 if line + 1 < len(after) else len(clean)
+        marks.append(replace(mark, offset=min(after[line] + mark.offset - before[line], end)))
+    return tuple(marks)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def _redacted_between(extract: Extract) -> Extract:

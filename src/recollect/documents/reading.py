@@ -59,7 +59,7 @@ def _lines(
 ) -> tuple[int, int]:
     """The offsets of a range of lines; both ends are part of it."""
     first = 1 if first is None else _line("start_line", first)
-    last = lines if last is None else _line("end_line", last)
+    last = max(first, lines) if last is None else _line("end_line", last)
     if last < first:
         raise InvalidInput(f"end_line {last} comes before start_line {first}.")
     return _offset(snapshot, folder_id, document_id, first), _offset(snapshot, folder_id, document_id, last + 1)

@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from recollect.documents import keywords
@@ -20,6 +22,7 @@ CHUNK = (
 )
 DOCUMENT = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
 _AT_ONCE = 500
+_REMEMBERED = 4096  # documents whose key phrases need not be chosen again
 
 Place = tuple[str, str]  # a folder, and a document or chunk in it
 
@@ -55,28 +58,39 @@ def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Doc
 def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
     """Documents from their rows; all key phrases are chosen together."""
     listed = list(rows)
-    phrases = key_phrases(snapshot, [(row[0], json.loads(row[9])) for row in listed])
+    phrases = key_phrases(snapshot, [(row[0], row[9]) for row in listed])
     return [
-        Document(row[0], row[1], row[2], row[3], row[4], row[5], to_datetime(row[6]), row[7], row[8], tuple(chosen))
+        Document(row[0], row[1], row[2], row[3], row[4], row[5], to_datetime(row[6]), row[7], row[8], chosen)
         for row, chosen in zip(listed, phrases, strict=True)
     ]
 
 
-def key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> list[list[str]]:
-    """The most telling phrases of each list of candidates: what is rare in its folder counts more."""
-    known = {space: _rarity(snapshot, space, given) for space in {space for space, _ in given}}
-    return [keywords.choose(candidates, known[space].__getitem__) for space, candidates in given]
+def key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The most telling phrases of each list of candidates (of a folder, as JSON): what is rare there counts more."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for space, phrases in given:
+        wanted[space].update(_terms(phrases))
+    known = {space: snapshot.frequencies(INDEX, (space,), sorted(terms)) for space, terms in wanted.items()}
+    return [_chosen(phrases, _rarity(known[space], _terms(phrases))) for space, phrases in given]
 
 
-def _rarity(
-    snapshot: Snapshot, space: str, given: Sequence[tuple[str, Sequence[tuple[str, float]]]]
-) -> Mapping[str, float]:
-    """How telling each term of the phrases is, in the folder; a phrase without terms counts as one that is rare."""
-    phrases = {phrase for owner, listed in given if owner == space for phrase, _ in listed}
-    wanted = {term for phrase in phrases for term in terms(phrase) or [phrase]}
-    counts = snapshot.frequencies(INDEX, (space,), sorted(wanted - {""}))
+def _rarity(counts: Mapping[str, int], terms: Sequence[str]) -> tuple[float, ...]:
+    """How telling each term is, in its folder."""
     total = counts[""]
-    return {term: inverse_frequency(total, min(total, counts.get(term, 1))) for term in wanted}
+    return tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _terms(phrases: str) -> tuple[str, ...]:
+    """The terms of all phrases; one without any counts as a term of its own."""
+    return tuple(dict.fromkeys(term for phrase, _ in json.loads(phrases) for term in terms(phrase) or [phrase]))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _chosen(phrases: str, rarity: tuple[float, ...]) -> tuple[str, ...]:
+    """The key phrases; the same documents come again and again, and choosing takes a while."""
+    known = dict(zip(_terms(phrases), rarity, strict=True))
+    return tuple(keywords.choose([(phrase, weight) for phrase, weight in json.loads(phrases)], known.__getitem__))
 
 
 def within(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:

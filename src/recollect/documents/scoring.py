@@ -27,18 +27,18 @@ from recollect.text import spaced
 from recollect.types import Calibration, Candidate, QueryWord
 
 # Chosen on one part of the questions, reported on the other: benchmarks/documents.py.
-SEMANTIC, KEYWORD = 0.65, 0.35
+SEMANTIC, KEYWORD = 0.5, 0.25  # together less than 1: what follows adds to them
 FULL = 1.25  # what a chunk that has all words scores, in passages that have each of them once
 # How much better a chunk may be that has the words of the query …
 IN_HEADING = 0.5
 IN_NAMES = 0.5
 IN_PATH = 0.3
 COHERENCE = 0.4  # … and one whose document fits as a whole
-_ENOUGH = 4.0  # in chunks that fit fully, for half of that
+_ENOUGH = 2.6  # in chunks that fit fully, for half of that
 NOISE = 0.5  # how much worse a test, an example or a list of changes is
 PROSE = 0.4  # and prose, where all other candidates are code
 REPEATED = 0.92  # what every further chunk of a document counts, so that ten answers are not one file
-FLOOR = 0.18  # below this, a hit is noise: 2 to 70 % of questions about other things reach it, 99 % of the right ones
+FLOOR = 0.16  # below this, a hit is noise
 
 INDEX = Index(
     "documents",
@@ -66,7 +66,7 @@ def matches(
 ) -> dict[str, Part]:
     """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
     raw = bm25([candidate.fields for candidate in candidates], keywords)
-    keyword = Part(raw, calibrate_keyword(raw / FULL, keywords), 1.0 if calibration is None else KEYWORD)
+    keyword = Part(raw, calibrate_keyword(raw / FULL, keywords), SEMANTIC + KEYWORD if calibration is None else KEYWORD)
     if calibration is None:
         return {"keyword": keyword}
     cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])

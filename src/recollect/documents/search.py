@@ -1,7 +1,7 @@
 """One natural question to the documents, from its words to the hits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.derive import without_meaning
@@ -11,9 +11,9 @@ from recollect.documents.globs import path_filter
 from recollect.documents.model import DocumentHit
 from recollect.documents.scoring import FLOOR, INDEX, matches, modulation, repetition
 from recollect.inputs import check_fraction, check_limit, check_text
-from recollect.rank import clamp, explain, matched_words, order, prepare, totals
+from recollect.rank import Factor, KeywordQuery, Part, clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Snapshot
-from recollect.text import tokenize
+from recollect.text import excerpts, tokenize
 from recollect.types import Calibration, Candidate, Candidates, Hits, Query, Why
 
 CANDIDATES = 80
@@ -39,29 +39,38 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk that answers, and why."""
+    """A chunk that answers: its unclamped score, and its place among the candidates."""
 
     candidate: Candidate
-    why: Why
+    total: float
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The chunks that answer, best first, with what should be known about them."""
+    """The chunks that answer, best first, with what their scores are made of and what should be known about them."""
 
     ranked: Sequence[Ranked]
-    notes: tuple[str, ...]
+    parts: Mapping[str, Part]
+    factors: Mapping[str, Factor]
+    keywords: KeywordQuery
     corrections: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def why(self, each: Ranked) -> Why:
+        """The reasons of one score."""
+        signals = explain(self.parts, each.at, self.factors)
+        return Why(signals, matched_words(each.candidate.fields, self.keywords))
 
 
-def rank(desk: Desk, snapshot: Snapshot, asked: Asked, spaces: tuple[str, ...], candidates: int) -> Answer:
+def answer(desk: Desk, snapshot: Snapshot, asked: Asked, spaces: tuple[str, ...], candidates: int) -> Answer:
     """Every candidate that is good enough, best first."""
     query, calibration = _query(desk, asked, spaces, candidates)
     found = snapshot.candidates(INDEX, query)
-    notes: tuple[str, ...] = ()
-    if not found.by_vector and found.statistics.passages:
-        notes = (without_meaning("Documents", desk.embedder, desk.when_uncovered, needed=False),)
-    return Answer(_ranked(found, calibration if found.by_vector else None, asked.least), notes, found.corrections)
+    ranked = rank(found, calibration if found.by_vector else None, asked.least)
+    if found.by_vector or not found.statistics.passages:
+        return ranked
+    return replace(ranked, notes=(without_meaning("Documents", desk.embedder, desk.when_uncovered, needed=False),))
 
 
 def search(
@@ -69,33 +78,14 @@ def search(
 ) -> Hits[DocumentHit]:
     """The chunks that answer a question."""
     if not asked.text.strip():
-        return Hits()
-    answer = rank(desk, snapshot, asked, spaces, max(CANDIDATES, asked.limit))
-    hits = to_hits(snapshot, answer.ranked[: asked.limit])
-    return Hits(hits, notes=answer.notes, did_you_mean=answer.corrections, freshness=freshness())
+        return Hits(freshness=freshness())
+    found = answer(desk, snapshot, asked, spaces, max(CANDIDATES, asked.limit))
+    hits = _hits(snapshot, found, found.ranked[: asked.limit])
+    return Hits(hits, notes=found.notes, did_you_mean=found.corrections, freshness=freshness())
 
 
-def to_hits(snapshot: Snapshot, ranked: Sequence[Ranked]) -> list[DocumentHit]:
-    """The hits with everything needed to show them."""
-    chunks = records.chunks_by_id(snapshot, [(each.candidate.space, each.candidate.id) for each in ranked])
-    places = list({(each.candidate.space, each.candidate.item_id) for each in ranked})
-    documents = records.documents_by_id(snapshot, places)
-    return [
-        DocumentHit(
-            chunk.chunk_id,
-            INDEX.corpus,
-            clamp(each.why.total),
-            chunk.title,
-            chunk.content,
-            each.why,
-            chunk,
-            keywords=documents[chunk.folder_id, chunk.document_id].keywords,
-        )
-        for each, chunk in ((each, chunks[each.candidate.space, each.candidate.id]) for each in ranked)
-    ]
-
-
-def _ranked(found: Candidates, calibration: Calibration | None, least: float | None) -> list[Ranked]:
+def rank(found: Candidates, calibration: Calibration | None, least: float | None) -> Answer:
+    """The candidates that are good enough, in the order of their scores."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     parts = matches(found.passages, keywords, calibration)
     factors = modulation(parts, found.passages, found.words, found.statistics.passages)
@@ -103,12 +93,29 @@ def _ranked(found: Candidates, calibration: Calibration | None, least: float | N
     scores = totals(parts, factors)
     ids = [f"{each.space}\0{each.item_id}\0{each.id}" for each in found.passages]
     places = order(scores, [each.created_at for each in found.passages], ids, FLOOR if least is None else least)
+    ranked = [Ranked(found.passages[at], float(scores[at]), at) for at in places]
+    return Answer(ranked, parts, factors, keywords, found.corrections)
+
+
+def _hits(snapshot: Snapshot, found: Answer, ranked: Sequence[Ranked]) -> list[DocumentHit]:
+    """The hits with everything needed to show them."""
+    chunks = records.chunks_by_id(snapshot, [(each.candidate.space, each.candidate.id) for each in ranked])
+    places = list({(each.candidate.space, each.candidate.item_id) for each in ranked})
+    documents = records.documents_by_id(snapshot, places)
+    terms = frozenset(found.keywords.worths)
     return [
-        Ranked(
-            found.passages[at],
-            Why(explain(parts, at, factors), matched_words(found.passages[at].fields, keywords)),
+        DocumentHit(
+            chunk.chunk_id,
+            INDEX.corpus,
+            clamp(each.total),
+            chunk.title,
+            chunk.content,
+            found.why(each),
+            chunk,
+            keywords=documents[chunk.folder_id, chunk.document_id].keywords,
+            highlights=tuple(excerpts(chunk.content, terms)),
         )
-        for at in places
+        for each, chunk in ((each, chunks[each.candidate.space, each.candidate.id]) for each in ranked)
     ]
 
 

@@ -3,16 +3,17 @@
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 
 from recollect.derive import Corpus
-from recollect.documents import answering, asking, browsing, finding, folders, indexing, reading, search, upkeep
+from recollect.documents import answering, asking, browsing, finding, folders, reading, search, upkeep
 from recollect.documents.desk import Desk
 from recollect.documents.folders import Registered
 from recollect.documents.freshness import Keeper
 from recollect.documents.model import (
-    Chunk,
+    Chunks,
     Directory,
     DocumentData,
     DocumentHit,
@@ -28,7 +29,7 @@ from recollect.documents.scoring import INDEX
 from recollect.documents.tokens import Tokens, tokens_of
 from recollect.documents.watching import Watch
 from recollect.embed import LazyEmbedder
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.inputs import check_name
 from recollect.store import Snapshot, Store
 from recollect.types import Hits
@@ -91,7 +92,9 @@ class Documents:
     def remove(self, folder_id: str) -> Folder:
         """Forget a folder and all that was indexed of it; its files are not touched."""
         folder = self._shown(folder_id)
-        self._keeper.drop(folder_id, lambda: indexing.forget(self._desk, folder_id))
+        if self._watch is not None:
+            self._watch.remove(folder_id)
+        self._keeper.drop(folder_id, lambda: upkeep.forget(self._desk, folder_id))
         return folder
 
     def list_folders(self) -> list[Folder]:
@@ -172,6 +175,7 @@ class Documents:
         continuation_token: str | None = None,
     ) -> FoundDocuments:
         """The documents that are about something, best first: summaries with key phrases, no content."""
+        tokens = self._tokens
         with self._fresh(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
             return finding.find_documents(
@@ -181,7 +185,7 @@ class Documents:
                 spaces,
                 limit,
                 continuation_token,
-                self._tokens,
+                tokens,
                 lambda: self._keeper.of(searched),
             )
 
@@ -196,16 +200,19 @@ class Documents:
         self, folder_id: str, path: str = "", limit: int = 20, continuation_token: str | None = None
     ) -> DocumentList:
         """The documents of a folder by their paths; `path` is a directory or a pattern such as `docs/**/*.md`."""
-        with self._fresh(folder_id) as (snapshot, _):
-            return browsing.list_documents(snapshot, folder_id, path, limit, continuation_token, self._tokens)
+        tokens = self._tokens
+        with self._fresh(folder_id) as (snapshot, searched):
+            found = browsing.list_documents(snapshot, folder_id, path, limit, continuation_token, tokens)
+            return replace(found, freshness=self._keeper.of(searched))
 
     def get_document_data(
         self, folder_id: str, document_id: str, *, limit: int = 50, continuation_token: str | None = None
     ) -> DocumentData:
         """What is known of a document: key phrases, outline with line numbers, its chunks with previews."""
+        tokens = self._tokens
         with self._fresh(folder_id) as (snapshot, searched):
             return browsing.get_document_data(
-                snapshot, folder_id, document_id, limit, continuation_token, self._tokens, self._keeper.of(searched)
+                snapshot, folder_id, document_id, limit, continuation_token, tokens, self._keeper.of(searched)
             )
 
     def get_document_text(
@@ -219,15 +226,18 @@ class Documents:
         continuation_token: str | None = None,
     ) -> DocumentText:
         """The exact text of a document, by lines or window by window."""
-        with self._fresh(folder_id) as (snapshot, _):
-            return reading.get_document_text(
-                snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, self._tokens
+        tokens = self._tokens
+        with self._fresh(folder_id) as (snapshot, searched):
+            found = reading.get_document_text(
+                snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, tokens
             )
+            return replace(found, freshness=self._keeper.of(searched))
 
-    def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> list[Chunk]:
+    def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
         """Chunks by their ids, and so many before and after each, in the order of their documents."""
-        with self._fresh(folder_id) as (snapshot, _):
-            return browsing.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
+        with self._fresh(folder_id) as (snapshot, searched):
+            found = browsing.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
+            return Chunks(found, freshness=self._keeper.of(searched))
 
     # Upkeep
 
@@ -255,6 +265,7 @@ class Documents:
     def close(self) -> None:
         """Stop watching and indexing; what was under way is gone on with by the next search or refresh."""
         self._desk.closing.set()
+        self._desk.readers.close()  # nobody waits for a file that takes long
         if self._watch is not None:
             self._watch.stop()
         self._keeper.close()
@@ -276,9 +287,11 @@ class Documents:
             yield snapshot, self._folders(snapshot, folder_id)
 
     def _folders(self, snapshot: Snapshot, folder_id: FolderIds) -> list[Registered]:
-        if folder_id is None or folder_id == "":
+        if folder_id is None or (isinstance(folder_id, (str, list, tuple)) and not folder_id):
             return folders.every(snapshot)
-        named = [folder_id] if isinstance(folder_id, str) else list(folder_id)
+        named = [folder_id] if isinstance(folder_id, str) else folder_id
+        if not isinstance(named, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in named):
+            raise InvalidInput(f"folder_id must be a name or a list of names, not {folder_id!r}.")
         return [folders.registered(snapshot, each) for each in dict.fromkeys(named)]
 
     def _shown(self, folder_id: str) -> Folder:

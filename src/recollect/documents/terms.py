@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 BOOST = 1.5  # per distinct term that is there
@@ -40,19 +41,24 @@ def find(content: str, terms: Sequence[str]) -> Found:
     folded = content.casefold()
     present, whole, occurrences = [], 0, 0
     for term in terms:
-        text, needle = (content, term) if is_case_sensitive(term) else (folded, term.casefold())
+        exactly, needle, whole_word = _needle(term)
+        text = content if exactly else folded
         count = text.count(needle)
         if count:
             present.append(term)
             occurrences += count
-            whole += _whole_words(text, needle)
+            whole += len(whole_word.findall(text))
     return Found(tuple(present), whole, occurrences)
 
 
-def _whole_words(text: str, needle: str) -> int:
+@lru_cache(maxsize=1024)
+def _needle(term: str) -> tuple[bool, str, re.Pattern[str]]:
+    """Whether case matters, what to look for, and the same as a whole word."""
+    exactly = is_case_sensitive(term)
+    needle = term if exactly else term.casefold()
     before = r"(?<!\w)" if needle[:1].isalnum() or needle[:1] == "_" else ""
     after = r"(?!\w)" if needle[-1:].isalnum() or needle[-1:] == "_" else ""
-    return sum(1 for _ in re.finditer(before + re.escape(needle) + after, text))
+    return exactly, needle, re.compile(before + re.escape(needle) + after)
 
 
 def boost(present: int) -> float:

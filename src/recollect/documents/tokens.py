@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import Conflict, InvalidInput
-from recollect.store import Store
+from recollect.store import Snapshot, Store, Transaction
 
 _KEY = "token_key"
 _SEAL = 16  # bytes of the MAC that are kept
@@ -65,17 +65,26 @@ class Tokens:
 
 def tokens_of(store: Store) -> Tokens:
     """The tokens of a store; its key is made when it is first needed."""
-    select = "SELECT value FROM settings WHERE name = :name"
     with store.snapshot() as snapshot:
-        found = snapshot.rows(select, {"name": _KEY})
+        found = _key(snapshot)
     if not found:
         with store.transaction() as transaction:
-            transaction.execute(
-                "INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING",
-                {"name": _KEY, "value": secrets.token_hex(32)},
-            )
-            found = transaction.rows(select, {"name": _KEY})
-    return Tokens(bytes.fromhex(found[0][0]))
+            ensure_key(transaction)
+            found = _key(transaction)
+    return Tokens(bytes.fromhex(found))
+
+
+def ensure_key(transaction: Transaction) -> None:
+    """Make the key where there is none: whoever may only read needs one, too."""
+    transaction.execute(
+        "INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING",
+        {"name": _KEY, "value": secrets.token_hex(32)},
+    )
+
+
+def _key(snapshot: Snapshot) -> str:
+    found = snapshot.rows("SELECT value FROM settings WHERE name = :name", {"name": _KEY})
+    return str(found[0][0]) if found else ""
 
 
 def _refused(kind: str) -> InvalidInput:

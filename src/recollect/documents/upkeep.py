@@ -2,10 +2,12 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from recollect import derive
 from recollect.derive import BATCH, Corpus, Items
+from recollect.documents import folders, indexing
 from recollect.documents.desk import Desk
 from recollect.documents.model import Chunk
 from recollect.documents.preparing import to_passage
@@ -48,14 +50,39 @@ def passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:
     ]
 
 
-def all_passages(snapshot: Snapshot) -> Iterator[list[Passage]]:
-    """The passages of all documents, in the order of folder and path, some at a time."""
-    place: tuple[str, str, int] = ("", "", -1)
+def forget(desk: Desk, folder_id: str) -> None:
+    """Take a folder and all of its documents out; nothing of them is left in the store."""
+    place = {"space": folder_id}
+    with desk.store.transaction(spaces=(folder_id,)) as transaction:
+        for passages in all_passages(transaction, folder_id):
+            transaction.forget(INDEX, _as_one(passages))
+        paths = [row[0] for row in transaction.rows("SELECT id FROM documents WHERE space = :space", place)]
+        indexing.delete(transaction, folder_id, paths)
+        folders.unregister(transaction, folder_id)
+    desk.store.erase_traces()
+
+
+def _as_one(passages: Sequence[Passage]) -> Passage:
+    """A passage with all their words: each word must be forgotten only once."""
+    fields = zip(*(passage.fields for passage in passages), strict=True)
+    return replace(passages[0], fields=tuple(" ".join(each) for each in fields))
+
+
+def all_passages(snapshot: Snapshot, folder_id: str | None = None) -> Iterator[list[Passage]]:
+    """The passages of all documents (of a folder), in the order of folder and path, some at a time."""
+    place: tuple[str, str, int] = (folder_id or "", "", -1)
+    inside = "" if folder_id is None else "AND c.space = :folder"
     while True:
         rows = snapshot.rows(
             f"SELECT {CHUNK} FROM document_chunks c WHERE (c.space, c.document_id, c.position) "
-            "> (:space, :document, :position) ORDER BY c.space, c.document_id, c.position LIMIT :limit",
-            {"space": place[0], "document": place[1], "position": place[2], "limit": BATCH},
+            f"> (:space, :document, :position) {inside} ORDER BY c.space, c.document_id, c.position LIMIT :limit",
+            {
+                "space": place[0],
+                "document": place[1],
+                "position": place[2],
+                "limit": BATCH,
+                **({} if folder_id is None else {"folder": folder_id}),
+            },
         )
         if not rows:
             return

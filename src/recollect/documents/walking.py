@@ -29,13 +29,24 @@ _FILE = _AT | os.O_NONBLOCK  # opening a pipe must not wait for somebody to writ
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How a file looked from outside: while both stay the same, so does what is in it."""
+    """How a file looked from outside: while size and time stay the same, so does what is in it."""
 
     size: int
     modified_ns: int
+    changed_ns: int = field(default=0, compare=False)  # when anything about it changed, permissions too
+    is_torn: bool = field(default=False, compare=False)  # it was written to while it was read
 
     def __str__(self) -> str:
         return f"{self.size}:{self.modified_ns}"
+
+    @property
+    def in_full(self) -> str:
+        """Changes too when a file that could not be read may be readable now."""
+        return f"{self}:{self.changed_ns}"
+
+
+class Unreachable(Unreadable):
+    """A file cannot be reached now; another time it may be, though it looks the same."""
 
 
 @dataclass(slots=True)
@@ -46,6 +57,7 @@ class Walk:
     skipped: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # directories whose files are not known
+    own: str = ""  # the path of the store, if that lies in the folder
 
     def is_unread(self, path: str) -> bool:
         """Whether a file may still be there although it was not seen."""
@@ -56,20 +68,25 @@ class Walk:
 def opened(root: str) -> Iterator[int]:
     """The folder, open; Unavailable while it is not there."""
     try:
-        directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        directory = os.open(root, _DIRECTORY)  # its real path was kept: if this is a link now, it is another folder
     except OSError as error:
-        raise Unavailable(f"{root} cannot be opened: {error.strerror}.") from error
+        raise Unavailable(f"{root}: {_reason(error)}.") from error
     try:
         yield directory
     finally:
         os.close(directory)
 
 
-def walk(root: int) -> Walk:
-    """Look at everything in an open folder."""
-    found = Walk()
+def walk(root: int, own: str = "") -> Walk:
+    """Look at everything in an open folder but the files of our `own` store, where one lies in it."""
+    found = Walk(own=own)
     _look_into(root, "", Rules(), found, 0)
     return found
+
+
+def is_own(path: str, store: str) -> bool:
+    """Whether a path is the store, or one of the files that it keeps beside it."""
+    return bool(store) and path.startswith(store) and path[len(store) : len(store) + 1] in ("", "-")
 
 
 def read_file(root: int, path: str) -> tuple[bytes, Stamp]:
@@ -83,8 +100,8 @@ def read_file(root: int, path: str) -> tuple[bytes, Stamp]:
         if len(data) > most:
             raise Unreadable(_too_large(most))
         after = os.fstat(file)
-        changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
-        return data, Stamp(len(data), -1 if changed else after.st_mtime_ns)
+        is_torn = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+        return data, Stamp(len(data), -1 if is_torn else after.st_mtime_ns, after.st_ctime_ns, is_torn)
 
 
 @contextmanager
@@ -139,6 +156,8 @@ def _look_into(directory: int, prefix: str, rules: Rules, found: Walk, depth: in
 
 def _look_at(entry: "os.DirEntry[str]", directory: int, prefix: str, rules: Rules, found: Walk, depth: int) -> None:
     path = prefix + entry.name
+    if is_own(path, found.own):
+        return
     try:
         looks = entry.stat(follow_symlinks=False)
     except OSError as error:
@@ -189,7 +208,7 @@ def _note(path: str, looks: os.stat_result, found: Walk) -> None:
         found.skipped["too large"] += 1
         found.problems[_shown(path)] = _too_large(_largest(kind_of(path)))
     else:
-        found.files[path] = Stamp(looks.st_size, looks.st_mtime_ns)
+        found.files[path] = Stamp(looks.st_size, looks.st_mtime_ns, looks.st_ctime_ns)
 
 
 def _wrong_with(path: str, name: str, looks: os.stat_result) -> str:
@@ -237,5 +256,6 @@ def _rules(directory: int, name: str) -> str:
 
 def _reason(error: OSError) -> Unreadable:
     if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link, where a file or directory had been
-        return Unreadable("a symbolic link: links are not followed")
-    return Unreadable(f"cannot be opened: {(error.strerror or str(error)).lower()}")
+        return Unreachable("a symbolic link: links are not followed")
+    kind = Unreadable if error.errno in (errno.EACCES, errno.EPERM) else Unreachable
+    return kind(f"cannot be opened: {(error.strerror or str(error)).lower()}")

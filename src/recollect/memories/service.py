@@ -140,7 +140,9 @@ class Memories:
             hits = search.recall(self._desk, hits, asked)
         if include_documents:
             found = self.search_documents(query, project=project, limit=limit)
-            hits = Hits([*hits, *found], notes=(*hits.notes, *found.notes), did_you_mean=hits.did_you_mean)
+            corrections = {**found.did_you_mean, **hits.did_you_mean}
+            notes = (*hits.notes, *found.notes)
+            hits = Hits([*hits, *found], notes=notes, did_you_mean=corrections, freshness=found.freshness)
         return hits
 
     def search_documents(self, query: str, project: str | None = None, limit: int = 10) -> Hits[Hit]:

@@ -4,10 +4,15 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from recollect.adapters.cli.answers import answer
 from recollect.adapters.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from recollect.app import Recollect
 
 _top = click.Group()
 
@@ -37,40 +42,52 @@ _MEMORIES = (
     ("home", 120, "The NAS backs up at 03:00; do not schedule anything heavy before 04:30.", "user", ()),
     ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user", ()),
 )
+_HANDBOOK = Path(__file__).parent / "handbook"
+# What is asked, what to look at, and how many answers; the last one is answered by memories and documents together.
 _QUESTIONS = (
-    ("By meaning: no word in common with the answer.", "Scandinavian currency", False),
-    ("With a typo, and with the arithmetic of the score.", "postgress or redis?", True),
-    ("Nothing fits, so nothing is returned.", "qwxyz zzgrmpf", False),
-    ("Best first, each with its reasons.", "when do keys and tokens expire?", False),
+    ("By meaning: no word in common with the answer.", "Scandinavian currency", 1, False),
+    ("With a typo, and with the arithmetic of the score.", "postgress or redis?", 1, True),
+    ("Nothing fits, so nothing is returned.", "qwxyz zzgrmpf", 1, False),
+    ("Memories and documents together, best first, each with its reasons.", "when do API keys expire?", 2, False),
 )
 
 
 @command(_top, "demo")
 def demo(session: Session) -> None:
-    """See it work: a dozen memories, a few questions, an answer with its reasons."""
-    from recollect.adapters.cli.everything import answer
+    """See it work: memories, a folder of documents, a few questions, answers with their reasons."""
     from recollect.app import Recollect
 
-    now = datetime.now(UTC)
     with (
         tempfile.TemporaryDirectory() as folder,
         Recollect(str(Path(folder) / "demo.db"), model=session.model) as recollect,
     ):
-        session.say(f"Adding {len(_MEMORIES)} memories of three projects to a store of its own …")
-        recollect.memories.add_many(
-            {
-                "content": content,
-                "project": project,
-                "author": author,
-                "tags": tags,
-                "created_at": now - timedelta(days=days),
-            }
-            for project, days, content, author, tags in _MEMORIES
-        )
-        for remark, question, explain in _QUESTIONS:
-            flag = " --explain" if explain else ""
-            session.say(f"\n{click.style('# ' + remark, dim=True)}\n$ recollect search {question!r}{flag}\n")
-            started = time.perf_counter()
-            hits = recollect.search(question, limit=2)
-            answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
-    session.say('\nYour turn:  recollect memory add "…"   then   recollect search "…"')
+        _fill(session, recollect)
+        for remark, question, limit, explain in _QUESTIONS:
+            _ask(session, recollect, remark, question, limit, explain=explain)
+    session.say('\nYour turn:  recollect memory add "…"   recollect docs add FOLDER   then   recollect search "…"')
+
+
+def _fill(session: Session, recollect: "Recollect") -> None:
+    """The memories of three projects, and a small handbook."""
+    now = datetime.now(UTC)
+    session.say(f"Adding {len(_MEMORIES)} memories of three projects to a store of its own …")
+    recollect.memories.add_many(
+        {
+            "content": content,
+            "project": project,
+            "author": author,
+            "tags": tags,
+            "created_at": now - timedelta(days=days),
+        }
+        for project, days, content, author, tags in _MEMORIES
+    )
+    added = recollect.documents.add(_HANDBOOK)
+    session.say(f"Indexing a handbook beside them: {added.documents} documents in {added.chunks} chunks …")
+
+
+def _ask(session: Session, recollect: "Recollect", remark: str, question: str, limit: int, *, explain: bool) -> None:
+    flag = " --explain" if explain else ""
+    session.say(f"\n{click.style('# ' + remark, dim=True)}\n$ recollect search {question!r}{flag}\n")
+    started = time.perf_counter()
+    hits = recollect.search(question, limit=limit)
+    answer(session, recollect, hits, time.perf_counter() - started, explain=explain)

@@ -16,9 +16,11 @@ EXIT_IO = 74
 EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141
 
+_COLOR = False if os.environ.get("NO_COLOR") else None  # None: as the terminal can
 _COMMANDS = {
     "search": "everything",
     "memory": "memory",
+    "docs": "docs",
     "status": "everything",
     "reindex": "everything",
     "store": "store",
@@ -53,9 +55,12 @@ def cli(**given: Any) -> None:
     Try it:
       recollect demo
       recollect memory add "Staging deploys need the VPN" --project shop
+      recollect docs add ~/notes
       recollect search "how do I deploy to staging?"
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    click.get_current_context().obj = Session(**{name: value for name, value in given.items() if value})
+    context = click.get_current_context()
+    context.color = _COLOR
+    context.obj = Session(**{name: value for name, value in given.items() if value})
 
 
 def main() -> None:
@@ -69,8 +74,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except RecollectError as error:
-        click.echo(f"{click.style('Error:', fg='red', bold=True)} {error}", err=True)
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
@@ -80,5 +84,9 @@ def main() -> None:
         sys.exit(EXIT_PIPE_CLOSED)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"{click.style('Error:', fg='red', bold=True)} {where}{error.strerror or error}.", err=True)
-        sys.exit(EXIT_IO)
+        _fail(f"{where}{error.strerror or error}.", EXIT_IO)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True, color=_COLOR)
+    sys.exit(code)

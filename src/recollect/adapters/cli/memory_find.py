@@ -82,12 +82,13 @@ def search(session: Session, /, query: str, weights: str, explain: bool, **given
       recollect memory search "how do tokens rotate?" --project shop
       recollect memory search "token lifetime" --as-of 2025-11-01 --explain
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from recollect.adapters.cli.everything import answer
+    from recollect.adapters.cli.answers import answer
 
     started = time.perf_counter()
     with session.open() as recollect:
         hits = recollect.memories.search(query, weights=_weights(weights), **options.given(given))
-        answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
+        corpora = ("memories", "documents") if given["include_documents"] else ("memories",)
+        answer(session, recollect, hits, time.perf_counter() - started, explain=explain, corpora=corpora)
 
 
 def _weights(name: str) -> "Weights | None":
@@ -102,12 +103,13 @@ def _weights(name: str) -> "Weights | None":
 @click.option("--limit", default=10, show_default=True, help="How many answers at most.")
 def documents(session: Session, /, query: str, **given: Any) -> None:
     """Ask the documents of a project; of all folders, without one."""
-    from recollect.adapters.cli.everything import answer
+    from recollect.adapters.cli.answers import answer
 
     started = time.perf_counter()
     with session.open() as recollect:
         hits = recollect.memories.search_documents(query, **options.given(given))
-        answer(session, recollect, hits, time.perf_counter() - started, explain=False)
+        seconds = time.perf_counter() - started
+        answer(session, recollect, hits, seconds, explain=False, corpora=("documents",))
 
 
 @command(commands, "list")

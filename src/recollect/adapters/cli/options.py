@@ -1,4 +1,4 @@
-"""Options that several memory commands share, and the words they accept."""
+"""Options that several commands share, and the words they accept."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +30,12 @@ project = click.option("--project", metavar="NAME", help="Of this project only."
 own_project = click.option("--project", metavar="NAME", default="default", show_default=True, help="Where it belongs.")
 session = click.option("--session", metavar="ID", help="Your session: what you use is linked with it.")
 said_by = click.option("--by", metavar="WHO", default="user", show_default=True, help="Who says so.")
+
+folder_id = click.argument("folder_id", metavar="FOLDER")
+document_id = click.argument("document_id", metavar="DOCUMENT")
+folders = click.option("--folder", "folders", metavar="ID", multiple=True, help="In this folder only; may be repeated.")
+path = click.option("--path", metavar="PATTERN", help='Only documents whose path fits, such as "*.md" or "src/**".')
+token = click.option("--token", "continuation_token", metavar="T", help="Go on behind the page that gave this token.")
 
 
 def described(command: Command) -> Command:

@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from recollect.adapters.cli.words import about, ago, bar, counted, fraction, in_one_line
+from recollect.adapters.cli.excerpts import Words, excerpt, is_prose
+from recollect.adapters.cli.words import WITHIN, about, ago, bar, counted, fraction, in_one_line
 
 if TYPE_CHECKING:
     from recollect.types import Hit, Hits, Signal
@@ -18,10 +19,18 @@ if TYPE_CHECKING:
 _INDENT = 17
 _GAP = 2
 _NARROWEST = 20
-_LABELS = {"semantic": "meaning"}
+_LABELS = {
+    "semantic": "meaning",
+    "exact": "exact terms",
+    "heading": "in headings",
+    "definition": "in names",
+    "path": "in path",
+    "document": "its document",
+    "repetition": "same document",
+}
 _SINGULAR = {"memories": "memory", "documents": "document", "tools": "tool", "flows": "flow"}
 _FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
-_FACTORS = ("session", "salience", "recency", "sector", "superseded", "global")
+_PARTS = ("keyword", "semantic", "author", "neighbours")  # never factors, whatever their numbers
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
@@ -48,6 +57,7 @@ def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) ->
     """Each hit: score, what it is, where it is from; the passage; the reasons."""
     origins = max((cell_len(_origin(hit)) for hit in hits), default=0)
     room = max(_NARROWEST, console.width - _INDENT - _GAP - origins)
+    told: set[tuple[str, str]] = set()  # documents whose key phrases were shown
     for hit in hits:
         console.print(_headline(hit, room), overflow="ellipsis", no_wrap=True)
         for line in _passage(hit, room, max(_NARROWEST, console.width - _INDENT)):
@@ -55,7 +65,7 @@ def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) ->
         if explain:
             console.print(_explained(hit))
         pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
-        for line in (*_superseded(hit), *flow(pieces, console.width)):
+        for line in (*_superseded(hit), *flow(pieces, console.width), *_key_phrases(hit, told)):
             console.print(line, overflow="ellipsis", no_wrap=True)
 
 
@@ -72,20 +82,34 @@ def flow(pieces: Iterable[Text], width: int) -> list[Text]:
 
 def _headline(hit: "Hit", room: int) -> Text:
     kind = _SINGULAR.get(hit.corpus, hit.corpus)
-    title = _marked(in_one_line(hit.title), hit)
-    title.stylize("bold")
+    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(in_one_line(hit.title))
+    if hit.corpus != "documents":
+        title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
     return Text.assemble((f" {hit.score:.2f}  ", "green"), (f"{kind:<10}", "cyan"), title, "  ", (_origin(hit), "dim"))
 
 
+def _place(chunk: Any) -> Text:
+    """The file and line of a chunk, as editors open it, then where in the document that is."""
+    where = [*filter(None, [chunk.place]), *chunk.heading]
+    return Text.assemble(
+        (f"{in_one_line(chunk.document_id)}:{chunk.start_line}", "bold"),
+        ("".join(f"{WITHIN}{in_one_line(each)}" for each in where), "dim"),
+    )
+
+
 def _origin(hit: "Hit") -> str:
-    if hit.corpus != "memories":
-        return ""
+    if hit.corpus == "documents":
+        return in_one_line(hit.item.folder_id)
     return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
 
 
 def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
     """The text, where it says more than the title; of a long one, the sentences that matched."""
+    if hit.corpus == "documents":
+        prose = is_prose(hit.item.document_id)
+        rows = excerpt(hit.text, hit.item.start_line, words_of(hit), room, prose=prose)
+        return [Text(" " * _INDENT) + row for row in rows]
     text = in_one_line(hit.text)
     if text == in_one_line(hit.title) and cell_len(text) <= title_room:
         return []
@@ -93,22 +117,21 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
     if excerpts and cell_len(text) > 2 * room:
         together = " ".join(excerpts)
         text = together if together in text else " … ".join(excerpts)
-    shown = _marked(f"“{text}”", hit)
+    shown = words_of(hit).marked(f"“{text}”")
     shown.truncate(2 * room - 2, overflow="ellipsis")
     return [Text(" " * _INDENT) + line for line in shown.wrap(Console(width=room), room)]
 
 
-def _marked(text: str, hit: "Hit") -> Text:
-    """The text, with the words that matched in colour."""
-    words = {word for each in getattr(hit, "highlights", ()) for word in _MARK.findall(each)}
-    shown = Text(text)
-    if words:
-        shown.highlight_regex(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\w)", "yellow")
-    return shown
+def words_of(hit: "Hit") -> Words:
+    """The words of a hit that matched: as they are written in it, where the hit tells, else as they were asked for."""
+    written = [word for each in getattr(hit, "highlights", ()) for word in _MARK.findall(each)]
+    if hit.corpus != "documents" or written:
+        return Words.of(written)
+    return Words.literally(hit.why.matched) if "exact" in hit.why.signals else Words.of((), hit.why.matched)
 
 
 def _is_factor(name: str, signal: "Signal") -> bool:
-    return name in _FACTORS and signal.weight == signal.calibrated
+    return name not in _PARTS and signal.weight == signal.calibrated
 
 
 def _label(name: str, hit: "Hit") -> str:
@@ -138,6 +161,14 @@ def _remarks(hit: Any) -> Iterator[Text]:
         yield Text(f"session {about(session)}", "dim")
     if count := getattr(hit, "related_count", 0):
         yield Text(counted(count, "relation"), "dim")
+
+
+def _key_phrases(hit: Any, told: set[tuple[str, str]]) -> Iterator[Text]:
+    """What the document of a hit is about, once for each document."""
+    place = (hit.corpus, getattr(hit.item, "document_id", ""))
+    if getattr(hit, "keywords", ()) and place not in told:
+        told.add(place)
+        yield Text.assemble(" " * _INDENT, (in_one_line(" · ".join(hit.keywords)), "dim italic"))
 
 
 def _superseded(hit: Any) -> Iterator[Text]:

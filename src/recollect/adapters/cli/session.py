@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.app import Recollect
+    from recollect.documents.model import Continuation
     from recollect.types import Noun
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,6 +68,14 @@ class Session:
         """Talk, beside the data: on stderr, unless asked to be quiet."""
         if not self.quiet:
             click.echo(text, err=True)
+
+    def say_more(self, continuation: "Continuation", *words: str) -> None:
+        """Tell the command that gets the next page, if there is one, with the options that lead to the same store."""
+        if continuation.has_more:
+            own = {"--store": self.store, "--data-dir": self.data_dir, "--model": self.model}
+            shared = [f"{name}={value}" for name, value in own.items() if value]
+            again = shlex.join(["recollect", *words, *shared, f"--token={continuation.next_token}"])
+            self.say(f" More:  {again}")
 
     def console(self, *, stderr: bool = False) -> "Console":
         """Where to draw: colours on a terminal, plain text elsewhere."""

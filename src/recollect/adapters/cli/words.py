@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from recollect.memories import Memory, Related
     from recollect.memories import Session as MemorySession
 
+WITHIN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 _BAR = 9
 _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
 # Stored text must not steer the terminal: control characters are shown as pictures of themselves.
@@ -72,6 +73,23 @@ def age(time: datetime) -> str:
 def moment(time: datetime) -> str:
     """A time to the minute, and how long ago it was."""
     return f"{time:%Y-%m-%d %H:%M} UTC" + (f" ({ago(time)})" if time <= datetime.now(UTC) else "")
+
+
+def took(seconds: float) -> str:
+    """A duration, with as many digits as somebody may care for."""
+    return (
+        f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
+    )
+
+
+def sized(number: int) -> str:
+    """Bytes, in one unit."""
+    size = float(number)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
 
 
 def bar(value: float, width: int = _BAR) -> str:

@@ -38,6 +38,7 @@ class Child:
         self.retired = False
         self.owner = os.getpid()
         self._late = False
+        self.ended_by_us = False
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
                 [sys.executable, "-I", "-B", "-c", _START, json.dumps(_paths())],
@@ -104,10 +105,15 @@ class Child:
 
     def _too_late(self) -> None:
         self._late = True
+        self.kill()
+
+    def kill(self) -> None:
+        """End what it does at once; whoever waits for its answer gets none."""
+        self.ended_by_us = True
         self._kill()
 
     def _kill(self) -> None:
-        if self._process.poll() is None:
+        if self.owner == os.getpid() and self._process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 

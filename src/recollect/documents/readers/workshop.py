@@ -36,7 +36,9 @@ class Workshop:
         return self._understood(answer)
 
     def close(self) -> None:
-        """End the child process, if there is one; the next file would start another."""
+        """End the child process, if there is one, even while it reads; the next file would start another."""
+        if child := self._child:
+            child.kill()
         with self._lock:
             self._end()
 
@@ -49,6 +51,16 @@ class Workshop:
         self.close()
 
     def _ask(self, kind: str, data: bytes) -> bytes:
+        """The answer of a child; one that has worked before may have been ended by others, so another is tried."""
+        known = self._child if self._child and self._child.alive() else None
+        try:
+            return self._ask_child(kind, data)
+        except Unreadable:
+            if known is None or known.ended_by_us:
+                raise
+        return self._ask_child(kind, data)
+
+    def _ask_child(self, kind: str, data: bytes) -> bytes:
         child, answered = self._running(), False
         try:
             answer = child.ask(kind, data, self._seconds, self._memory)

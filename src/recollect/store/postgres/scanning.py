@@ -9,7 +9,7 @@ from recollect.store.base import Index
 from recollect.store.postgres.coverage import Model
 from recollect.store.postgres.nearest import vector_text
 from recollect.store.postgres.passages import is_whole, unpacked
-from recollect.store.postgres.sql import Connection, rows
+from recollect.store.postgres.sql import Connection, execute, rows
 from recollect.types import Scan, Scanned, Vector
 
 # By how much the server's cosine may be less than the true one: the vector that is asked for loses up to 2^-11 there.
@@ -20,25 +20,42 @@ def scan_all(connection: Connection, index: Index, scan: Scan, model: Model | No
     """The passages the scan is after, in the order of their numbers."""
     vectors = scan.vectors if model else ()
     texts, values = _texts(scan)
-    inside = "" if scan.spaces is None else "AND p.space = ANY(:spaces)"
+    inside = "" if scan.spaces is None else "AND {}.space = ANY(:spaces)"
     passed = f"AND ({scan.filter.where})" if scan.filter.where else ""
-    near = " OR ".join(f"v.vector <#> :asked{at}::halfvec <= :farthest" for at in range(len(vectors))) or "FALSE"
+    near = _near(len(vectors), ":least") or "FALSE"
+    near_with_text = _near(len(vectors), ":least_with_text") or "TRUE"
     values |= {f"asked{at}": vector_text(vector) for at, vector in enumerate(vectors)}
-    values |= {"spaces": list(scan.spaces or ()), "farthest": _ROUNDING - scan.least}
+    values |= {"least": scan.least - _ROUNDING, "least_with_text": scan.least_with_text - _ROUNDING}
+    values |= {"spaces": list(scan.spaces or ())}
     values |= {**scan.filter.parameters, "model": model.number if model else 0}
     corpus = index.corpus
-    found = rows(
+    found = _rows_at_once(
         connection,
         "SELECT p.space, p.item_id, t.position, p.id, halfvec_send(v.vector), v.checksum, "
         f"CASE WHEN {texts} THEN t.content END FROM {corpus}_passages p "
         f"JOIN {corpus} i ON i.space = p.space AND i.id = p.item_id "
-        f"JOIN {index.texts} t ON t.space = p.space AND t.id = p.id "
+        f"JOIN {index.texts} t ON t.space = p.space AND t.id = p.id {inside.format('t')} "
         f"LEFT JOIN {corpus}_vectors v ON v.space = p.space AND v.hash = p.hash AND v.model = :model "
-        f"WHERE ({texts} OR {near}) {inside} {passed} ORDER BY p.number",
+        f"{inside.format('v')} WHERE ({texts} AND ({near_with_text}) OR {near}) {inside.format('p')} {passed} "
+        "ORDER BY p.number",
         values,
     )
     cosines = _cosines([row[4:6] for row in found], vectors)
     return [Scanned(row[0], row[1], row[2], row[3], each, row[6]) for row, each in zip(found, cosines, strict=True)]
+
+
+def _near(vectors: int, least: str) -> str:
+    """The condition that a passage is near to one of the vectors; a missing one is near where anything is."""
+    conditions = [f"v.vector <#> :asked{at}::halfvec <= -({least}::float8)" for at in range(vectors)]
+    return f"({' OR '.join(conditions)} OR {least}::float8 <= -1)" if conditions else ""
+
+
+def _rows_at_once(connection: Connection, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a query that reads whole tables: one new to the server is else read once per row of another."""
+    execute(connection, "SET LOCAL enable_nestloop = off")
+    found = rows(connection, sql, values)
+    execute(connection, "SET LOCAL enable_nestloop TO DEFAULT")
+    return found
 
 
 def _texts(scan: Scan) -> tuple[str, dict[str, Any]]:

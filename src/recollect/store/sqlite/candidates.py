@@ -29,6 +29,8 @@ from recollect.types import Candidate, Candidates, Query, QueryWord, Statistics
 _SCANS = 4
 # How many more passages FTS5 chooses than are wanted, so that the best by our own BM25 are among them.
 LOOKED_AT = 8
+# Long passages take longer to look at: so many characters are enough, if that is four times as many as are wanted.
+LOOKED_AT_LEAST, LOOKED_AT_CHARACTERS = 4, 300_000
 # Up to so many passages, looking takes less time than handing it to another thread.
 SCANNED_BESIDE = 10_000
 
@@ -150,6 +152,7 @@ def _by_words(
     weights = ", ".join(map(str, (0.0, *index.weights)))
     fields = ", ".join(f"p.{field}" for field in index.fields)
     keywords = choosing_words(words, chosen, statistics, index)
+    length = max(1, round(sum(statistics.average_lengths)))
 
     def best(limit: int) -> list[int]:
         found = rows(
@@ -158,7 +161,7 @@ def _by_words(
             f"SELECT p.number, p.created_at, p.id, {fields} "
             f"FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
             f"ORDER BY bm25({table}, {weights}), rowid LIMIT ?) w CROSS JOIN {index.corpus}_passages p USING (number)",
-            (match, LOOKED_AT * limit),
+            (match, limit * max(LOOKED_AT_LEAST, min(LOOKED_AT, LOOKED_AT_CHARACTERS // (limit * length)))),
         )
         return best_by_words(found, keywords)[:limit]
 

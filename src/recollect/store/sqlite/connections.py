@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import Conflict, DataError, RecollectError, StoreError
+from recollect.errors import Conflict, DataError, RecollectError, StoreBusy, StoreError
 from recollect.store.sqlite.functions import add_functions
 from recollect.store.sqlite.schema import VERSION, migrate, version_of
 
@@ -59,8 +59,8 @@ class Connections:
         """Close all idle connections; the last one out folds the log into the file."""
         self._closed = True
         with self.errors():
-            for _ in range(self._idle.qsize()):
-                connection = self._idle.get()
+            # All are taken before one is put back: what is put back last would be taken first.
+            for connection in [self._idle.get() for _ in range(self._idle.qsize())]:
                 if connection is not None:
                     connection.close()
                 self._idle.put(None)
@@ -107,7 +107,7 @@ def _explain(error: apsw.Error, location: str) -> RecollectError:
     known: tuple[tuple[tuple[type[apsw.Error], ...], RecollectError], ...] = (
         (
             (apsw.BusyError, apsw.LockedError),
-            StoreError(f"{location} is in use: another process has been writing for {BUSY_SECONDS} s. Try again."),
+            StoreBusy(f"{location} is in use: another process has been writing for {BUSY_SECONDS} s. Try again."),
         ),
         (
             (apsw.FullError,),

@@ -30,6 +30,8 @@ EXACT = 2048
 
 # By how much a cosine in single precision may be less than the true one.
 _ROUNDING = 1e-5
+# Where the bits of a half are in a single, and by how much their exponents differ.
+_SIGN_AND_REST, _BIAS = np.int32(~0x7000_0000), np.float32(2.0**112)
 
 Numbers = npt.NDArray[np.int64]
 Found = tuple[Numbers, npt.NDArray[np.float32]]
@@ -131,6 +133,16 @@ class VectorMatrix:
             self._restart(self._epoch, moved)
 
 
+def _floats(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
+    """The same numbers in single precision: bits moved to their place take half the time of a conversion."""
+    bits = halves.view(np.int16).astype(np.int32)
+    bits <<= 13
+    bits &= _SIGN_AND_REST
+    floats: npt.NDArray[np.float32] = bits.view(np.float32)
+    floats *= _BIAS
+    return floats
+
+
 class MatrixView:
     """The rows at one moment."""
 
@@ -156,12 +168,12 @@ class MatrixView:
         asked = np.stack(queries).T.astype(np.float32)
         found: set[int] = set()
         for rows in self._rows:
+            known, places, halves = map(np.asarray, (rows.numbers, rows.spaces, rows.vectors))
             for start in range(0, len(rows), BLOCK):
-                numbers, vectors = rows.numbers[start : start + BLOCK], rows.vectors[start : start + BLOCK]
-                if spaces is not None:
-                    inside = np.isin(rows.spaces[start : start + BLOCK], spaces)
+                numbers, vectors = known[start : start + BLOCK], halves[start : start + BLOCK]
+                if spaces is not None and not (inside := np.isin(places[start : start + BLOCK], spaces)).all():
                     numbers, vectors = numbers[inside], vectors[inside]
-                near = (vectors.astype(np.float32) @ asked).max(axis=1, initial=-1.0) >= cosine - _ROUNDING
+                near = (_floats(vectors) @ asked).max(axis=1, initial=-1.0) >= cosine - _ROUNDING
                 found.update(numbers[near].tolist())
         return found
 

@@ -13,12 +13,15 @@ from recollect.store.sqlite.sql import rows
 from recollect.types import Scan, Scanned
 
 _LETTERS = 3  # in a row are what the index of literal texts knows
+_MOST_RUNS = 64  # that are looked up: whoever asks compares the rest
 
 
 def scan_all(connection: apsw.Connection, index: Index, scan: Scan, view: MatrixView | None) -> list[Scanned]:
     """The passages the scan is after, in the order of their numbers."""
     spaces = None if scan.spaces is None else space_numbers(connection, index, scan.spaces)
     literal = _literal(connection, index, scan, spaces) if scan.texts else set()
+    if literal and view is not None and scan.vectors and scan.least_with_text > -1:
+        literal = view.at_least(scan.vectors, scan.least_with_text, spaces) & literal
     near = set() if view is None or not scan.vectors else view.at_least(scan.vectors, scan.least, spaces)
     passing = _passing(connection, index, scan, sorted(literal | near), spaces)
     contents = _contents(connection, index, [row[0] for row in passing if row[0] in literal])
@@ -46,7 +49,7 @@ def _literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequ
 def _all_letters(text: str) -> str:
     """An FTS5 expression for all runs of three letters; each is a quoted string, so nothing in it is syntax."""
     runs = dict.fromkeys(text[at : at + _LETTERS] for at in range(len(text) - _LETTERS + 1))
-    return " AND ".join('"' + run.replace('"', '""') + '"' for run in runs)
+    return " AND ".join('"' + run.replace('"', '""') + '"' for run in list(runs)[:_MOST_RUNS])
 
 
 def _passing(
@@ -54,11 +57,12 @@ def _passing(
 ) -> list[tuple[int, str, str, str, int]]:
     """Number, id, item, space and position of those that are in the spaces and pass the filter."""
     inside = "" if spaces is None else "AND p.space IN (SELECT value FROM json_each(:inside))"
+    item = WITH_ITEM.format(index.corpus) if scan.filter.where else "JOIN spaces s ON s.number = p.space"
     condition = f"AND ({scan.filter.where})" if scan.filter.where else ""
     return rows(
         connection,
         f"SELECT p.number, p.id, p.item_id, s.space, t.position FROM json_each(:numbers) n "
-        f"CROSS JOIN {index.corpus}_passages p ON p.number = n.value {WITH_ITEM.format(index.corpus)} "
+        f"CROSS JOIN {index.corpus}_passages p ON p.number = n.value {item} "
         f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id WHERE 1 = 1 {inside} {condition} ORDER BY p.number",
         {**scan.filter.parameters, "numbers": json.dumps(numbers), "inside": json.dumps(spaces)},
     )

@@ -1,0 +1,121 @@
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.documents.chunking import cut, outline
+from recollect.documents.extract import Extract, Kind, Mark
+
+LANGUAGES = ("python", "javascript", "rust", "c", "java", "csharp", "ruby", "php", "go", "shell", "sql", "vue", "none")
+KINDS = [Kind(name) for name in "markdown text html docx pdf pptx xlsx notebook table data epub odt".split()]
+KINDS += [Kind("code", language) for language in LANGUAGES]
+LINES = st.sampled_from(
+    [
+        "# Title", "## Part", "Words\n=====", "Words\n-----", "---", "```", "~~~~", "````python", "| a | b |",
+        "|---|---|",
+        "<!-- hidden", "-->", "- an item", "1. first", "", "", "   ", "\t", "A sentence. And another! " * 30,
+        "def run():", "    return 1", "class Thing:", "    def method(self):", "@decorator", '"""', "'''", "/*", "*/",
+        "function go() {", "}", "impl Thing for Other {", "  fn act() {", "static int main(int argc) {", "x" * 3000,
+        "é ü 漢字。" * 200, "key: value", '"a,b",c', "\r", "title: Named",
+        "CREATE TABLE users (", "<script>", "`", "# a comment",
+    ]
+)  # fmt: skip
+TEXTS = st.one_of(
+    st.text(max_size=400), st.lists(LINES, max_size=120).map("\n".join), st.text("ab\n .#`", max_size=3000)
+)
+
+
+@st.composite
+def extracts(draw):
+    text = draw(TEXTS)
+    kinds = st.sampled_from(["page", "slide", "sheet", "cell", "heading", "chapter"])
+    marks = st.builds(
+        Mark, st.integers(0, len(text)), kinds, st.sampled_from(["", "1", "Page 2", "A title"]), st.integers(0, 7)
+    )
+    return Extract(
+        text, tuple(sorted(draw(st.lists(marks, max_size=12)), key=lambda mark: mark.offset)), draw(st.text(max_size=5))
+    )
+
+
+def check(text, pieces):
+    """Everything that holds for the pieces of any text."""
+    assert bool(pieces) == bool(text)
+    reached = 0
+    for before, piece in zip([None, *pieces], pieces, strict=False):
+        assert piece.start <= reached < piece.end
+        assert before is None or piece.start > before.start
+        assert piece.start_line == text.count("\n", 0, piece.start) + 1
+        assert piece.end_line == text.count("\n", 0, piece.end - 1) + 1
+        assert len(pieces) == 1 or text[reached : piece.end].strip()
+        reached = piece.end
+    assert reached == len(text)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
+@given(extracts())
+@settings(max_examples=60, deadline=None)
+def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, extract):
+    pieces = cut(extract, kind)
+    check(extract.text, pieces)
+    assert cut(extract, kind) == pieces
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
+@given(extracts())
+@settings(max_examples=30, deadline=None)
+def test_an_outline_names_lines_that_exist_in_their_order(kind, extract):
+    lines = [heading.line for heading in outline(extract, kind)]
+    assert lines == sorted(lines)
+    assert all(1 <= line <= extract.text.count("\n") + 1 for line in lines)
+    assert all(heading.title.strip() for heading in outline(extract, kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
+def test_an_empty_text_has_no_pieces_and_a_blank_one_has_one(kind):
+    assert cut(Extract(""), kind) == []
+    assert [(piece.start, piece.end) for piece in cut(Extract(" \n\n \t\n"), kind)] == [(0, 6)]
+
+
+BIG = {
+    "one line": "x",
+    "one line of words": "word ",
+    "one line of sentences": "A word. ",
+    "empty lines": "\n",
+    "words far apart": "a" + "\n" * 50_000 + "b" + " " * 50_000,
+    "headings": "# A\n\nb\n",
+    "deep headings": "# A\n## B\n### C\n#### D\n##### E\n",
+    "fences": "```\n",
+    "longer and longer fences": "\n".join("`" * (3 + at % 300) for at in range(600)),
+    "list items": "- a\n",
+    "table rows": "| a | b |\n",
+    "open comments": "/* <!-- {- (* ",
+    "open strings": "\"\"\" ''' ` ",
+    "quotes": "'",
+    "backticks": "`",
+    "open brackets": "a b(",
+    "open brackets in lines": "a b(\n",
+    "words in lines": "static int\n",
+    "angle brackets": "template <",
+    "angle brackets in lines": "impl <\n",
+    "definitions": "def f(): pass\n",
+    "deeper and deeper": "\n".join(" " * at + "class A:" for at in range(450)),
+    "decorators": "@a\n",
+    "closings": ")\n",
+    "underlines": "===\n",
+    "dollars": "`${",
+    "regexes": "= /[",
+    "modifiers": "public static ",
+    "modifiers in lines": "public static final\n",
+    "dots": "a.",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
+def test_a_big_text_of_any_shape_takes_little_time(kind):
+    for shape, part in BIG.items():
+        text = part * (100_000 // len(part))
+        began = time.process_time()
+        pieces = cut(Extract(text), kind)
+        assert time.process_time() - began < 2, shape
+        check(text, pieces)

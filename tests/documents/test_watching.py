@@ -1,0 +1,151 @@
+"""A watched folder is searched as it is now, without anybody asking for it."""
+
+import logging
+import shutil
+import threading
+import time
+
+import pytest
+
+from recollect import Recollect
+from recollect.documents import freshness
+
+LIMIT = 10  # seconds, generous; the promise is two
+
+
+@pytest.fixture(autouse=True)
+def searches_do_not_look_themselves(monkeypatch):
+    """What is found, is found because it was watched."""
+    monkeypatch.setattr(freshness.Keeper, "freshen", lambda keeper, searched: None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "first.md").write_text("# First\n\nThe penguinhouse.\n")
+    return folder
+
+
+@pytest.fixture
+def watched(tmp_path, folder):
+    told = []
+    with Recollect(tmp_path / "r.db") as recollect:
+        recollect.documents.add(folder)
+        recollect.documents.watch(changed=lambda folder_id, paths: told.append((folder_id, paths)))
+        until(lambda: told)
+        yield recollect
+
+
+def found(recollect, word):
+    return {each.document_id for each in recollect.documents.search_content(exact_terms=[word]).data.results}
+
+
+def until(check, limit=LIMIT):
+    begin = time.monotonic()
+    while not check():
+        assert time.monotonic() - begin < limit, "it did not come in time"
+        time.sleep(0.02)
+    return time.monotonic() - begin
+
+
+def watchers():
+    return [each for each in threading.enumerate() if each.name == "recollect-watch"]
+
+
+def test_what_changes_is_found_a_moment_later(watched, folder):
+    (folder / "new").mkdir()
+    (folder / "new" / "second.md").write_text("# Second\n\nThe walrusbasin.\n")
+    times = [until(lambda: found(watched, "walrusbasin") == {"new/second.md"})]
+    (folder / "first.md").write_text("# First\n\nThe ottercreek.\n")
+    times.append(until(lambda: found(watched, "ottercreek") == {"first.md"}))
+    assert found(watched, "penguinhouse") == set()
+    (folder / "first.md").rename(folder / "moved.md")
+    times.append(until(lambda: found(watched, "ottercreek") == {"moved.md"}))
+    (folder / "new").rename(folder / "old")
+    times.append(until(lambda: found(watched, "walrusbasin") == {"old/second.md"}))
+    shutil.rmtree(folder / "old")
+    times.append(until(lambda: found(watched, "walrusbasin") == set()))
+    print("seconds:", [round(each, 2) for each in times])  # noqa: T201 - shown when it fails
+
+
+def test_what_changed_before_watching_began_is_found_too(tmp_path, folder):
+    with Recollect(tmp_path / "r.db") as recollect:
+        recollect.documents.add(folder)
+        (folder / "second.md").write_text("# Second\n\nThe walrusbasin.\n")
+        recollect.documents.watch()
+        until(lambda: found(recollect, "walrusbasin"))
+
+
+def test_many_changes_at_once_are_all_found(watched, folder):
+    for at in range(300):
+        (folder / f"{at}.md").write_text(f"# Number {at}\n\nThe millipedex.\n")
+    until(lambda: watched.documents.list_folders()[0].documents == 301)
+
+
+def test_a_rule_that_is_added_takes_files_out(watched, folder):
+    (folder / ".gitignore").write_text("first.md\n")
+    until(lambda: found(watched, "penguinhouse") == set())
+
+
+def test_watching_ends_with_the_store_and_leaves_no_thread(tmp_path, folder):
+    before = threading.active_count()
+    for _ in range(3):
+        with Recollect(tmp_path / "r.db") as recollect:
+            recollect.documents.add(folder)
+            recollect.documents.watch()
+            recollect.documents.watch()
+            assert len(watchers()) == 1
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 3
+        assert watchers() == []
+    assert threading.active_count() == before
+
+
+def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_back(watched, folder, tmp_path):
+    shutil.rmtree(folder)
+    time.sleep(1.5)
+    [state] = watched.documents.list_folders()
+    assert state.state == "offline" and found(watched, "penguinhouse") == {"first.md"}
+    folder.mkdir()
+    (folder / "back.md").write_text("# Back\n\nThe walrusbasin.\n")
+    until(lambda: found(watched, "walrusbasin") == {"back.md"})
+    (folder / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
+    until(lambda: found(watched, "heronmarsh") == {"later.md"})
+
+
+def test_a_folder_that_is_away_when_watching_begins_is_waited_for(tmp_path, folder):
+    with Recollect(tmp_path / "r.db") as recollect:
+        recollect.documents.add(folder)
+        folder.rename(tmp_path / "aside")
+        recollect.documents.watch()
+        time.sleep(0.2)
+        (tmp_path / "aside" / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
+        (tmp_path / "aside").rename(folder)
+        until(lambda: found(recollect, "heronmarsh") == {"later.md"})
+
+
+def test_a_folder_that_is_removed_is_not_watched_and_can_be_added_again(watched, folder, caplog):
+    caplog.set_level(logging.WARNING, "recollect")
+    watched.documents.remove("folder")
+    (folder / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
+    until(lambda: watchers() == [])
+    assert watched.documents.list_folders() == [] and caplog.records == []
+    watched.documents.add(folder)
+    watched.documents.watch()
+    (folder / "latest.md").write_text("# Latest\n\nThe storknest.\n")
+    until(lambda: found(watched, "storknest") == {"latest.md"})
+
+
+def test_a_store_in_the_watched_folder_does_not_wake_itself_for_ever(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "first.md").write_text("# First\n\nThe penguinhouse.\n")
+    told = []
+    with Recollect(folder / "r.db") as recollect:
+        recollect.documents.add(folder)
+        recollect.documents.watch(changed=lambda folder_id, paths: told.append(paths))
+        until(lambda: told)
+        time.sleep(2.5)
+        assert len(told) <= 3, told
+        assert found(recollect, "penguinhouse") == {"first.md"}

@@ -1,0 +1,322 @@
+"""Several at one folder, a store that is closed too early, a full disk, little memory: what was begun is completed."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from random import Random
+
+import psutil
+import pytest
+from document_folders import assert_alike, children, edit, fill, indexed, listed, on_disk, write
+from stores import fork, join_all
+
+from recollect import Recollect
+from recollect.errors import StoreError
+
+PATIENCE = 30
+
+
+def until(check, seconds=PATIENCE):
+    """Wait for something to be true."""
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def left_open(folder):
+    """The files of a folder that this process has open."""
+    return [each.path for each in psutil.Process().open_files() if each.path.startswith(str(folder))]
+
+
+# Several at once
+
+
+def _add(location, folder, times=1):
+    with indexed(location) as (_, documents):
+        for _ in range(times):
+            documents.add(folder)
+
+
+@pytest.mark.parametrize("times", [6, pytest.param(300, marks=pytest.mark.soak)])
+def test_processes_may_index_one_folder_at_once(tmp_path, seed, times):
+    random, folder, location = Random(seed), tmp_path / "folder", tmp_path / "r.db"
+    fill(folder, random, 60)
+    indexers = [fork(_add, location, folder, times) for _ in range(3)]
+    while any(each.is_alive() for each in indexers):
+        edit(folder, random, 1)
+        time.sleep(0.02)
+    join_all(indexers)
+    assert_alike(location, tmp_path / "fresh.db", folder)
+
+
+def test_a_file_that_another_process_indexes_meanwhile_is_not_taken_for_gone(tmp_path, monkeypatch):
+    """One looks at the folder, a file comes and the other indexes it, then the first compares what it saw."""
+    from recollect.documents import indexing
+
+    folder, location = tmp_path / "folder", tmp_path / "r.db"
+    fill(folder, Random(1), 3)
+    with indexed(location) as (_, one), indexed(location) as (_, other):
+        one.add(folder)
+        usual = indexing.walk
+
+        def slowly(*given):
+            found = usual(*given)
+            monkeypatch.setattr(indexing, "walk", usual)
+            write(folder, Random(2))
+            other.refresh("folder")
+            return found
+
+        monkeypatch.setattr(indexing, "walk", slowly)
+        one.refresh("folder")
+        assert len(on_disk(folder)) == one.list_folders()[0].documents
+
+
+def test_a_file_that_is_changed_and_changed_back_while_two_look_is_right(tmp_path, monkeypatch):
+    from recollect.documents import indexing
+
+    folder, location = tmp_path / "folder", tmp_path / "r.db"
+    path = write(folder, Random(1), folder / "a.md")
+    first = path.read_text()
+    with indexed(location) as (_, one), indexed(location) as (_, other):
+        one.add(folder)
+        os.utime(path, (1_500_000_000, 1_500_000_000))
+        usual = indexing.read_file
+
+        def slowly(root, name):
+            monkeypatch.setattr(indexing, "read_file", usual)
+            path.write_text("something else")
+            other.refresh("folder")
+            path.write_text(first)
+            os.utime(path, (1_500_000_000, 1_500_000_000))
+            return usual(root, name)
+
+        monkeypatch.setattr(indexing, "read_file", slowly)
+        one.refresh("folder")
+        one.refresh("folder")
+        assert one.get_document_text("folder", path.relative_to(folder).as_posix()).text == first
+
+
+def test_a_folder_that_another_process_removes_meanwhile_leaves_nothing_behind(tmp_path):
+    folder, location = tmp_path / "folder", tmp_path / "r.db"
+    fill(folder, Random(1), 300)
+    with indexed(location) as (store, one), indexed(location) as (_, other):
+        removed = []
+
+        def remove(done, total):
+            if not removed:
+                removed.append(other.remove("folder"))
+
+        with pytest.raises(Exception, match="folder"):
+            one.add(folder, progress=remove)
+        assert removed and one.list_folders() == [] and one.count() == {}
+        with store.snapshot() as snapshot:
+            for table in ("documents", "document_chunks", "document_problems"):
+                assert snapshot.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+        assert store.integrity() == []
+
+
+def test_threads_may_refresh_search_and_remove_at_once(tmp_path, seed):
+    random, folder = Random(seed), tmp_path / "folder"
+    fill(folder, random, 30)
+    errors = []
+    with Recollect(tmp_path / "r.db") as recollect:
+        recollect.documents.add(folder)
+
+        def work(kind):
+            try:
+                for _ in range(10):
+                    if kind == "refresh":
+                        recollect.documents.refresh("folder")
+                    elif kind == "add":
+                        recollect.documents.add(folder, wait=False)
+                    else:
+                        recollect.documents.search("deploy the staging server")
+                        recollect.documents.search_content(exact_terms=["deploy"])
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(kind,)) for kind in ("refresh", "add", "search", "search")]
+        for each in threads:
+            each.start()
+        for _ in range(20):
+            edit(folder, random, 1)
+            time.sleep(0.01)
+        for each in threads:
+            each.join()
+    assert errors == []
+    assert_alike(tmp_path / "r.db", tmp_path / "fresh.db", folder)
+
+
+# Closing
+
+
+def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again(tmp_path, seed):
+    random, folder = Random(seed), tmp_path / "folder"
+    fill(folder, random, 200)
+    rounds = 0
+    while True:
+        rounds += 1
+        recollect = Recollect(tmp_path / "r.db")
+        recollect.documents.add(folder, wait=False)
+        time.sleep(random.uniform(0, 0.4))
+        begin = time.monotonic()
+        recollect.close()
+        assert time.monotonic() - begin < 5
+        assert not [each for each in threading.enumerate() if each.name.startswith("recollect")]
+        assert left_open(tmp_path) == []
+        with indexed(tmp_path / "r.db") as (_, documents):
+            [state] = documents.list_folders()
+            assert state.state in ("pending", "indexing", "ready")
+        if state.state == "ready" or rounds == 50:
+            break
+    assert state.state == "ready"
+    assert_alike(tmp_path / "r.db", tmp_path / "fresh.db", folder)
+
+
+def _slow_reader(monkeypatch):
+    """Children that take a minute for every page."""
+    from recollect.documents.readers import process
+
+    begin, end = process._START.rsplit("main()", 1)
+    slow = (
+        "import time\nimport recollect.documents.readers.child as child\nchild._extract = lambda *_: time.sleep(60)\n"
+    )
+    monkeypatch.setattr(process, "_START", f"{begin}{slow}main(){end}")
+
+
+def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for at in range(5):
+        (folder / f"{at}.html").write_text("<p>slow")
+    _slow_reader(monkeypatch)
+    before = children()
+    recollect = Recollect(tmp_path / "r.db")
+    recollect.documents.add(folder, wait=False)
+    until(lambda: children() - before)
+    begin = time.monotonic()
+    recollect.close()
+    assert time.monotonic() - begin < 5
+    assert children() == before
+    monkeypatch.undo()
+    _add(tmp_path / "r.db", folder)
+    with indexed(tmp_path / "r.db") as (_, documents):
+        assert listed(documents) == on_disk(folder) and documents.problems() == []
+
+
+def test_nothing_is_left_after_closing(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.html").write_text("<p>words</p>")
+    before = children()
+    for at in range(10):
+        with Recollect(tmp_path / f"{at}.db") as recollect:
+            recollect.documents.add(folder)
+            recollect.documents.watch()
+            assert children() != before
+    assert children() == before
+    assert not [each for each in threading.enumerate() if each.name.startswith("recollect")]
+    assert left_open(tmp_path) == []
+
+
+_READING = """
+import sys
+from recollect import Recollect
+from recollect.documents.readers import process
+begin, end = process._START.rsplit("main()", 1)
+slow = "import recollect.documents.readers.child as child\\n{deed}\\n"
+process._START = begin + slow + "main()" + end
+print("ready", flush=True)
+Recollect(sys.argv[1]).documents.add(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("deed", ["import time; child._extract = lambda *_: time.sleep(60)", "pass"])
+def test_a_reader_ends_when_its_parent_is_killed(tmp_path, deed):
+    """While it reads a file for a minute, and while it waits for the next."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for at in range(300):
+        (folder / f"{at}.html").write_text("<p>text" * 200)
+    indexer = subprocess.Popen(
+        [sys.executable, "-c", _READING.replace("{deed}", deed), str(tmp_path / "r.db"), str(folder)],
+        stdout=subprocess.PIPE,
+    )
+    assert indexer.stdout.readline() == b"ready\n"
+    parent = psutil.Process(indexer.pid)
+    until(lambda: parent.children() or indexer.poll() is not None)
+    readers_of_it = parent.children()
+    indexer.send_signal(signal.SIGKILL)
+    indexer.wait()
+    indexer.stdout.close()
+    assert readers_of_it
+    until(lambda: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in readers_of_it), 10)
+
+
+# Little room
+
+
+@pytest.mark.parametrize("room", [100_000, 500_000])
+def test_a_full_disk_is_said_and_the_next_run_completes(tmp_path, seed, room):
+    random, folder, location = Random(seed), tmp_path / "folder", tmp_path / "r.db"
+    fill(folder, random, 200)
+    with indexed(location):
+        pass
+    said = tmp_path / "said"
+    indexer = fork(_add_with_little_room, location, folder, location.stat().st_size + room, said)
+    join_all([indexer])
+    assert str(location) in said.read_text() and "full" in said.read_text()
+    with indexed(location) as (store, documents):
+        assert store.integrity() == []
+        [state] = documents.list_folders()
+        assert state.state in ("error", "indexing", "pending")
+        assert state.state != "error" or "full" in state.reason
+    assert_alike(location, tmp_path / "fresh.db", folder)
+
+
+def _add_with_little_room(location, folder, most, said):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with indexed(location) as (_, documents):
+        try:
+            documents.add(folder)
+        except StoreError as error:
+            said.write_text(str(error))
+
+
+_INDEXING = """
+import re, sys
+from recollect import Recollect
+with Recollect(sys.argv[1]) as recollect:
+    folder = recollect.documents.add(sys.argv[2])
+    # Not ru_maxrss: that begins with the memory of the process that started this one.
+    print(folder.chunks, int(re.findall(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[0]) * 1024)
+"""
+
+
+@pytest.mark.parametrize("files", [20, pytest.param(60, marks=pytest.mark.soak)])
+def test_indexing_takes_little_memory(tmp_path, files):
+    folder, random = tmp_path / "folder", Random(7)
+    folder.mkdir()
+    words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=random.randint(3, 9))) for _ in range(5_000)]
+    for at in range(files):
+        lines = (" ".join(random.choices(words, k=12)) for _ in range(2_500))
+        text = "".join(f"## Part {at}\n\n{line}\n\n" if at % 9 == 0 else f"{line}\n" for at, line in enumerate(lines))
+        (folder / f"{at}.md").write_text(text)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    assert size > files * 190_000
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", _INDEXING, str(tmp_path / "r.db"), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    chunks, most = map(int, done.stdout.split())
+    print(f"{size:,} bytes, {chunks:,} chunks, {most:,} bytes of memory, {time.monotonic() - begin:.1f} s")  # noqa: T201
+    assert most < 400_000_000
