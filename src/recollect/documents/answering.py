@@ -26,7 +26,7 @@ from recollect.documents.scoring import INDEX
 from recollect.documents.tokens import Tokens
 from recollect.store import Snapshot
 
-_REMEMBERED = 200_000  # matches, of the latest searches
+_REMEMBERED = 50_000  # matches, of the latest searches
 
 Generations = tuple[tuple[str, int], ...]
 

@@ -19,6 +19,7 @@ _LABEL = re.compile(r"\[redacted: [^\]]+\]")
 _LEAST_LEFT = 16  # letters and digits beside the keys, for a file to be more than keys
 _LONGEST_TITLE = 200
 _LONGEST_OUTLINE = 500
+_PHRASES = 16  # to choose a few key phrases from
 # A file that was changed just now may be changed again within the same tick of its clock.
 _SETTLED_NS = 100_000_000
 _FUTURE_NS = 3_600_000_000_000  # no clock that still ticks is as far ahead
@@ -68,7 +69,7 @@ def prepare(readers: Readers, space: str, path: str, data: bytes, stamp: Stamp, 
         "characters": len(extract.text),
         "lines": extract.text.count("\n") + (not extract.text.endswith("\n")),
         "chunks": len(pieces),
-        "phrases": json.dumps(keywords.candidates(extract.text, pieces, kind), ensure_ascii=False),
+        "phrases": json.dumps(keywords.candidates(extract.text, pieces, kind, _PHRASES), ensure_ascii=False),
         "outline": json.dumps(outline, ensure_ascii=False),
     }
     chunks = [_chunk(space, path, at, piece, extract.text) for at, piece in enumerate(pieces)]

@@ -16,7 +16,7 @@ from recollect.store import Snapshot
 from recollect.text import excerpts, tokenize
 from recollect.types import Calibration, Candidate, Candidates, Hits, Query, Why
 
-CANDIDATES = 80
+CANDIDATES = 50
 
 
 @dataclass(frozen=True, slots=True)

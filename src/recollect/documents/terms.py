@@ -41,24 +41,37 @@ def find(content: str, terms: Sequence[str]) -> Found:
     folded = content.casefold()
     present, whole, occurrences = [], 0, 0
     for term in terms:
-        exactly, needle, whole_word = _needle(term)
+        exactly, needle = _needle(term)
         text = content if exactly else folded
         count = text.count(needle)
         if count:
             present.append(term)
             occurrences += count
-            whole += len(whole_word.findall(text))
+            whole += _whole_words(text, needle)
     return Found(tuple(present), whole, occurrences)
 
 
 @lru_cache(maxsize=1024)
-def _needle(term: str) -> tuple[bool, str, re.Pattern[str]]:
-    """Whether case matters, what to look for, and the same as a whole word."""
+def _needle(term: str) -> tuple[bool, str]:
+    """Whether case matters, and what to look for."""
     exactly = is_case_sensitive(term)
-    needle = term if exactly else term.casefold()
-    before = r"(?<!\w)" if needle[:1].isalnum() or needle[:1] == "_" else ""
-    after = r"(?!\w)" if needle[-1:].isalnum() or needle[-1:] == "_" else ""
-    return exactly, needle, re.compile(before + re.escape(needle) + after)
+    return exactly, term if exactly else term.casefold()
+
+
+def _whole_words(text: str, needle: str) -> int:
+    """How often a needle is not a part of a longer word."""
+    found, at, length = 0, text.find(needle), len(needle)
+    while at >= 0:
+        end = at + length
+        goes_on = _are_one_word(text[at - 1 : at], needle[0]) or _are_one_word(needle[-1], text[end : end + 1])
+        found += not goes_on
+        at = text.find(needle, end)
+    return found
+
+
+def _are_one_word(one: str, other: str) -> bool:
+    """Whether two characters side by side belong to the same word; there may be none at an end of the text."""
+    return (one.isalnum() or one == "_") and (other.isalnum() or other == "_")
 
 
 def boost(present: int) -> float:

@@ -28,6 +28,7 @@ RESCORED = 512
 # Up to here, scoring every row exactly costs less than choosing by sign first.
 EXACT = 2048
 
+_AT_ONCE = 512  # rows that are compared while they are in the processor's cache
 # By how much a cosine in single precision may be less than the true one.
 _ROUNDING = 1e-5
 # Where the bits of a half are in a single, and by how much their exponents differ.
@@ -163,18 +164,21 @@ class MatrixView:
         best = np.lexsort((-self.numbers[chosen], -cosines))[:count]
         return self.numbers[chosen[best]], cosines[best]
 
-    def at_least(self, queries: Sequence[Vector], cosine: float, spaces: Sequence[int] | None = None) -> set[int]:
-        """Every passage that is so near to one of the queries, in these spaces; none that is near enough is missed."""
+    def at_least(
+        self, queries: Sequence[Vector], cosines: Sequence[float], spaces: Sequence[int] | None = None
+    ) -> list[set[int]]:
+        """For each cosine, every passage that is so near to one of the queries, in these spaces; none is missed."""
         asked = np.stack(queries).T.astype(np.float32)
-        found: set[int] = set()
+        found: list[set[int]] = [set() for _ in cosines]
         for rows in self._rows:
             known, places, halves = map(np.asarray, (rows.numbers, rows.spaces, rows.vectors))
-            for start in range(0, len(rows), BLOCK):
-                numbers, vectors = known[start : start + BLOCK], halves[start : start + BLOCK]
-                if spaces is not None and not (inside := np.isin(places[start : start + BLOCK], spaces)).all():
+            for start in range(0, len(rows), _AT_ONCE):
+                numbers, vectors = known[start : start + _AT_ONCE], halves[start : start + _AT_ONCE]
+                if spaces is not None and not (inside := np.isin(places[start : start + _AT_ONCE], spaces)).all():
                     numbers, vectors = numbers[inside], vectors[inside]
-                near = (_floats(vectors) @ asked).max(axis=1, initial=-1.0) >= cosine - _ROUNDING
-                found.update(numbers[near].tolist())
+                nearest = (_floats(vectors) @ asked).max(axis=1, initial=-1.0) + _ROUNDING
+                for each, least in zip(found, cosines, strict=True):
+                    each.update(numbers[nearest >= least].tolist())
         return found
 
     def cosines(self, numbers: Numbers, query: Vector) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 import numpy as np
@@ -20,17 +21,19 @@ def scan_all(connection: apsw.Connection, index: Index, scan: Scan, view: Matrix
     """The passages the scan is after, in the order of their numbers."""
     spaces = None if scan.spaces is None else space_numbers(connection, index, scan.spaces)
     literal = _literal(connection, index, scan, spaces) if scan.texts else set()
-    if literal and view is not None and scan.vectors and scan.least_with_text > -1:
-        literal = view.at_least(scan.vectors, scan.least_with_text, spaces) & literal
-    near = set() if view is None or not scan.vectors else view.at_least(scan.vectors, scan.least, spaces)
-    passing = _passing(connection, index, scan, sorted(literal | near), spaces)
-    contents = _contents(connection, index, [row[0] for row in passing if row[0] in literal])
+    near: set[int] = set()
+    if view is not None and scan.vectors:
+        near, with_text = view.at_least(scan.vectors, (scan.least, scan.least_with_text), spaces)
+        if scan.least_with_text > -1:
+            literal &= with_text
+    passing = _passing(connection, index, scan, sorted(literal), spaces, "t.content")
+    passing = sorted([*passing, *_passing(connection, index, scan, sorted(near - literal), spaces, "NULL")])
     numbers = np.array([row[0] for row in passing], np.int64)
     columns = [] if view is None else [view.cosines(numbers, vector).tolist() for vector in scan.vectors]
     cosines = list(zip(*columns, strict=True)) if columns else [()] * len(passing)
     return [
-        Scanned(space, item_id, position, id_, each, contents.get(number))
-        for (number, id_, item_id, space, position), each in zip(passing, cosines, strict=True)
+        Scanned(space, item_id, position, id_, each, content)
+        for (_, id_, item_id, space, position, content), each in zip(passing, cosines, strict=True)
     ]
 
 
@@ -53,27 +56,21 @@ def _all_letters(text: str) -> str:
 
 
 def _passing(
-    connection: apsw.Connection, index: Index, scan: Scan, numbers: Sequence[int], spaces: Sequence[int] | None
-) -> list[tuple[int, str, str, str, int]]:
-    """Number, id, item, space and position of those that are in the spaces and pass the filter."""
+    connection: apsw.Connection,
+    index: Index,
+    scan: Scan,
+    numbers: Sequence[int],
+    spaces: Sequence[int] | None,
+    content: str,
+) -> list[tuple[Any, ...]]:
+    """Number, id, item, space, position and content of those that are in the spaces and pass the filter."""
     inside = "" if spaces is None else "AND p.space IN (SELECT value FROM json_each(:inside))"
     item = WITH_ITEM.format(index.corpus) if scan.filter.where else "JOIN spaces s ON s.number = p.space"
     condition = f"AND ({scan.filter.where})" if scan.filter.where else ""
     return rows(
         connection,
-        f"SELECT p.number, p.id, p.item_id, s.space, t.position FROM json_each(:numbers) n "
+        f"SELECT p.number, p.id, p.item_id, s.space, t.position, {content} FROM json_each(:numbers) n "
         f"CROSS JOIN {index.corpus}_passages p ON p.number = n.value {item} "
-        f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id WHERE 1 = 1 {inside} {condition} ORDER BY p.number",
+        f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id WHERE 1 = 1 {inside} {condition}",
         {**scan.filter.parameters, "numbers": json.dumps(numbers), "inside": json.dumps(spaces)},
     )
-
-
-def _contents(connection: apsw.Connection, index: Index, numbers: Sequence[int]) -> dict[int, str]:
-    found = rows(
-        connection,
-        f"SELECT p.number, t.content FROM json_each(:numbers) n CROSS JOIN {index.corpus}_passages p "
-        f"ON p.number = n.value JOIN spaces s ON s.number = p.space "
-        f"JOIN {index.texts} t ON t.space = s.space AND t.id = p.id",
-        {"numbers": json.dumps(numbers)},
-    )
-    return dict(found)
