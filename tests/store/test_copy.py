@@ -170,3 +170,59 @@ def test_the_command_does_not_make_the_store_it_should_copy(run, tmp_path):
     assert done.code == 1
     assert "There is no store" in done.err
     assert not (tmp_path / "nowhere.db").exists()
+
+
+@pytest.fixture
+def with_documents(original, tmp_path):
+    folder = tmp_path / "notes"
+    (folder / "src").mkdir(parents=True)
+    for number in range(30):
+        (folder / f"page{number}.md").write_text(
+            f"# Page {number}\n\nStaging deploy number {number}, 100% sure_of it.\n"
+        )
+    (folder / "src" / "client.py").write_text("def refreshToken(client):\n    return client.post('/token')\n")
+    (folder / "empty.txt").write_text("")
+    original.documents.add(folder, project="shop")
+    return original
+
+
+def found_documents(recollect):
+    documents = recollect.documents
+    answers = [
+        documents.search_content(exact_terms=["100% sure_of"], limit=50),
+        documents.search_content(
+            semantic_concepts=["staging deploy"], exact_terms=["number 7"], min_score=0.0, limit=50
+        ),
+    ]
+    found = [[(each.chunk_id, round(each.relevance_score, 6)) for each in answer.data.results] for answer in answers]
+    hits = [(hit.id, round(hit.score, 6)) for hit in documents.search("where is the token refreshed")]
+    problems = [problem.document_id for problem in documents.problems()]
+    return found, hits, problems, documents.get_document_text("notes", "src/client.py").text
+
+
+def test_documents_move_too(with_documents, postgres_url, tmp_path):
+    expected = found_documents(with_documents)
+    assert expected[0][0] and expected[1] and expected[2] == ["empty.txt"]
+    with_documents.copy_to(postgres_url)
+    with Recollect(postgres_url) as moved:
+        assert found_documents(moved) == expected
+        assert moved.check() == []
+        moved.copy_to(tmp_path / "back.db")
+    with Recollect(tmp_path / "back.db") as back:
+        assert found_documents(back) == expected
+        assert back.check() == []
+        assert back.documents.fingerprint() == with_documents.documents.fingerprint()
+
+
+def test_a_copy_of_documents_that_was_cut_off_goes_on(with_documents, target, monkeypatch):
+    monkeypatch.setattr(copying, "BATCH", 10)
+
+    def cut(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        with_documents.copy_to(target, progress=cut)
+    with_documents.copy_to(target)
+    with Recollect(target) as copied:
+        assert found_documents(copied) == found_documents(with_documents)
