@@ -13,14 +13,12 @@ from recollect.config import Settings, load_settings
 from recollect.documents import Documents
 from recollect.embed import LazyEmbedder, ModelOptions
 from recollect.errors import InvalidInput, RecollectError
-from recollect.inputs import MOST_HITS, check_limit
+from recollect.inputs import check_limit, check_names
 from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
 from recollect.types import Hit, Hits, Status
 
 CORPORA = ("memories", "documents")
-
-_PASSAGES_OF_EACH = 3  # of a document that may be among the best
 
 log = logging.getLogger("recollect")
 
@@ -72,7 +70,7 @@ class Recollect:
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
-        unknown = set(corpora or ()) - set(CORPORA)
+        unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
         asked = [corpus for corpus in CORPORA if corpus in (corpora or _where(project, folder_id))]
@@ -94,14 +92,9 @@ class Recollect:
         min_score: float | None,
     ) -> Hits[Any]:
         """Each document once, with its best passage."""
-        wanted = min(MOST_HITS, limit * _PASSAGES_OF_EACH)
         if folder_id is None and project is not None:
-            hits = self.documents.search_project(query, project, wanted, min_score=min_score)
-        else:
-            hits = self.documents.search(query, folder_id=folder_id, limit=wanted, min_score=min_score)
-        best = {(hit.item.folder_id, hit.item.document_id): hit for hit in reversed(hits)}
-        once = [hit for hit in hits if best[hit.item.folder_id, hit.item.document_id] is hit]
-        return Hits(once[:limit], notes=hits.notes, did_you_mean=hits.did_you_mean, freshness=hits.freshness)
+            return self.documents.search_project(query, project, limit, min_score=min_score, once=True)
+        return self.documents.search(query, folder_id=folder_id, limit=limit, min_score=min_score, once=True)
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""

@@ -204,19 +204,19 @@ def redact(text: str) -> str:
 
 def redact_in_lines(text: str) -> str:
     """The same, and whatever follows a block of a key stays in the line it was in."""
-    pieces, end = [], 0
-    for block in _key_blocks(text):
-        pieces += [text[end : block.start()], "[redacted: private key]", "\n" * block[0].count("\n")]
-        end = block.end()
-    return redact("".join([*pieces, text[end:]]))
+    return redact(_without_keys(text, "\n"))
 
 
-def _key_blocks(text: str) -> Iterator[re.Match[str]]:
-    return (block for block in _KEY_BLOCK.finditer(text) if re.search("[A-Za-z0-9+/]{16}", block[0]))
+def _without_keys(text: str, line: str = "") -> str:
+    def label(block: re.Match[str]) -> str:
+        is_key = re.search("[A-Za-z0-9+/]{16}", block[0])
+        return "[redacted: private key]" + line * block[0].count("\n") if is_key else block[0]
+
+    return _KEY_BLOCK.sub(label, text)
 
 
 def _read_once(text: str) -> str:
-    text = _replaced(text, ((*block.span(), "private key") for block in _key_blocks(text)))
+    text = _without_keys(text)
     text = _applied(_TOKEN_RULES, text, text)
     text = _applied(_PLACE_RULES, text, text.lower())
     return _replaced(text, _assigned(text))

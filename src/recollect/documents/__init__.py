@@ -13,9 +13,8 @@ from recollect.documents.model import (
     FoundDocument,
     FoundDocuments,
     Problem,
-    SearchChunkResult,
-    SearchContentResponse,
 )
+from recollect.documents.responses import SearchChunkResult, SearchContentResponse
 from recollect.documents.service import Documents
 
 __all__ = [

@@ -14,8 +14,8 @@ from recollect.documents.desk import Desk
 from recollect.documents.folders import Registered
 from recollect.documents.globs import path_filter
 from recollect.documents.hints import hints, interpretation
-from recollect.documents.model import (
-    Continuation,
+from recollect.documents.model import Continuation
+from recollect.documents.responses import (
     ResponseStatus,
     SearchChunkResult,
     SearchContentResponse,
@@ -45,11 +45,16 @@ class Remembered:
                 self._searches.move_to_end(key)
             return self._searches.get(key)
 
+    def clear(self) -> None:
+        """Forget everything: the index was made anew."""
+        with self._lock:
+            self._searches.clear()
+
     def keep(self, key: tuple[Any, ...], matches: Matches) -> None:
         """Remember what was found, and forget the oldest beyond the limit."""
         with self._lock:
             self._searches[key] = matches
-            while sum(len(each.ordered) for each in self._searches.values()) > _REMEMBERED:
+            while sum(len(each.ordered) + 1 for each in self._searches.values()) > _REMEMBERED:
                 self._searches.popitem(last=False)
 
 
@@ -92,18 +97,18 @@ def _matches(
     generations: Generations,
     remembered: Remembered,
 ) -> Matches:
-    meaning = _meaning(desk, asked)
-    key = (asked.question, generations, meaning.model_id if meaning else None)
+    key = (asked.question, generations, desk.embedder.attempt(lambda model: model.model_id) if asked.concepts else None)
     known = remembered.get(key)
     if known is None:
-        chosen = path_filter(asked.path)
+        chosen, meaning = path_filter(asked.path), _meaning(desk, asked)
         known = content.find(snapshot, asked, spaces, meaning, chosen)
         if not known.by_meaning and not snapshot.frequencies(INDEX, spaces, ())[""]:
             return Matches((), True)  # where nothing is indexed, nothing is missing either
         if not known.by_meaning and asked.terms:  # what cannot be compared must not hide what is there literally
             known = content.find(snapshot, _without_concepts(asked), spaces, None, chosen)
             return Matches(known.ordered, False)  # until the vectors are there, which changes no generation
-        remembered.keep(key, known)
+        if known.by_meaning:
+            remembered.keep(key, known)
     return known
 
 

@@ -58,7 +58,8 @@ def list_documents(
     snapshot: Snapshot, folder_id: str, path: object, limit: int, token: str | None, tokens: Tokens
 ) -> DocumentList:
     """The documents of a folder in the order of their paths, those a path or pattern fits."""
-    state = {"folder_id": folder_id, "path": path or "", "after": ""}
+    path = "" if path in (None, ".", "./") else path
+    state = {"folder_id": folder_id, "path": path, "after": ""}
     if token is not None:
         state = tokens.open(LIST, token)
         if state["folder_id"] != folder_id or (path and path != state["path"]):

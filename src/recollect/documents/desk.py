@@ -25,6 +25,11 @@ class Desk:
     when_uncovered: Callable[[], None] = lambda: None
     closing: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines may use the store too: a file is on one machine, and so are its folders."""
+        return self.store.location.startswith("postgres")
+
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
         """The passages' vectors, from what is known where that may be used; None while the model does not work."""
         return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

@@ -7,7 +7,7 @@ from typing import Any
 from recollect.documents import folders, records
 from recollect.documents.desk import Desk
 from recollect.documents.model import Continuation, Document, FoundDocument, FoundDocuments
-from recollect.documents.search import Answer, Asked, Ranked, answer
+from recollect.documents.search import Answer, Asked, Ranked, answer, best_of_each
 from recollect.documents.tokens import Tokens
 from recollect.errors import InvalidInput
 from recollect.inputs import check_limit
@@ -38,7 +38,7 @@ def find_documents(
     if not asked.text.strip():
         return FoundDocuments((), 0, Continuation(False), freshness())
     found = answer(desk, snapshot, asked, spaces, CANDIDATES)
-    best = _best_of_each(found.ranked)
+    best = sorted(best_of_each(found.ranked), key=_place)
     rest = best if after is None else [each for each in best if _place(each) > after]
     page = rest[: asked.limit]
     more = len(rest) > len(page)
@@ -58,13 +58,6 @@ def _opened(
     if set(spaces) not in (known, every):
         raise InvalidInput("folder_id differs from the search that the continuation_token goes on with. Leave it out.")
     return state["query"], tuple(state["folders"]), state["after"]
-
-
-def _best_of_each(ranked: Sequence[Ranked]) -> list[Ranked]:
-    best: dict[tuple[str, str], Ranked] = {}
-    for each in ranked:
-        best.setdefault((each.candidate.space, each.candidate.item_id), each)
-    return sorted(best.values(), key=_place)
 
 
 def _place(each: Ranked) -> list[Any]:

@@ -92,11 +92,10 @@ def problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
 def register(desk: Desk, path: str, folder_id: str | None, project: str | None) -> str:
     """Keep a folder under a name of its own; one that is known already keeps its name. Its id."""
     with desk.store.transaction() as transaction:
-        known = transaction.rows(
-            "SELECT space FROM document_folders WHERE path = :path AND host = :host", {"path": path, "host": desk.host}
-        )
-        names = {row[0]: row[1] for row in transaction.rows("SELECT space, path FROM document_folders")}
-        own = _own_name(names, path, folder_id, known[0][0] if known else None)
+        rows = transaction.rows("SELECT space, path, host FROM document_folders ORDER BY space")
+        names = {name: other if _is_ours(desk, host) else f"{other} on {host}" for name, other, host in rows}
+        known = next((name for name, other in names.items() if other == path), None)
+        own = _own_name(names, path, folder_id, known)
         ensure_key(transaction)
         if own not in names:
             _insert(transaction, desk, own, path, project)
@@ -142,7 +141,17 @@ def check_folder_path(path: object) -> str:
 
 def is_here(desk: Desk, path: str, host: str) -> bool:
     """Whether the files of a folder can be seen from this machine."""
-    return host in ("", desk.host) and Path(path).is_dir()
+    return _is_ours(desk, host) and Path(path).is_dir()
+
+
+def away(desk: Desk, folder: Registered | Folder, host: str) -> str:
+    """Why the files of a folder cannot be seen."""
+    where = "is not there now" if _is_ours(desk, host) else f"is on another machine ({host})"
+    return f"{folder.path} {where}; what was indexed is still found"
+
+
+def _is_ours(desk: Desk, host: str) -> bool:
+    return not desk.is_shared or host == desk.host
 
 
 def _own_name(names: Mapping[str, str], path: str, wanted: str | None, known: str | None) -> str:
@@ -205,5 +214,4 @@ def _folder(desk: Desk, row: tuple[Any, ...]) -> Folder:
 
 
 def _offline(folder: Folder, host: str, desk: Desk) -> Folder:
-    where = "is not there now" if host in ("", desk.host) else f"is on another machine ({host})"
-    return replace(folder, state="offline", reason=f"{folder.path} {where}; what was indexed is still found")
+    return replace(folder, state="offline", reason=away(desk, folder, host))

@@ -33,6 +33,7 @@ class _Look:
     checked_at: datetime | None = None
     pending: int = 0
     problem: str | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(slots=True)
@@ -52,9 +53,13 @@ class Keeper:
 
     def drop(self, folder_id: str, forget: Callable[[], None]) -> None:
         """Forget a folder when nobody is indexing it."""
-        with self._look(folder_id).lock:
-            forget()
-        self._looks.pop(folder_id, None)
+        look = self._look(folder_id)
+        look.stopping.set()
+        with look.lock:
+            try:
+                forget()
+            finally:
+                self._looks.pop(folder_id, None)
 
     def freshen(self, searched: Sequence[Registered]) -> None:
         """Before a search: bring folders up to date where that is quick, else begin to."""
@@ -113,7 +118,7 @@ class Keeper:
         """A look, and what little there may be to do; a folder that is away is searched all the same."""
         try:
             todo = self._plan(look, folder)
-            if len(todo.to_read) <= _FEW_FILES and todo.size <= _FEW_BYTES:
+            if todo.changes <= _FEW_FILES and todo.size <= _FEW_BYTES:
                 self._index(look, todo)
             else:
                 look.pending = todo.changes
@@ -137,8 +142,8 @@ class Keeper:
         began = self.desk.now()
         if todo.is_needed:
             look.pending = todo.changes
-            indexing.carry_out(self.desk, todo, progress)
-        if not self.desk.closing.is_set():
+            indexing.carry_out(self.desk, todo, progress, look.stopping.is_set)
+        if not self.desk.closing.is_set() and not look.stopping.is_set():
             look.pending, look.checked_at = 0, began
 
     def _refresh_aside(self, folder: Registered) -> None:

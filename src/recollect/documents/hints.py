@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from recollect.documents.asking import Asked
-from recollect.documents.model import NavigationHints, SearchChunkResult
+from recollect.documents.responses import NavigationHints, SearchChunkResult
 from recollect.documents.terms import is_case_sensitive
 from recollect.text import terms
 

@@ -20,13 +20,16 @@ from recollect.documents.preparing import Prepared, content_hash, prepare, rows_
 from recollect.documents.scoring import INDEX
 from recollect.documents.walking import Stamp, Unreachable, Walk, opened, read_file, walk
 from recollect.errors import StoreBusy, StoreError, Unavailable
+from recollect.redaction import redact
 from recollect.store import Passage, Snapshot, Transaction, to_microseconds
 from recollect.types import Vectors
 
 log = logging.getLogger("recollect")
 
 BATCH = 256  # chunks that are embedded and written together
+DELETED_TOGETHER = 100  # documents: others may write in between
 _LOADED_CHARACTERS = 4_000_000  # of text that may wait to be written
+_GRACE = 1.0  # seconds that are worth it when it is time to stop
 _PATIENCE = 12  # times that somebody else is let write for as long as the store waits
 _DOCUMENT = (
     *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
@@ -66,14 +69,14 @@ class Plan:
 def plan(desk: Desk, folder: Registered) -> Plan:
     """Look at the folder and compare it with the index."""
     if not folders.is_here(desk, folder.path, folder.host):
-        raise Unavailable(f"{folder.path} is not there now. The index of {folder.folder_id} stays as it is.")
+        raise Unavailable(f"{folders.away(desk, folder, folder.host)}.")
     # What is known comes first: what somebody else indexes while we look must not be taken for gone.
     with desk.store.snapshot() as snapshot:
         known = _known(snapshot, folder.folder_id)
         before = _problems(snapshot, folder.folder_id)
     with opened(folder.path) as root:
-        seen = walk(root, _store_within(desk, folder.path))
-    if known and not seen.files and not seen.problems:
+        seen = walk(root, _store_within(desk, folder.path), "/".join([*Path(folder.path).parts[-2:], ""]).lstrip("/"))
+    if known and seen.is_empty:
         raise Unavailable(
             f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
             f"if this is meant, forget it with: recollect docs remove {folder.folder_id}"
@@ -94,18 +97,20 @@ def plan(desk: Desk, folder: Registered) -> Plan:
     return Plan(folder, seen, hashes, tuple(changed), tuple(gone), problems, is_needed)
 
 
-def carry_out(desk: Desk, todo: Plan, progress: Progress = lambda done, total: None) -> None:
-    """Make the index like the folder; stops in the middle when the store is closed."""
+def carry_out(
+    desk: Desk, todo: Plan, progress: Progress = lambda done, total: None, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Make the index like the folder; stops in the middle when the store is closed, or when told to."""
     folder_id = todo.folder.folder_id
     _say(desk, folder_id, state="indexing", reason=None, done=0, total=len(todo.to_read))
     progress(0, len(todo.to_read))
-    run = _Run(desk, todo, progress)
+    run = _Run(desk, todo, progress, stop)
     try:
         run.remove(todo.gone)
         with opened(todo.folder.path) as root:
             for batch in run.batches(root):
                 run.write(batch)
-        if desk.closing.is_set():
+        if run.is_stopped:
             _say(desk, folder_id, state="pending", reason=INTERRUPTED)
         else:
             run.finish()
@@ -123,8 +128,17 @@ class _Run:
     desk: Desk
     todo: Plan
     progress: Progress
+    stop: Callable[[], bool]
     touched: list[tuple[str, Stamp]] = field(default_factory=list)
     done: int = 0
+    stopped_at: float = 0.0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether to leave the rest for another time."""
+        if not self.stopped_at and (self.desk.closing.is_set() or self.stop()):
+            self.stopped_at = time.monotonic()
+        return self.stopped_at > 0
 
     @property
     def space(self) -> str:
@@ -137,7 +151,8 @@ class _Run:
             if prepared := self._read(root, path):
                 batch.append(prepared)
             self.done += 1
-            if self.desk.closing.is_set():  # what was read is written: else many short runs would never get on
+            # A little more is read, and what was read is written: else many short runs would hardly get on.
+            if self.is_stopped and time.monotonic() > self.stopped_at + _GRACE:
                 break
             full = sum(len(each.chunks) for each in batch) >= BATCH
             if full or sum(each.row["characters"] for each in batch) > _LOADED_CHARACTERS:
@@ -149,6 +164,9 @@ class _Run:
     def _read(self, root: int, path: str) -> Prepared | None:
         """The document, unless it cannot be read or is what it was."""
         stamp = self.todo.seen.files[path]
+        if (shown := redact(path)) != path:
+            self.todo.problems[shown] = ("quarantined: its name holds a secret", False, "")
+            return None
         try:
             data, looked = read_file(root, path)
             if self.todo.known.get(path) == content_hash(data):
@@ -156,7 +174,8 @@ class _Run:
                 return None
             prepared = self._prepared(path, data, looked)
         except Unreadable as error:
-            if self.desk.closing.is_set():  # its reader was ended by us
+            if self.is_stopped and self.desk.closing.is_set():  # its reader was ended by us, and so would the next be
+                self.stopped_at -= _GRACE
                 return None
             lasts = settled_stamp(stamp, time.time_ns()) and not isinstance(error, Unreachable)
             self.todo.problems[path] = (str(error), False, stamp.in_full if lasts else "")
@@ -199,9 +218,9 @@ class _Run:
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget documents whose files are gone."""
-        if paths:
+        for start in range(0, len(paths), DELETED_TOGETHER):
             with self.desk.store.transaction(durable=False, spaces=(self.space,)) as transaction:
-                delete(transaction, self.space, paths)
+                delete(transaction, self.space, paths[start : start + DELETED_TOGETHER])
                 _grow(transaction, self.space)
 
     def finish(self) -> None:

@@ -12,6 +12,7 @@ from recollect.store import Snapshot
 KIND = "get_document_text"
 MOST_CHARACTERS = 200_000
 _AT_ONCE = 32
+_MOST_LINES = 1_000_000_000
 
 
 def get_document_text(
@@ -66,8 +67,8 @@ def _lines(
 
 
 def _line(what: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidInput(f"{what} must be a whole number from 1, not {value!r}.")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_LINES:
+        raise InvalidInput(f"{what} must be a whole number from 1 to {_MOST_LINES:,}, not {value!r}.")
     return value
 
 

@@ -27,14 +27,15 @@ class Asked:
     limit: int
     path: str | None
     least: float | None
+    once: bool = False
 
     @classmethod
-    def checked(cls, query: object, limit: object, path: Any, min_score: object) -> "Asked":
+    def checked(cls, query: object, limit: object, path: Any, min_score: object, *, once: bool = False) -> "Asked":
         """The same, or the error that names what is wrong."""
         if not isinstance(query, str):
             check_text("query", query)
         least = None if min_score is None else check_fraction("min_score", min_score)
-        return cls(str(query), check_limit(limit), path, least)
+        return cls(str(query), check_limit(limit), path, least, once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ def search(
     if not asked.text.strip():
         return Hits(freshness=freshness())
     found = answer(desk, snapshot, asked, spaces, max(CANDIDATES, asked.limit))
-    hits = _hits(snapshot, found, found.ranked[: asked.limit])
+    ranked = best_of_each(found.ranked) if asked.once else found.ranked
+    hits = _hits(snapshot, found, ranked[: asked.limit])
     return Hits(hits, notes=found.notes, did_you_mean=found.corrections, freshness=freshness())
 
 
@@ -95,6 +97,14 @@ def rank(found: Candidates, calibration: Calibration | None, least: float | None
     places = order(scores, [each.created_at for each in found.passages], ids, FLOOR if least is None else least)
     ranked = [Ranked(found.passages[at], float(scores[at]), at) for at in places]
     return Answer(ranked, parts, factors, keywords, found.corrections)
+
+
+def best_of_each(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Every document once, with its best chunk."""
+    best: dict[tuple[str, str], Ranked] = {}
+    for each in ranked:
+        best.setdefault((each.candidate.space, each.candidate.item_id), each)
+    return list(best.values())
 
 
 def _hits(snapshot: Snapshot, found: Answer, ranked: Sequence[Ranked]) -> list[DocumentHit]:

@@ -22,9 +22,9 @@ from recollect.documents.model import (
     Folder,
     FoundDocuments,
     Problem,
-    SearchContentResponse,
 )
 from recollect.documents.readers import Readers
+from recollect.documents.responses import SearchContentResponse
 from recollect.documents.scoring import INDEX
 from recollect.documents.tokens import Tokens, tokens_of
 from recollect.documents.watching import Watch
@@ -49,9 +49,7 @@ class Documents:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         when_uncovered: Callable[[], None] = lambda: None,
     ) -> None:
-        # A file is on one machine and so are the folders of its store; a server may be shared by several machines.
-        host = platform.node() if store.location.startswith("postgres") else ""
-        self._desk = Desk(store, embedder, Readers(), use_cache, clock, host, when_uncovered)
+        self._desk = Desk(store, embedder, Readers(), use_cache, clock, platform.node(), when_uncovered)
         self._store = store
         self._keeper = Keeper(self._desk)
         self._remembered = answering.Remembered()
@@ -148,15 +146,19 @@ class Documents:
         limit: int = 10,
         path: str | None = None,
         min_score: float | None = None,
+        once: bool = False,
     ) -> Hits[DocumentHit]:
-        """The passages that answer a natural question, best first, each with its reasons; none when nothing fits."""
-        asked = search.Asked.checked(query, limit, path, min_score)
+        """The passages that answer a natural question, best first, each with its reasons; none when nothing fits.
+
+        With `once`, every document comes once, with its best passage.
+        """
+        asked = search.Asked.checked(query, limit, path, min_score, once=once)
         with self._fresh(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
             return search.search(self._desk, snapshot, asked, spaces, lambda: self._keeper.of(searched))
 
     def search_project(
-        self, query: str, project: str | None, limit: int, *, min_score: float | None = None
+        self, query: str, project: str | None, limit: int, *, min_score: float | None = None, once: bool = False
     ) -> Hits[DocumentHit]:
         """The same in the folders of a project and those of none; without a project, in all."""
         with self._store.snapshot() as snapshot:
@@ -164,7 +166,7 @@ class Documents:
         if not own:
             return Hits(notes=["No folder of documents is attached. Add one with: recollect docs add PATH"])
         ids = [folder.folder_id for folder in own]
-        return self.search(query, folder_id=ids, limit=limit, min_score=min_score)
+        return self.search(query, folder_id=ids, limit=limit, min_score=min_score, once=once)
 
     def find_documents(
         self,
@@ -193,7 +195,7 @@ class Documents:
 
     def explore(self, folder_id: str, path: str = "") -> Directory:
         """What is in a directory: its subfolders with counts and key phrases, and its documents."""
-        with self._fresh(folder_id) as (snapshot, searched):
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
             return browsing.explore(snapshot, folder_id, path, self._keeper.of(searched))
 
     def list_documents(
@@ -201,7 +203,7 @@ class Documents:
     ) -> DocumentList:
         """The documents of a folder by their paths; `path` is a directory or a pattern such as `docs/**/*.md`."""
         tokens = self._tokens
-        with self._fresh(folder_id) as (snapshot, searched):
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
             found = browsing.list_documents(snapshot, folder_id, path, limit, continuation_token, tokens)
             return replace(found, freshness=self._keeper.of(searched))
 
@@ -210,7 +212,7 @@ class Documents:
     ) -> DocumentData:
         """What is known of a document: key phrases, outline with line numbers, its chunks with previews."""
         tokens = self._tokens
-        with self._fresh(folder_id) as (snapshot, searched):
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
             return browsing.get_document_data(
                 snapshot, folder_id, document_id, limit, continuation_token, tokens, self._keeper.of(searched)
             )
@@ -227,7 +229,7 @@ class Documents:
     ) -> DocumentText:
         """The exact text of a document, by lines or window by window."""
         tokens = self._tokens
-        with self._fresh(folder_id) as (snapshot, searched):
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
             found = reading.get_document_text(
                 snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, tokens
             )
@@ -235,7 +237,7 @@ class Documents:
 
     def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
         """Chunks by their ids, and so many before and after each, in the order of their documents."""
-        with self._fresh(folder_id) as (snapshot, searched):
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
             found = browsing.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
             return Chunks(found, freshness=self._keeper.of(searched))
 
@@ -247,6 +249,7 @@ class Documents:
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Make everything derived anew from what was read, in one step that readers see whole; how many documents."""
+        self._remembered.clear()
         return upkeep.reindex(self._desk, progress)
 
     def fingerprint(self) -> str:
@@ -294,7 +297,14 @@ class Documents:
             raise InvalidInput(f"folder_id must be a name or a list of names, not {folder_id!r}.")
         return [folders.registered(snapshot, each) for each in dict.fromkeys(named)]
 
+    def _one(self, folder_id: object) -> str:
+        """The name of a folder, where only one will do."""
+        if not isinstance(folder_id, str) or not folder_id:
+            raise NotFound(f"No folder {folder_id!r}. See which there are with: recollect docs status")
+        return folder_id
+
     def _shown(self, folder_id: str) -> Folder:
+        self._one(folder_id)
         with self._store.snapshot() as snapshot:
             found = folders.shown(self._desk, snapshot, folder_id)
         if not found:

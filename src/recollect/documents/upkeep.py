@@ -52,14 +52,23 @@ def passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:
 
 def forget(desk: Desk, folder_id: str) -> None:
     """Take a folder and all of its documents out; nothing of them is left in the store."""
-    place = {"space": folder_id}
-    with desk.store.transaction(spaces=(folder_id,)) as transaction:
-        for passages in all_passages(transaction, folder_id):
-            transaction.forget(INDEX, _as_one(passages))
-        paths = [row[0] for row in transaction.rows("SELECT id FROM documents WHERE space = :space", place)]
-        indexing.delete(transaction, folder_id, paths)
-        folders.unregister(transaction, folder_id)
+    while _forget_some(desk, folder_id, indexing.DELETED_TOGETHER):
+        pass
     desk.store.erase_traces()
+
+
+def _forget_some(desk: Desk, folder_id: str, most: int) -> bool:
+    """Take some documents out, and with the last of them the folder: others may write in between. Whether to go on."""
+    with desk.store.transaction(spaces=(folder_id,)) as transaction:
+        sql = "SELECT id FROM documents WHERE space = :space ORDER BY id LIMIT :limit"
+        paths = [row[0] for row in transaction.rows(sql, {"space": folder_id, "limit": most + 1})]
+        going = paths[:most]
+        if passages := passages_of(transaction, [(folder_id, path) for path in going]):
+            transaction.forget(INDEX, _as_one(passages))
+        indexing.delete(transaction, folder_id, going)
+        if len(paths) <= most:
+            folders.unregister(transaction, folder_id)
+    return len(paths) > most
 
 
 def _as_one(passages: Sequence[Passage]) -> Passage:
@@ -68,21 +77,14 @@ def _as_one(passages: Sequence[Passage]) -> Passage:
     return replace(passages[0], fields=tuple(" ".join(each) for each in fields))
 
 
-def all_passages(snapshot: Snapshot, folder_id: str | None = None) -> Iterator[list[Passage]]:
-    """The passages of all documents (of a folder), in the order of folder and path, some at a time."""
-    place: tuple[str, str, int] = (folder_id or "", "", -1)
-    inside = "" if folder_id is None else "AND c.space = :folder"
+def all_passages(snapshot: Snapshot) -> Iterator[list[Passage]]:
+    """The passages of all documents, in the order of folder and path, some at a time."""
+    place: tuple[str, str, int] = ("", "", -1)
     while True:
         rows = snapshot.rows(
             f"SELECT {CHUNK} FROM document_chunks c WHERE (c.space, c.document_id, c.position) "
-            f"> (:space, :document, :position) {inside} ORDER BY c.space, c.document_id, c.position LIMIT :limit",
-            {
-                "space": place[0],
-                "document": place[1],
-                "position": place[2],
-                "limit": BATCH,
-                **({} if folder_id is None else {"folder": folder_id}),
-            },
+            "> (:space, :document, :position) ORDER BY c.space, c.document_id, c.position LIMIT :limit",
+            {"space": place[0], "document": place[1], "position": place[2], "limit": BATCH},
         )
         if not rows:
             return

@@ -58,10 +58,12 @@ class Walk:
     problems: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)  # directories whose files are not known
     own: str = ""  # the path of the store, if that lies in the folder
+    above: str = ""  # the names of the folder and of what it is in, which may say that all in it is secret
+    is_empty: bool = False  # there is not even a name in it
 
     def is_unread(self, path: str) -> bool:
         """Whether a file may still be there although it was not seen."""
-        return any(path.startswith(directory) for directory in self.unread)
+        return any(path.startswith(each) if each.endswith("/") or not each else path == each for each in self.unread)
 
 
 @contextmanager
@@ -77,9 +79,9 @@ def opened(root: str) -> Iterator[int]:
         os.close(directory)
 
 
-def walk(root: int, own: str = "") -> Walk:
+def walk(root: int, own: str = "", above: str = "") -> Walk:
     """Look at everything in an open folder but the files of our `own` store, where one lies in it."""
-    found = Walk(own=own)
+    found = Walk(own=own, above=above)
     _look_into(root, "", Rules(), found, 0)
     return found
 
@@ -146,6 +148,7 @@ def _look_into(directory: int, prefix: str, rules: Rules, found: Walk, depth: in
         found.unread.append(prefix)
         return
     names = {entry.name for entry in entries}
+    found.is_empty = found.is_empty or (not prefix and not names)
     rules = rules.within(prefix, (_rules(directory, name) for name in RULE_FILES if name in names))
     if prefix and "pyvenv.cfg" in names:
         found.skipped["virtual environments"] += 1
@@ -199,7 +202,7 @@ def _not_seen(path: str, error: OSError, found: Walk) -> None:
 def _note(path: str, looks: os.stat_result, found: Walk) -> None:
     """A file that is not ignored: to be read, passed over, or a problem."""
     name = path.rpartition("/")[2]
-    reason = _wrong_with(path, name, looks)
+    reason = _wrong_with(f"{found.above}{path}", name, looks)
     if reason:
         found.problems[_shown(path)] = reason
     elif is_binary_name(name) or is_lock_file(name):

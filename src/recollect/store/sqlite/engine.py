@@ -183,6 +183,7 @@ class SqliteStore:
         """
         with self._writing, self._connections.borrow() as connection:
             upkeep.drop_unused_vectors(connection)
+            upkeep.merge_words(connection)
             connection.execute("VACUUM")
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return bool(busy != 1)

@@ -75,8 +75,12 @@ def _passage_tables(corpus: str, *fields: str) -> str:
     CREATE VIRTUAL TABLE {corpus}_words USING fts5(
         space, {columns}, content='{corpus}_passages', content_rowid='number', tokenize='ascii'
     );
-    INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('secure-delete', 1);
     """
+
+
+def _erasing(corpus: str) -> str:
+    """What is taken out leaves no word behind, at once; slow where much is taken out, so `erase_traces` does it too."""
+    return f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('secure-delete', 1);"
 
 
 _LITERALS = """
@@ -84,7 +88,6 @@ _LITERALS = """
 CREATE VIRTUAL TABLE {corpus}_literals USING fts5(
     content, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1'
 );
-INSERT INTO {corpus}_literals ({corpus}_literals, rank) VALUES ('secure-delete', 1);
 """
 
 
@@ -92,7 +95,8 @@ MIGRATIONS = (
     _ENGINE_TABLES
     + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));"
     + MEMORIES
-    + _passage_tables("memories", "content", "context"),
+    + _passage_tables("memories", "content", "context")
+    + _erasing("memories"),
     MEMORIES_IN_FULL,
     DOCUMENTS
     + _passage_tables("documents", "content", "heading", "names", "path")

@@ -9,6 +9,8 @@ from recollect.store.base import Index
 from recollect.store.fingerprint import digest
 from recollect.store.sqlite.sql import value
 
+_PROBES = 500
+
 
 def integrity(connection: apsw.Connection) -> list[str]:
     """Everything that is wrong; empty when all is well."""
@@ -39,6 +41,8 @@ def corpora(connection: apsw.Connection) -> list[str]:
 def _corpus_findings(connection: apsw.Connection, corpus: str) -> Iterator[str]:
     if not connection.readonly("main") and not _words_match(connection, corpus):
         yield f"{corpus}: the keyword index does not match the passages; run: recollect reindex"
+    if not _literals_match(connection, corpus):
+        yield f"{corpus}: the index of literal texts does not match the passages; run: recollect reindex"
     unindexed = value(
         connection,
         f"SELECT count(*) FROM {corpus} i WHERE NOT i.is_deleted AND NOT EXISTS (SELECT 1 FROM {corpus}_passages p "
@@ -60,6 +64,23 @@ def _corpus_findings(connection: apsw.Connection, corpus: str) -> Iterator[str]:
             yield f"{corpus}: {without} passages have no vector of {model_id}; run: recollect reindex"
 
 
+def _literals_match(connection: apsw.Connection, corpus: str) -> bool:
+    """Whether some passages, spread over all, are found by three of their own letters."""
+    if not value(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", (f"{corpus}_literals",)):
+        return True
+    chunks = connection.execute(
+        f"SELECT p.number, c.content FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
+        "JOIN document_chunks c ON c.space = s.space AND c.id = p.id WHERE p.number % ? = 0 LIMIT ?",
+        (max(1, (value(connection, f"SELECT max(number) FROM {corpus}_passages") or 0) // _PROBES), _PROBES),
+    )
+    probe = f"SELECT 1 FROM {corpus}_literals WHERE {corpus}_literals MATCH ? AND rowid = ?"
+    return all(
+        value(connection, probe, ('"' + content.casefold()[:3].replace('"', '""') + '"', number))
+        for number, content in chunks
+        if len(content.casefold()) >= 3
+    )
+
+
 def _words_match(connection: apsw.Connection, corpus: str) -> bool:
     """FTS5 compares its words with the passages they came from."""
     try:
@@ -75,6 +96,15 @@ def drop_unused_vectors(connection: apsw.Connection) -> None:
         f"NOT EXISTS (SELECT 1 FROM {corpus}_passages p WHERE p.hash = vectors.hash)" for corpus in corpora(connection)
     )
     connection.execute(f"DELETE FROM vectors WHERE {used}")
+
+
+def merge_words(connection: apsw.Connection) -> None:
+    """Write every index of words anew in one piece: nothing is left in it of what was taken out."""
+    tables = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %fts5%'"
+    ).fetchall()
+    for (table,) in tables:
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
 def clear(connection: apsw.Connection, index: Index) -> None:
