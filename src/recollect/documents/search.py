@@ -14,9 +14,10 @@ from recollect.inputs import check_fraction, check_limit, check_text
 from recollect.rank import Factor, KeywordQuery, Part, clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Snapshot
 from recollect.text import excerpts, tokenize
-from recollect.types import Calibration, Candidate, Candidates, Hits, Query, Why
+from recollect.types import Calibration, Candidate, Candidates, Filter, Hits, Query, Why
 
 CANDIDATES = 50
+_FEW_CHUNKS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,25 @@ class Answer:
 def answer(desk: Desk, snapshot: Snapshot, asked: Asked, spaces: tuple[str, ...], candidates: int) -> Answer:
     """Every candidate that is good enough, best first."""
     query, calibration = _query(desk, asked, spaces, candidates)
-    found = snapshot.candidates(INDEX, query)
+    found = _few(snapshot, query) if asked.path else None
+    found = found or snapshot.candidates(INDEX, query)
     ranked = rank(found, calibration if found.by_vector else None, asked.least)
     if found.by_vector or not found.statistics.passages:
         return ranked
     return replace(ranked, notes=(without_meaning("Documents", desk.embedder, desk.when_uncovered, needed=False),))
+
+
+def _few(snapshot: Snapshot, query: Query) -> Candidates | None:
+    """All chunks below a path, where they are few: looking for them among the best of everything takes longer."""
+    inside, values = records.within(query.spaces or (), "i.space")
+    rows = snapshot.rows(
+        f"SELECT i.id, i.chunks FROM documents i WHERE {inside} AND {query.filter.where} LIMIT {_FEW_CHUNKS + 1}",
+        {**values, **query.filter.parameters},
+    )
+    if sum(chunks for _, chunks in rows) > _FEW_CHUNKS:
+        return None
+    asked = snapshot.candidates(INDEX, replace(query, filter=Filter(), candidates=1))
+    return replace(asked, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
 
 
 def search(

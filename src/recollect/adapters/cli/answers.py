@@ -40,7 +40,7 @@ def answer(
 
     for word, meant in hits.did_you_mean.items():
         session.say(f" {word} is unknown here; searched for {click.style(meant, bold=True)} too.")
-    for note in (*hits.notes, *_worries(hits.freshness)):
+    for note in (*hits.notes, *worries(hits.freshness)):
         session.say(f" {note}")
     print_hits(session.console(), hits, explain=explain)
     _tell_searched(session, recollect, hits, seconds, corpora)
@@ -82,6 +82,11 @@ def _pending(freshness: Mapping[str, Any]) -> int:
     return int(freshness.get("pending") or 0)
 
 
-def _worries(freshness: Mapping[str, Any]) -> list[str]:
-    """What stands between the index and its folder."""
-    return [str(each["problem"]) for each in freshness.values() if each.get("problem")]
+def worries(freshness: Mapping[str, Any]) -> list[str]:
+    """What stands between the index and its folder, and how to wait for it."""
+    problems = [str(each["problem"]) for each in freshness.values() if each.get("problem")]
+    return problems + [
+        f"{counted(_pending(each), 'change')} in {folder} still to be read. Wait with: recollect docs refresh {folder}"
+        for folder, each in freshness.items()
+        if _pending(each) and each["state"] != "indexing"
+    ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.adapters.cli import options
+from recollect.adapters.cli.answers import NO_FOLDERS, worries
 from recollect.adapters.cli.session import Session, command
 from recollect.adapters.cli.words import counted
 
@@ -82,7 +83,7 @@ def _print_content(session: Session, answer: "SearchContentResponse") -> None:
     from recollect.documents import DocumentHit
     from recollect.types import Hits
 
-    for note in answer.notes:
+    for note in (*answer.notes, *worries(answer.freshness)):
         session.say(f" {note}")
     hits = [
         DocumentHit(
@@ -107,7 +108,9 @@ def _tell_content(session: Session, answer: "SearchContentResponse") -> None:
     if related := answer.navigation_hints.related_queries:
         lines.append(f"See also: {' · '.join(related)}")
     session.say(click.style("\n" + "\n".join(f" {line}" for line in lines), dim=True))
-    if not results:
+    if not answer.freshness:
+        session.say(f" {NO_FOLDERS}")
+    elif not results:
         session.say(' Ask for less with --min-score, or in plain words:  recollect docs search "…"')
 
 
@@ -136,10 +139,12 @@ def find(session: Session, /, question: str, folders: tuple[str, ...], limit: in
     else:
         from recollect.adapters.cli.render_documents import print_found
 
-        for note in found.notes:
+        for note in (*found.notes, *worries(found.freshness)):
             session.say(f" {note}")
         print_found(session.console(), found.documents)
         total = counted(found.total_results, "document") if found.documents else "Nothing fits"
         session.say(click.style(f"\n {total}", dim=True))
+        if not found.freshness:
+            session.say(f" {NO_FOLDERS}")
         again = [word for folder in folders for word in ("--folder", folder)]
         session.say_more(found.continuation, "docs", "find", *again, "--limit", str(limit))
