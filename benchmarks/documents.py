@@ -210,19 +210,17 @@ def _is_relevant(question: Question, result: Any) -> bool:
     return fits or any(re.search(each, result.content, re.IGNORECASE) for each in question["relevant_patterns"])
 
 
-def tables(results: dict[str, Any]) -> str:
+def tables(results: dict[str, Any]) -> Iterator[str]:
     """Every set with its engines, on the questions that were not tuned on."""
-    parts = []
     for name, measures in (("k8s", ("hit5", "mrr")), ("pages", ("hit5", "mrr")), ("code", ("ndcg", "file_ndcg"))):
         rows = {engine: found[name]["report"] for engine, found in results["engines"].items() if name in found}
         columns = [bold_best([found[measure] for found in rows.values()]) for measure in measures]
         count = int(next(iter(rows.values()))["questions"])
-        parts.append(f"{name}, {count} questions that were not tuned on\n")
-        parts.append(table(("engine", *measures), list(zip(rows, *columns, strict=True))) + "\n")
+        yield f"{name}, {count} questions that were not tuned on"
+        yield table(("engine", *measures), list(zip(rows, *columns, strict=True)))
     own = ", ".join(f"{part} {value:.2f}" for part, value in sorted(results["own"].items()))
-    parts.append(f"search_content over this project, precision of what is on the first page: {own}.\n")
-    return "\n".join(parts)
+    yield f"search_content over this project, precision of what is on the first page: {own}."
 
 
 if __name__ == "__main__":
-    print(tables(measure()))
+    print("\n\n".join(tables(measure())))
