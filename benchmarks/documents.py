@@ -1,6 +1,7 @@
 """How well questions about folders are answered, beside plain BM25, LanceDB and semble.
 
-Weights are chosen on the questions of the part "tune" and reported on "report". All engines search one folder at a
+Weights were looked for on the questions of the part "tune"; figures are of "report" (docs/ranking.md says how far
+that was in view). All engines search one folder at a
 time. The keyword engines and LanceDB search the very chunks that Recollect has made; semble makes its own, with the
 same static vectors.
 """
@@ -211,12 +212,12 @@ def _is_relevant(question: Question, result: Any) -> bool:
 
 
 def tables(results: dict[str, Any]) -> Iterator[str]:
-    """Every set with its engines, on the questions that were not tuned on."""
+    """Every set with its engines, on the questions of the part "report"."""
     for name, measures in (("k8s", ("hit5", "mrr")), ("pages", ("hit5", "mrr")), ("code", ("ndcg", "file_ndcg"))):
         rows = {engine: found[name]["report"] for engine, found in results["engines"].items() if name in found}
         columns = [bold_best([found[measure] for found in rows.values()]) for measure in measures]
         count = int(next(iter(rows.values()))["questions"])
-        yield f"{name}, {count} questions that were not tuned on"
+        yield f"{name}, {count} questions of the part report"
         yield table(("engine", *measures), list(zip(rows, *columns, strict=True)))
     own = ", ".join(f"{part} {value:.2f}" for part, value in sorted(results["own"].items()))
     yield f"search_content over this project, precision of what is on the first page: {own}."

@@ -6,6 +6,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from zoo import like_anybody
 
 from recollect import Recollect
 from recollect.documents import Documents
@@ -224,13 +225,12 @@ class TestBeingAway:
         assert "empty" in answer.freshness["project"]["problem"]
 
     def test_a_directory_that_cannot_be_read_keeps_its_documents(self, documents, tree):
-        if os.geteuid() == 0:
-            pytest.skip("root reads everything")
         tree.write("locked/c.md", "needle")
         assert len(found(documents, "needle")) == 3
         (tree.root / "locked").chmod(0)
         try:
-            assert len(found(documents, "needle")) == 3
+            with like_anybody():
+                assert len(found(documents, "needle")) == 3
         finally:
             (tree.root / "locked").chmod(0o700)
 

@@ -26,7 +26,7 @@ from recollect.store import Index
 from recollect.text import spaced
 from recollect.types import Calibration, Candidate, QueryWord
 
-# Chosen on one part of the questions, reported on the other: benchmarks/documents.py.
+# How they were chosen, and what each is worth: docs/ranking.md; measured by benchmarks/documents.py.
 SEMANTIC, KEYWORD = 0.5, 0.25  # together less than 1: what follows adds to them
 FULL = 1.25  # what a chunk that has all words scores, in passages that have each of them once
 # How much better a chunk may be that has the words of the query …

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from recollect.documents.extract import Extract
 from recollect.documents.readers.markup import Token, tokens
@@ -38,11 +39,9 @@ def read_markup(source: str, note: str = "") -> Extract:
 def page_source(data: bytes) -> tuple[str, str]:
     """A page decoded, by what it says of itself where that is possible; with a note when it had to be guessed."""
     declared = _CHARSET.search(data[:4096])
-    try:
-        if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data:
+    if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data:
+        with suppress(LookupError, ValueError):  # unknown, or not true: then it is guessed
             return data.decode(_usual(declared[1].decode("ascii"))), ""
-    except (LookupError, ValueError):
-        pass  # unknown, or not true: then it is guessed
     extract = read_text(data)
     return extract.text, extract.note
 
