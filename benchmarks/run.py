@@ -6,16 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import documents, embedding, folders, latency, memories, postgres, quality
+from benchmarks import documents, embedding, folders, latency, memories, postgres, quality, tools
 from benchmarks.machine import describe
 from benchmarks.report import TABLES, write_readme
 
-NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "postgres")
+NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "tools", "postgres")
 RESULTS = Path(__file__).parent / "results"
 TABLES["memories"] = memories.tables
 TABLES["postgres"] = postgres.tables
 TABLES["documents"] = documents.tables
 TABLES["folders"] = folders.tables
+TABLES["tools"] = tools.tables
 
 
 def main() -> None:
@@ -32,6 +33,7 @@ def main() -> None:
         "memories": lambda: memories.measure(large=memories.LARGE in sizes),
         "documents": documents.measure,
         "folders": folders.measure,
+        "tools": tools.measure,
         "postgres": lambda: postgres.measure(min(max(sizes), postgres.SIZE)),
     }
     for name, measure in benchmarks.items():

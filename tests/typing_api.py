@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import assert_type
 
 from recollect import SEED_WEIGHTS, Hit, Hits, Memory, Recollect, Settings, Status, Why
+from recollect.tools import CallResult, Tool, ToolHit
 
 
 def use() -> None:
@@ -16,6 +17,10 @@ def use() -> None:
         assert_type(recollect.memories.timeline("a").before, tuple[Memory, ...])
         assert_type(recollect.memories.brief("shop"), str)
         recollect.memories.search("text", weights=SEED_WEIGHTS, mode="keyword", as_of="2026-01-01")
+        assert_type(recollect.tools.search("text", limit=3, threshold=0.35), Hits[ToolHit])
+        assert_type(recollect.tools.describe("git__git_log"), Tool)
+        assert_type(recollect.tools.call("git__git_log", {"max_count": 3}), CallResult)
+        assert_type(recollect.tools.stubs(["git__git_log"], language="python"), str)
         hits = recollect.search("text", corpora=["memories"], limit=3)
         assert_type(hits, Hits[Hit])
         for hit in hits:

@@ -1,6 +1,7 @@
 """Recollect: one store, one model, one search over all that is in it."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -16,9 +17,10 @@ from recollect.errors import InvalidInput, RecollectError
 from recollect.inputs import check_limit, check_names
 from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
+from recollect.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Choices, Tools
 from recollect.types import Hit, Hits, Status
 
-CORPORA = ("memories", "documents")
+CORPORA = ("memories", "documents", "tools")
 
 log = logging.getLogger("recollect")
 
@@ -55,6 +57,14 @@ class Recollect:
             when_uncovered=self._embed_in_background,
             documents=self.documents.search_project,
         )
+        self.tools = Tools(
+            self._store,
+            self._embedder,
+            choices=_choices(settings),
+            environment=os.environ,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+        )
         self._closing = threading.Event()
         self._background: threading.Thread | None = None
 
@@ -81,6 +91,11 @@ class Recollect:
             )
         if "documents" in asked:
             found.append(self._documents(query, project, folder_id, limit, min_score))
+        if "tools" in asked:
+            catalogues = None if project is None else (project, DEFAULT_CATALOGUE)
+            found.append(
+                self.tools.search(query, limit=min(limit, MOST_TOOLS), threshold=min_score, catalogue=catalogues)
+            )
         return _together(found, limit)
 
     def _documents(
@@ -102,6 +117,8 @@ class Recollect:
         problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
         counts, folders = self.memories.count(), self.documents.list_folders()
         problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
+        servers = self.tools.servers()
+        problems += [f"{each.name} is {each.state}: {each.reason}" for each in servers if each.reason]
         return Status(
             store={"location": self._store.location, "bytes": self._store.size_bytes()},
             model={
@@ -116,6 +133,11 @@ class Recollect:
                     "chunks": sum(folder.chunks for folder in folders),
                     "folders": [folder.to_dict() for folder in folders],
                 },
+                "tools": {
+                    "count": sum(server.tools for server in servers),
+                    "waiting": sum(server.waiting for server in servers),
+                    "servers": [server.to_dict() for server in servers],
+                },
             },
             problems=tuple(problems),
         )
@@ -125,7 +147,7 @@ class Recollect:
     ) -> dict[str, int]:
         """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
         with closing(open_store(str(location))) as target:
-            corpora = (self.memories.corpus, self.documents.corpus)
+            corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus)
             return copying.copy(self._store, target, corpora, progress)
 
     def distribute(self) -> dict[str, str]:
@@ -140,6 +162,7 @@ class Recollect:
         """Let go of the store; what the background was doing goes on with the next search."""
         self._closing.set()
         self.documents.close()
+        self.tools.close()
         if self._background is not None:
             self._background.join()
         self._store.close()
@@ -154,6 +177,7 @@ class Recollect:
         try:
             self.memories.embed_missing(stop=self._closing.is_set)
             self.documents.embed_missing(stop=self._closing.is_set)
+            self.tools.embed_missing(stop=self._closing.is_set)
         except RecollectError as error:
             log.warning("Making vectors stopped: %s", error)
 
@@ -164,6 +188,16 @@ class Recollect:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _choices(settings: Settings) -> Choices:
+    return Choices(
+        limit=settings.search_limit,
+        threshold=settings.search_threshold,
+        alpha=settings.search_alpha,
+        policy=settings.tool_policy,
+        tokens=settings.data_folder / "logins",
+    )
 
 
 def _where(project: str | None, folder_id: str | Sequence[str] | None) -> tuple[str, ...]:

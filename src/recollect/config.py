@@ -14,6 +14,17 @@ from recollect.errors import InvalidInput
 DATABASE = "recollect.db"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
+# Other names of variables, as those know them who search tools.
+_ALSO = {
+    "model": "RECOLLECT_SEARCH_MODEL",
+    "device": "RECOLLECT_SEARCH_DEVICE",
+    "no_cache": "RECOLLECT_SEARCH_NO_CACHE",
+}
+_WANTED: dict[Any, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,10 @@ class Settings:
     no_cache: bool = False
     embeddings_url: str | None = None
     embeddings_key: str | None = field(default=None, repr=False)
+    search_limit: int = 3  # of tools
+    search_threshold: float = 0.35
+    search_alpha: float = 0.7
+    tool_policy: str = "first"
 
     def __post_init__(self) -> None:
         if self.device not in ("auto", "cpu", "gpu"):
@@ -37,6 +52,12 @@ class Settings:
     def data_folder(self) -> Path:
         """Where databases and downloaded models live."""
         return Path(self.data_dir or self.home or platformdirs.user_data_dir("recollect")).expanduser()
+
+    @property
+    def servers_file(self) -> Path:
+        """The servers of the user's own configuration."""
+        folder = Path(self.home).expanduser() if self.home else platformdirs.user_config_path("recollect")
+        return folder / "mcp.json"
 
     @property
     def location(self) -> str:
@@ -53,9 +74,9 @@ def load_settings(
     if data_dir:
         given = {**given, "store": None, "data_dir": data_dir}
     for each in fields(Settings):
-        value = environment.get(f"RECOLLECT_{each.name.upper()}")
+        value = environment.get(_ALSO.get(each.name, "")) or environment.get(f"RECOLLECT_{each.name.upper()}")
         if value and not (each.name == "data_dir" and data_dir):
-            given[each.name] = _flag(each.name, value) if each.type is bool else value
+            given[each.name] = _value(each.name, each.type, value)
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -74,9 +95,21 @@ def _read(path: Path) -> dict[str, Any]:
     if unknown:
         raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
     for each in fields(Settings):
-        if not isinstance(given.get(each.name, each.default), (bool,) if each.type is bool else (str, type(None))):
-            raise InvalidInput(f"{path}: {each.name} must be {'true or false' if each.type is bool else 'text'}.")
+        kinds, wanted = _WANTED.get(each.type, ((str, type(None)), "text"))
+        value = given.get(each.name, each.default)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InvalidInput(f"{path}: {each.name} must be {wanted}.")
     return given
+
+
+def _value(name: str, kind: Any, text: str) -> Any:
+    """What a variable says, as the kind of value that is wanted."""
+    if kind not in (int, float):
+        return _flag(name, text) if kind is bool else text
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise InvalidInput(f"RECOLLECT_{name.upper()} must be {_WANTED[kind][1]}, not {text!r}.") from error
 
 
 def _flag(name: str, value: str) -> bool:

@@ -5,6 +5,8 @@ RecollectError
 │   └── BadData         a file that was handed in is broken: mend it
 ├── NotFound        no such thing: look at what there is
 ├── Conflict        the thing changed meanwhile, or exists already: read it again
+├── Refused         a tool may not be called like this: the user must approve it, or allow it
+├── ToolFailed      a tool was called and answered with an error
 └── Unavailable     the store, a model or a server cannot be used now
     └── StoreError      the database cannot be opened, read or written
         ├── StoreBusy       somebody else has been writing for too long: try again
@@ -38,6 +40,16 @@ class NotFound(RecollectError):
 
 class Conflict(RecollectError):
     """The thing was changed by someone else, or its id is taken."""
+
+
+class Refused(RecollectError):
+    """The user has not approved the tool, or a rule forbids the call; nothing was called."""
+
+    exit_code = 77
+
+
+class ToolFailed(RecollectError):
+    """The tool ran and says that it failed; its answer is the message."""
 
 
 class Unavailable(RecollectError):

@@ -114,6 +114,10 @@ class LazyEmbedder:
         self.problem = None
         return result
 
+    def pause(self, reason: str) -> None:
+        """Leave a model alone for a while that does not answer in time."""
+        self._give_up(Unavailable(reason))
+
     def _give_up(self, error: Unavailable) -> None:
         if self.problem != str(error):
             log.warning("Searching by keyword only: %s", error)

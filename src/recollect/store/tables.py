@@ -163,6 +163,67 @@ CREATE TABLE document_problems (
 ) WITHOUT ROWID;
 """
 
+TOOLS = """
+-- The space of everything about tools is the catalogue; '*' is every catalogue.
+CREATE TABLE tool_servers (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL, -- its name, as given
+    transport TEXT NOT NULL,
+    source TEXT, -- the configuration that names it: what is in there is never copied, it may be secret
+    origin TEXT NOT NULL, -- who named the configuration: user, project, code
+    description TEXT,
+    is_enabled INTEGER NOT NULL DEFAULT 1,
+    protocol TEXT,
+    listed_at INTEGER, -- when its tools were first seen
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+
+CREATE TABLE tools (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL, -- server__tool
+    is_deleted INTEGER NOT NULL DEFAULT 0, -- not offered any more; what was approved stays known
+    server TEXT NOT NULL,
+    name TEXT NOT NULL,
+    definition TEXT NOT NULL, -- as approved: this is searched, shown and called
+    hash TEXT NOT NULL,
+    offered TEXT, -- as the server describes it now, if that is something else
+    offered_hash TEXT,
+    state TEXT NOT NULL, -- approved, quarantined, changed, rejected
+    is_enabled INTEGER NOT NULL DEFAULT 1,
+    is_searched INTEGER NOT NULL DEFAULT 1,
+    flags TEXT NOT NULL DEFAULT '[]',
+    tokens INTEGER NOT NULL, -- what listing it costs a model, about
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+CREATE INDEX tools_by_server ON tools (space, server);
+
+CREATE TABLE tool_rules (
+    space TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    decision TEXT NOT NULL, -- allow, ask, deny
+    PRIMARY KEY (space, pattern)
+) WITHOUT ROWID;
+
+-- Configurations of projects that the user has read and trusts, as long as they stay the same.
+CREATE TABLE tool_trust (
+    space TEXT NOT NULL,
+    path TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    trusted_at INTEGER NOT NULL,
+    PRIMARY KEY (space, path)
+) WITHOUT ROWID;
+
+CREATE TABLE tool_uses (
+    space TEXT NOT NULL,
+    name TEXT NOT NULL, -- searches, calls, failures ...
+    amount INTEGER NOT NULL,
+    PRIMARY KEY (space, name)
+) WITHOUT ROWID;
+"""
+
 # Every table that holds what users gave, and its primary key.
 KEYS = {
     "memories": ("space", "id"),
@@ -174,12 +235,17 @@ KEYS = {
     "documents": ("space", "id"),
     "document_chunks": ("space", "id"),
     "document_problems": ("space", "id"),
+    "tool_servers": ("space", "id"),
+    "tools": ("space", "id"),
+    "tool_rules": ("space", "pattern"),
+    "tool_trust": ("space", "path"),
+    "tool_uses": ("space", "name"),
 }
 
 
 def columns(table: str) -> tuple[str, ...]:
     """The columns of a table, in the order they were added."""
-    every = MEMORIES + MEMORIES_IN_FULL + DOCUMENTS
+    every = MEMORIES + MEMORIES_IN_FULL + DOCUMENTS + TOOLS
     created = re.search(rf"CREATE TABLE {table} \((.*?)\n\)", every, re.DOTALL)
     first = re.findall(r"^    ([a-z_]+) (?:TEXT|INTEGER|REAL)", created[1] if created else "", re.MULTILINE)
     return (*first, *re.findall(rf"ALTER TABLE {table} ADD COLUMN ([a-z_]+)", every))

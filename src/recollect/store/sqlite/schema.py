@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import DataError
-from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL
+from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL, TOOLS
 
 APPLICATION_ID = 0x5243_4C54  # "RCLT": tells our files from other SQLite databases
 
@@ -101,6 +101,7 @@ MIGRATIONS = (
     DOCUMENTS
     + _passage_tables("documents", "content", "heading", "names", "path")
     + _LITERALS.format(corpus="documents"),
+    TOOLS + _passage_tables("tools", "name", "server", "description", "parameters"),
 )
 VERSION = len(MIGRATIONS)
 

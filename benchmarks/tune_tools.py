@@ -1,0 +1,115 @@
+"""The table behind the constants of tools/scoring.py: tried on one half of the requests; the other half is not read.
+
+python -m benchmarks.tune_tools [CONSTANT VALUE ...] shows the measures with some constants changed; without words,
+every constant is tried by itself.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.tool_sets import SETS, Request, is_for_tuning, questions_for_no_tool, requests_of, tools_of
+from recollect import Recollect, Settings
+from recollect.evaluation import ndcg
+from recollect.tools import scoring
+
+TRIED: Mapping[str, Sequence[float]] = {
+    "WORDS": (1.0, 1.4, 1.75, 2.2),
+    "SENTENCE": (0.8, 0.9, 1.0),
+    "NEAR": (0.85, 0.9, 0.95, 1.0, 1.05, 1.1),
+    "CURVE": (1.0, 1.15, 1.3, 1.45, 1.6),
+    "OTHER_SERVER": (0.7, 0.8, 0.9, 1.0),
+}
+WEIGHTS = ((1.0, 0.3, 1.0, 0.3), (1.5, 0.3, 1.0, 0.3), (2.0, 0.3, 1.0, 0.3), (1.5, 0.1, 1.0, 0.3), (1.5, 0.3, 1.0, 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A set in its store, with the requests of one half, and questions that none of its tools answers."""
+
+    name: str
+    recollect: Recollect
+    requests: Sequence[Request]
+    questions: Sequence[Request]
+
+
+def measures(
+    recollect: Recollect, requests: Sequence[Request], questions: Sequence[Request], alpha: float | None = None
+) -> dict[str, float]:
+    """How good the order is, how many requests are answered above the threshold, and how many questions are not."""
+    gains, recalls, kept = [], [], 0
+    for request in requests:
+        hits = recollect.tools.search(request.text, limit=10, threshold=0, alpha=alpha)
+        names = [hit.item.name for hit in hits]
+        gains.append(ndcg(names, {name: 1 for name in request.tools}, 10))
+        recalls.append(len(request.tools.intersection(names[:5])) / len(request.tools))
+        kept += bool(hits) and hits[0].score >= scoring.THRESHOLD
+    silent = sum(not recollect.tools.search(each.text, alpha=alpha) for each in questions)
+    return {
+        "nDCG@10": sum(gains) / len(gains),
+        "R@5": sum(recalls) / len(recalls),
+        "answered": kept / len(requests),
+        "silent": silent / len(questions),
+    }
+
+
+def filled(recollect: Recollect, name: str) -> Recollect:
+    """The tools of a set, by their servers."""
+    servers: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for tool in tools_of(name):
+        servers[tool["server"]].append(tool)
+    for server, tools in servers.items():
+        recollect.tools.add(server, tools)
+    return recollect
+
+
+def main() -> None:
+    with ExitStack() as stack:
+        halves = [
+            Half(
+                name,
+                filled(stack.enter_context(Recollect(":memory:", settings=Settings())), name),
+                requests_of(name, is_for_tuning),
+                questions_for_no_tool(is_for_tuning),
+            )
+            for name in SETS
+        ]
+        for changed in _trials():
+            with _constants(changed):
+                print(changed or "as it is", *(_line(half) for half in halves), sep="\n    ", flush=True)
+
+
+def _line(half: Half) -> str:
+    found = measures(half.recollect, half.requests, half.questions)
+    return f"{half.name:14}" + "  ".join(f"{name} {value:.4f}" for name, value in found.items())
+
+
+def _trials() -> Iterator[dict[str, Any]]:
+    given = sys.argv[1:]
+    yield {name: float(value) for name, value in zip(given[::2], given[1::2], strict=True)}
+    if not given:
+        yield from ({name: value} for name, values in TRIED.items() for value in values)
+        yield from ({"INDEX": replace(scoring.INDEX, weights=weights)} for weights in WEIGHTS)
+
+
+@contextmanager
+def _constants(changed: Mapping[str, Any]) -> Iterator[None]:
+    from recollect.tools import search
+
+    before = {name: getattr(scoring, name) for name in changed}
+    for module in (scoring, search):
+        for name, value in changed.items():
+            if hasattr(module, name):
+                setattr(module, name, value)
+    yield
+    for module in (scoring, search):
+        for name, value in before.items():
+            if hasattr(module, name):
+                setattr(module, name, value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Calling a tool: only what is approved and allowed, with arguments that fit, and an answer that can be held."""
+
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from recollect.errors import NotFound, Refused, ToolFailed
+from recollect.tools.model import CallResult, Rule, Tool
+
+DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
+_KEPT = 8  # answers that can be read on
+_KEPT_CHARACTERS = 16_000_000
+
+Confirm = Callable[[Tool, Mapping[str, Any]], bool]
+
+
+def check_state(tool: Tool, as_hash: str | None = None) -> None:
+    """Refuse what is not approved, with what has changed; and what is not the tool that was looked at before."""
+    if tool.blocked is None:
+        if as_hash not in (None, tool.hash):
+            raise Refused(f"{tool.id} has just changed. Look at it again: recollect tools describe {tool.id}")
+        return
+    if not tool.enabled:
+        raise Refused(f"{tool.id} {tool.blocked}. Enable it with: recollect tools enable {tool.id}")
+    change = f"\n{tool.diff}\n" if tool.diff else " "
+    raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: recollect tools approve {tool.id}")
+
+
+def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:
+    """Refuse a tool that may do more than the caller has said."""
+    if kinds is not None and tool.kind not in kinds:
+        name = {"read": "call_tool", "write": "call_tool_write", "destructive": "call_tool_destructive"}[tool.kind]
+        said = "changes things" if tool.kind == "write" else "may destroy something, as far as its server says"
+        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else said}. Call it with {name}.")
+
+
+def decision(rules: Sequence[Rule], tool: Tool) -> str:
+    """What the user's rules say of calls of a tool: allow, where they say nothing."""
+    said = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
+    return next((each for each in DECISIONS if each in said), "allow")
+
+
+def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None) -> None:
+    """Refuse what a rule denies, and what nobody confirms."""
+    said = decision(rules, tool)
+    if said == "deny":
+        raise Refused(f"A rule of yours denies {tool.id}. See: recollect tools rules")
+    if said == "ask" and confirm is None:
+        raise Refused(f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer.")
+    if said == "ask" and confirm is not None and not confirm(tool, arguments):
+        raise Refused(f"{tool.id} was not called: the answer was no.")
+
+
+def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
+    """The answer of a tool; ToolFailed if it says that it failed."""
+    content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
+    result = CallResult(tool.id, content, raw.get("structuredContent"))
+    if raw.get("isError"):
+        raise ToolFailed(f"{tool.id} failed: {result.text or 'it does not say why'}")
+    return result
+
+
+class Rests:
+    """The rests of long answers, for those who read on; the newest only."""
+
+    def __init__(self) -> None:
+        self._rests: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def cut(self, result: CallResult, most: int | None) -> CallResult:
+        """The answer, or as much of its text as is wanted and the token that reads on."""
+        text = result.text or ("" if result.structured is None else json.dumps(result.structured, ensure_ascii=False))
+        if most is None or len(text) <= most:
+            return result
+        return self._piece(result.tool, text, most)
+
+    def read_on(self, token: str, most: int) -> CallResult:
+        """The next piece of an answer."""
+        with self._lock:
+            found = self._rests.get(token)
+        if found is None:
+            raise NotFound("There is nothing more to read under this token. Call the tool again.")
+        tool, text = found
+        return CallResult(tool, (_text(text),)) if len(text) <= most else self._piece(tool, text, most)
+
+    def _piece(self, tool: str, text: str, most: int) -> CallResult:
+        token = secrets.token_urlsafe(16)
+        with self._lock:
+            self._rests[token] = (tool, text[most:])
+            while len(self._rests) > _KEPT or (self._size() > _KEPT_CHARACTERS and len(self._rests) > 1):
+                self._rests.popitem(last=False)
+        return CallResult(tool, (_text(text[:most]),), truncated=True, continuation=token)
+
+    def _size(self) -> int:
+        return sum(len(text) for _, text in self._rests.values())
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

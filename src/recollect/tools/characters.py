@@ -1,0 +1,106 @@
+"""Characters that are not what they seem: those that nobody sees, and those that look like others."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+# Invisible, though their category does not say so: fillers, a blank Braille cell, and variation selectors.
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+_NOT_SEEN = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
+_SEEN = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)  # signs of numbers
+_SPECIAL = re.compile(f"[^\\w\n !-~]|[{_BLANKS}]")  # few of a text; each is then looked at
+_BLANK = re.compile(f"[{_BLANKS}]")
+_NAMES = {"\0": "NULL", "\t": "TAB", "\n": "LINE FEED", "\r": "CARRIAGE RETURN", "\x1b": "ESCAPE", "\x7f": "DELETE"}
+_LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU", "COPTIC", "COMBINING")
+
+
+# Letters of other alphabets that are drawn like Latin ones.
+_LATIN = str.maketrans(
+    "аеорсухіјѕԁԛԝһАВЕЅІЈКМНОРСТУХοιΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոհ",  # noqa: RUF001
+    "aeopcyxijsdqwhABESIJKMHOPCTYXoiABEZHIKMNOPTYXounh",
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@lru_cache(maxsize=1 << 14)
+def is_invisible(char: str) -> bool:
+    """Whether a character takes part in a text without being seen; line ends and tabs are no matter."""
+    if char in "\n\t\r" or char in _SEEN:
+        return False
+    kind = unicodedata.category(char)
+    return kind in _NOT_SEEN or _BLANK.match(char) is not None or (kind == "Cn" and _is_never_drawn(ord(char)))
+
+
+def invisible(text: str) -> list[tuple[int, str]]:
+    """Where there are characters that nobody sees."""
+    if text.isascii() and text.isprintable():
+        return []
+    return [(found.start(), found[0]) for found in _SPECIAL.finditer(text) if is_invisible(found[0])]
+
+
+def without_invisible(text: str) -> str:
+    """The text that one sees."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _SPECIAL.sub(lambda found: "" if is_invisible(found[0]) else found[0], text)
+
+
+def named(char: str) -> str:
+    """A character as its number and name: `<U+200B ZERO WIDTH SPACE>`."""
+    known = _NAMES.get(char) or unicodedata.name(char, "") or _kind(char)
+    return f"<U+{ord(char):04X} {known}>"
+
+
+def visible(text: str, also: frozenset[str] = frozenset()) -> str:
+    """The text with every character written out that cannot be seen, is an odd space, or is among `also`."""
+    if text.isascii() and text.isprintable() and not text.endswith(" "):
+        return text
+    shown = "".join(named(char) if char in also else char for char in text) if also else text
+    shown = _SPECIAL.sub(lambda found: named(found[0]) if _is_odd(found[0]) else found[0], shown)
+    return re.sub(r"(?<! )( ++)$", lambda found: f"<{len(found[1])} SPACES>", shown, flags=re.MULTILINE)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_lookalike(char: str) -> bool:
+    """Whether a character beyond ASCII may be taken for a letter of ASCII, or be put on top of one."""
+    if char.isascii():
+        return False
+    name = unicodedata.name(char, "")
+    return name.startswith(_LOOKALIKE_SCRIPTS) or unicodedata.normalize("NFKC", char).isascii()
+
+
+def as_latin(text: str) -> str:
+    """The text with the Latin letters that it seems to have."""
+    return text if text.isascii() else text.translate(_LATIN)
+
+
+def mixed_words(text: str) -> list[str]:
+    """Words of Latin letters, some of which are only drawn like them."""
+    if text.isascii():
+        return []
+    return [word for word in _WORD.findall(text) if not word.isascii() and _is_mixed(word)]
+
+
+def _is_mixed(word: str) -> bool:
+    others = [char for char in word if not char.isascii()]
+    return len(others) < len(word) and all(ord(char) in _LATIN or _is_styled(char) for char in others)
+
+
+def _is_styled(char: str) -> bool:
+    return unicodedata.name(char, "").startswith(("FULLWIDTH LATIN", "MATHEMATICAL"))
+
+
+def _is_odd(char: str) -> bool:
+    return is_invisible(char) or char in "\t\r" or (char != " " and unicodedata.category(char) == "Zs")
+
+
+def _is_never_drawn(number: int) -> bool:
+    """Whether a number without a character stays without one; others may be emoji that are newer than our tables."""
+    return 0xE0000 <= number < 0xE1000 or 0xFDD0 <= number < 0xFDF0 or number & 0xFFFE == 0xFFFE
+
+
+def _kind(char: str) -> str:
+    kinds = {"Cc": "CONTROL", "Cs": "LONE SURROGATE", "Co": "PRIVATE USE"}
+    return kinds.get(unicodedata.category(char), "NOT A CHARACTER")

@@ -1,0 +1,130 @@
+"""What becomes known of a server beside its messages, and how to say why it fails."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from recollect.redaction import redact
+from recollect.tools.launch import Launch
+
+_MOST = 300  # characters of somebody else's words in a message of ours
+_TAIL, _LINES = 4096, 20  # bytes and lines kept of what a server complains about
+
+
+class LoginNeeded(Exception):
+    """The server wants somebody to log in first."""
+
+
+@dataclass(slots=True)
+class Link:
+    """The traces of one connection."""
+
+    launch: Launch
+    on_end: Callable[[], None] = lambda: None  # the server has closed its side
+    is_closed: bool = False  # by the server
+    is_ending: bool = False  # by us
+    messages: int = 0
+    noise: int = 0  # lines that were no messages
+    noise_in_a_row: int = 0
+    problem: str | None = None  # why we gave it up
+    exit_code: int | None = None
+    status: int | None = None  # the last HTTP status that was an error
+    _tail: bytes = field(default=b"", repr=False)
+
+    def complained(self, chunk: bytes) -> None:
+        """The server wrote to its standard error."""
+        self._tail = (self._tail + chunk)[-_TAIL:]
+
+    @property
+    def complaint(self) -> str:
+        """The last words of the server."""
+        lines = self._tail.decode("utf-8", "replace").split("\n")
+        return plain(" / ".join(line.strip() for line in lines[-_LINES:] if line.strip()), from_the_end=True)
+
+    @property
+    def wants_login(self) -> bool:
+        """Whether it is only a login that is missing."""
+        return self.launch.transport != "stdio" and self.status == 401 and not brings_a_login(self.launch)
+
+    def why(self, error: BaseException | None) -> str:
+        """Why it does not work, in half a sentence."""
+        return "; ".join(part for part in (self._cause(error), self._noise(), self._last_words()) if part)
+
+    def _cause(self, error: BaseException | None) -> str:
+        if self.problem:
+            return self.problem
+        if self.exit_code == 127 and "command not found" in self.complaint:
+            return f"command not found: {self.launch.command}"
+        if self.exit_code is not None:
+            return f"it stopped with exit code {self.exit_code}"
+        if self.launch.transport != "stdio":
+            return self._remote_cause(error)
+        return in_words(error) if error and not self.is_closed else "it closed the connection"
+
+    def _remote_cause(self, error: BaseException | None) -> str:
+        where = shown_url(self.launch.url)
+        if self.wants_login:
+            return f"{where} wants a login: recollect tools login {self.launch.name}"
+        if self.status == 401:
+            return f"{where} refuses the Authorization header of the configuration"
+        if self.status is not None:
+            return f"{where} answered with HTTP status {self.status}"
+        return f"cannot reach {where}: {in_words(error) if error else 'the connection was closed'}"
+
+    def _noise(self) -> str:
+        return f"it wrote {self.noise} lines that are no messages" if self.noise else ""
+
+    def _last_words(self) -> str:
+        said = self.complaint
+        return f"its last words: {said}" if said and "command not found" not in said else ""
+
+
+def brings_a_login(launch: Launch) -> bool:
+    """Whether the configuration says how to be let in."""
+    return any(name.lower() == "authorization" for name in launch.headers)
+
+
+def in_words(error: BaseException) -> str:
+    """What an error of a library says, made safe to show."""
+    first = next(causes(error))
+    text = str(first).split("\n")[0] or type(first).__name__
+    return plain(f"not the protocol: {first.title}" if _is_wrong_shape(first) else text)  # type: ignore[attr-defined]
+
+
+def _is_wrong_shape(error: BaseException) -> bool:
+    return type(error).__name__ == "ValidationError" and hasattr(error, "title")
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of errors."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from causes(each)
+    else:
+        yield error
+
+
+def is_about_login(error: BaseException) -> bool:
+    """Whether somewhere in it lies the wish for a login."""
+    return any(isinstance(each, LoginNeeded) for each in causes(error))
+
+
+def plain(text: str, from_the_end: bool = False) -> str:
+    """Words of others without secrets, line breaks and control characters, cut."""
+    line = " ".join("".join(each if _is_shown(each) else " " for each in text).split())
+    line = redact(line)
+    if len(line) <= _MOST:
+        return line
+    return f"…{line[-_MOST:]}" if from_the_end else f"{line[:_MOST]}…"
+
+
+def _is_shown(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CZ" or character == " "
+
+
+def shown_url(url: str) -> str:
+    """An address without the parts that may hold a secret."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"

@@ -1,0 +1,161 @@
+"""Keeps one server: starts it, and ends it with everything it started when we are gone.
+
+This is a program of its own, `python -I -S keeper.py LIFE`, that imports nothing of ours. LIFE is the reading end of a
+pipe: what to start comes through it as one line of JSON, and when it closes, whoever wanted the server is gone, by
+whatever death. The server has our three streams; the keeper itself never writes to them.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+GRACE, TERM, KILL = 1.0, 1.0, 5.0  # seconds to leave by itself, after being asked, and to be gone when killed
+_OFTEN = 2.0  # seconds between looks at whether our parent is still the same
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def main(life: int) -> int:
+    """Start what the pipe says and stay until it has ended; the answer is its exit code."""
+    parent = os.getppid()
+    order = json.loads(_line(life))
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    server = _start(order)
+    _let_go_of_streams()
+    status: int | None = None
+    while status is None and not asked and os.getppid() == parent:
+        ready, _, _ = select.select([life, woken], [], [], _OFTEN)
+        status = _ended(server)
+        if life in ready and not os.read(life, 1024):
+            break
+        if woken in ready:
+            os.read(woken, 1024)
+    return _stopped(server, status)
+
+
+def _line(life: int) -> bytes:
+    pieces = []
+    while piece := os.read(life, 65_536):
+        pieces.append(piece)
+        if piece.endswith(b"\n"):
+            return b"".join(pieces)
+    sys.exit(0)  # nobody wants it any more
+
+
+def _start(order: dict[str, Any]) -> int:
+    """The server, in a group of its own, with the environment it was given and nothing of ours."""
+    server = os.fork()
+    if server:
+        return server
+    try:
+        os.setsid()
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        _become(order)
+    finally:
+        os._exit(127)
+
+
+def _become(order: dict[str, Any]) -> None:
+    words, what = order["argv"], "its folder"
+    try:
+        if order["cwd"]:
+            os.chdir(order["cwd"])
+        what = words[0]
+        os.execvpe(words[0], words, order["env"])  # noqa: S606 - without a shell is what we want
+    except (OSError, ValueError) as error:
+        is_missing = isinstance(error, FileNotFoundError) and what == words[0]
+        reason = f"command not found: {what}" if is_missing else f"{what} cannot be used: {error}"
+        os.write(2, reason.encode("utf-8", "replace") + b"\n")
+
+
+def _let_go_of_streams() -> None:
+    """Whoever reads what the server writes must see when the server closes it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _ended(server: int) -> int | None:
+    """Bury whoever has died; the exit code of the server if it was among them."""
+    code = None
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return code
+            if pid == server:
+                code = os.waitstatus_to_exitcode(status)
+    except ChildProcessError:  # there is nobody left
+        return code
+
+
+def _stopped(server: int, status: int | None) -> int:
+    """End all that is left, politely first; the exit code as a shell would say it."""
+    leave = [] if status is not None else [(None, GRACE)]
+    for number, seconds in [*leave, (signal.SIGTERM, TERM), (signal.SIGKILL, KILL)]:
+        until = time.monotonic() + seconds
+        if number:
+            _send(server, status, number)
+        while time.monotonic() < until and _is_anybody_left(server, status):
+            time.sleep(0.01)
+            found = _ended(server)
+            status = found if status is None else status
+            if number == signal.SIGKILL:
+                _send(server, status, number)
+            elif number is None and status is not None:
+                break  # it has left by itself: now for what it left behind
+    code = 0 if status is None else status
+    return 128 - code if code < 0 else code
+
+
+def _is_anybody_left(server: int, status: int | None) -> bool:
+    return bool(_children(os.getpid())) if sys.platform == "linux" else status is None
+
+
+def _send(server: int, status: int | None, number: int) -> None:
+    """To the group of the server and, where the system can tell, to everybody who descends from us."""
+    if status is None:  # after it was buried its number may belong to somebody else
+        _kill(-server, number)
+    waiting = _children(os.getpid())
+    while waiting:
+        pid = waiting.pop()
+        waiting += _children(pid)
+        _kill(pid, number)
+
+
+def _kill(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # gone already, or no longer ours
+        os.kill(pid, number)
+
+
+def _children(pid: int) -> list[int]:
+    """Where the system cannot tell, nobody: then the group has to do."""
+    found: list[int] = []
+    with suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
+        for thread in threads:
+            with open(f"{thread.path}/children", encoding="ascii") as file:  # noqa: PTH123 - quick to start
+                found += map(int, file.read().split())
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

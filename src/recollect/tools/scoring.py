@@ -1,0 +1,93 @@
+"""How well a tool fits a request: pure, from candidates to the parts of their scores.
+
+The sum of meaning and words decides; a request that names a tool, or its server, is taken by its word.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from recollect.rank import Factor, KeywordQuery, Numbers, Part, bm25
+from recollect.store import Index
+from recollect.text import spaced
+from recollect.types import Candidate, QueryWord
+
+ALPHA = 0.7  # the share of meaning; the rest is for words
+THRESHOLD = 0.35
+LIMIT, MOST = 3, 100
+
+# Chosen on one half of the requests: benchmarks/tune_tools.py.
+INDEX = Index(
+    "tools",
+    fields=("name", "server", "description", "parameters"),
+    weights=(1.5, 0.3, 1.0, 0.3),
+    item_columns=("server", "name"),
+)
+WORDS = 0.82  # a request has many words that no tool would have: so few of them count as many
+SENTENCE = 0.9  # of what a sentence says by itself, beside the whole request
+# What a cosine means depends on how near the tools of a catalogue are to one another.
+NEAR, CURVE = 1.32, 1.64
+OTHER_SERVER = 0.8  # of its score, for a tool of another server than the one that was named
+ALL_WORDS = 0.4  # at least, for a tool that has every word of the request
+# What a name is worth that is right, or has some letters wrong.
+NAMED = (1.0, 0.6, 0.5)
+_NOISE = 0.048  # the cosine of a text with one that has nothing to do with it
+
+
+def relevant(nearness: float) -> float:
+    """The cosine at which a tool is probably the right one, where neighbours are so near to each other."""
+    return float(max(_NOISE * 2, NEAR * nearness**CURVE))
+
+
+def matches(
+    candidates: Sequence[Candidate], cosines: Numbers | None, keywords: KeywordQuery, nearness: float, alpha: float
+) -> dict[str, Part]:
+    """What meaning and words say of every candidate; the first row of cosines is of the whole request."""
+    raw = bm25([candidate.fields for candidate in candidates], keywords)
+    share = WORDS / (relevant(nearness) - _NOISE) ** 0.5  # where tools are alike, sharing some words says less
+    words = np.minimum(1.0, share * raw / keywords.ideal) if keywords.ideal > 0 else np.zeros_like(raw)
+    if cosines is None:
+        return {"lexical": Part(raw, words, 1.0)}
+    meaning = np.maximum(_meaning(cosines[0], nearness), SENTENCE * _meaning(cosines.max(axis=0), nearness))
+    return {"semantic": Part(cosines.max(axis=0), meaning, alpha), "lexical": Part(raw, words, 1 - alpha)}
+
+
+def _meaning(cosines: Numbers, nearness: float) -> Numbers:
+    """Cosines on [0, 1]: 0 has nothing to do with it, 0.5 is probably what was asked for."""
+    return np.clip(0.5 * (cosines - _NOISE) / (relevant(nearness) - _NOISE), 0.0, 1.0)
+
+
+def combined(parts: dict[str, Part]) -> Numbers:
+    """The weighted sum of both sides."""
+    total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
+    return total
+
+
+def naming(parts: dict[str, Part], coverage: Numbers, edits: Sequence[int | None]) -> dict[str, Part]:
+    """The parts, and what it adds that a tool has every word of the request, or that the request is its name.
+
+    A name that is right puts its tool before all that is only like it; some letters of it may be wrong.
+    """
+    own = np.minimum(1.0, combined(parts))
+    every = np.where(coverage >= 1, np.maximum(0.0, ALL_WORDS - own), 0.0)
+    parts = {**parts, "every word": Part(coverage, every, 1.0)}
+    own = own + every
+    worth = np.array([0.0 if wrong is None else NAMED[wrong] for wrong in edits])
+    lift = np.where(worth >= 1, worth, worth * (1 - own))
+    return {**parts, "name": Part(worth, lift, 1.0)}
+
+
+def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Numbers:
+    """Which share of the words of a request each candidate has, as they are written."""
+    terms = [spaced([each.term]) for word in words for each in word.variants if each.worth == 1]
+    texts = ["".join(candidate.fields) for candidate in candidates]
+    return np.array([sum(term in text for term in terms) / max(1, len(words)) for text in texts])
+
+
+def of_server(candidates: Sequence[Candidate], named: Collection[str], edits: Sequence[int | None]) -> Factor:
+    """Less for the tools of other servers, when the request names some; a tool that is named itself stays."""
+    own = np.array(
+        [not named or each.item[0] in named or wrong == 0 for each, wrong in zip(candidates, edits, strict=True)],
+        float,
+    )
+    return Factor(own, np.where(own > 0, 1.0, OTHER_SERVER))

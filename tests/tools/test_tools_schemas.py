@@ -1,0 +1,217 @@
+import contextlib
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import InvalidInput
+from recollect.tools.schemas import flaw_in, is_valid_schema, prepare
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+KEYWORDS = """
+    $ref $dynamicRef $id $anchor $schema $defs definitions type properties required additionalProperties items
+    prefixItems anyOf oneOf allOf not if then else enum const minimum exclusiveMinimum multipleOf minLength pattern
+    patternProperties dependencies dependentRequired dependentSchemas contains propertyNames uniqueItems default
+    description nullable
+""".split()
+WORDS = st.sampled_from(["#", "#/$defs/a", "#/properties/a", "#a", "a", "b", "string", "str", "object", "int", "x:y#z"])
+SCHEMAS = st.recursive(
+    ANYTHING | WORDS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYWORDS, "a", "b"]), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+def an_object(required=(), **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def prepared(value, schema):
+    return prepare({"it": value}, an_object(it=schema))["it"]
+
+
+def refusal(arguments, schema):
+    with pytest.raises(InvalidInput) as refused:
+        prepare(arguments, schema)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "schema", "meant"),
+    [
+        ("5", {"type": "integer"}, 5),
+        ("5.0", {"type": "integer"}, 5),
+        (5.0, {"type": "integer"}, 5),
+        ("-2.5", {"type": "number"}, -2.5),
+        ("true", {"type": "boolean"}, True),
+        ("False", {"type": "boolean"}, False),
+        ("null", {"type": ["integer", "null"]}, None),
+        ("[1, 2]", {"type": "array"}, [1, 2]),
+        ('{"a": "1"}', {"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1}),
+        (["1", "2"], {"type": "array", "items": {"type": "integer"}}, [1, 2]),
+        (["1", "x"], {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]}, [1, "x"]),
+        ({"k": "1"}, {"type": "object", "additionalProperties": {"type": "integer"}}, {"k": 1}),
+        ("3", {"enum": [1, 2, 3]}, 3),
+        ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 5),
+        ("5", {"oneOf": [{"type": "boolean"}, {"type": "integer"}]}, 5),
+        ("5", {"allOf": [{"type": "integer"}, {"minimum": 1}]}, 5),
+        (5, {"type": "string"}, "5"),
+        ("5", {"type": "int"}, 5),
+        (7, {"type": "array", "items": {"type": "integer"}}, [7]),
+        (("1",), {"type": "array", "items": {"type": "integer"}}, [1]),
+        ("main.py", {"type": "array", "items": {"type": "string"}}, ["main.py"]),
+    ],
+)
+def test_a_value_becomes_what_the_schema_asks_for(given, schema, meant):
+    result = prepared(given, schema)
+    assert result == meant
+    assert type(result) is type(meant)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ("5", {"type": "string"}),
+        ("true", {"type": ["boolean", "string"]}),
+        ("5", {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+        ("[1]", {}),
+        (True, {"type": "boolean"}),
+        ("x", {"type": "nonsense"}),
+        (None, {"type": "string", "nullable": True}),
+    ],
+)
+def test_a_value_that_may_be_as_it_is_stays(value, schema):
+    assert prepared(value, schema) == value
+
+
+@pytest.mark.parametrize("value", ["a, b", "[broken", "a\nb"])
+def test_a_text_that_may_have_been_meant_as_a_list_is_not_made_one_item(value):
+    assert "must be a list" in refusal({"it": value}, an_object(it={"type": "array", "items": {"type": "string"}}))
+
+
+def test_arguments_come_as_an_object_as_its_text_or_not_at_all():
+    schema = an_object(a={"type": "integer"})
+    assert prepare('{"a": 1}', schema) == prepare({"a": 1}, schema) == {"a": 1}
+    assert prepare(None, schema) == prepare("", schema) == {}
+    assert "must be an object, not [1]" in refusal("[1]", schema)
+
+
+def test_values_are_coerced_through_references_also_to_itself():
+    tree = an_object(size={"type": "integer"}, below={"type": "array", "items": {"$ref": "#/$defs/tree"}})
+    schema = an_object(root={"$ref": "#/$defs/tree"}) | {"$defs": {"tree": tree}}
+    given = {"root": {"size": "1", "below": [{"size": "2", "below": [{"size": "3"}]}]}}
+    assert prepare(given, schema) == {"root": {"size": 1, "below": [{"size": 2, "below": [{"size": 3}]}]}}
+
+
+def test_all_that_is_wrong_is_said_with_its_place_and_the_schema():
+    inner = an_object(["x"], x={"type": "integer"}) | {"additionalProperties": False}
+    schema = an_object(["path"], path={"type": "string"}, mode={"enum": ["r", "w"]}, box=inner)
+    said = refusal({"paht": "a", "mode": "rw", "box": {"y": 1, "x": "z"}}, schema)
+    assert '"path" is missing' in said
+    assert "no argument 'paht'; did you mean 'path'?" in said
+    assert 'mode: must be one of "r", "w", not "rw"' in said
+    assert "box: there is no argument 'y'" in said
+    assert 'box/x: must be a whole number, not "z"' in said
+    assert json.dumps(schema, separators=(",", ":")) in said
+
+
+def test_an_unknown_argument_is_the_servers_business_unless_the_schema_forbids_it():
+    schema = an_object(path={"type": "string"})
+    assert prepare({"path": "a", "extra": 1}, schema) == {"path": "a", "extra": 1}
+    assert "did you mean 'path'" in refusal({"paths": "a"}, schema | {"additionalProperties": False})
+
+
+def test_a_long_schema_is_cut_in_the_message():
+    schema = an_object(["a"], a={"type": "string", "description": "long " * 5_000})
+    assert len(refusal({}, schema)) < 4_300
+
+
+def test_defaults_are_left_to_the_server():
+    assert prepare({}, an_object(a={"type": "integer", "default": 5})) == {}
+
+
+def test_older_drafts_mean_what_they_said():
+    old = {"$schema": "http://json-schema.org/draft-04/schema#"}
+    assert "it" in refusal({"it": 1}, old | an_object(it={"minimum": 1, "exclusiveMinimum": True}))
+    pair = {"type": "array", "items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False}
+    assert prepare({"it": ["1", "x"]}, old | an_object(it=pair)) == {"it": [1, "x"]}
+    assert "it/2" in refusal({"it": [1, "x", 2]}, old | an_object(it=pair))
+
+
+def test_what_no_schema_can_mean_is_not_checked():
+    schema = an_object(a={"type": "wibble", "minimum": "many", "enum": 5}, b={"type": "int"}) | {"required": "a"}
+    assert prepare({"a": object, "b": "3"}, schema) == {"a": object, "b": 3}
+
+
+def test_no_reference_leads_out_of_the_schema(monkeypatch):
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("it was fetched"))
+    assert prepared(1, {"$ref": "http://127.0.0.1:9/schema.json"}) == 1
+    assert prepared(1, {"$ref": "file:///etc/passwd"}) == 1
+
+
+def doubling(keyword):
+    levels = {f"d{at}": {keyword: [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
+    return an_object(it={"$ref": "#/$defs/d0"}) | {"$defs": levels | {"d60": {"type": "string"}}}
+
+
+def nested(depth):
+    schema = {}
+    for _ in range(depth):
+        schema = {"properties": {"it": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *map(doubling, ("allOf", "anyOf", "oneOf", "prefixItems")),
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        nested(5_000),
+        an_object(it={"pattern": "(x+x+)+y"}, patternProperties={"(x+x+)+y": {}}),
+        {"patternProperties": {"(i+i+)+y": {"type": "integer"}}, "additionalProperties": False},
+        an_object(it={"anyOf": [{"minimum": at, "type": "null"} for at in range(20_000)]}),
+    ],
+)
+def test_a_schema_made_to_hang_is_given_up(schema):
+    began = time.monotonic()
+    with contextlib.suppress(InvalidInput):
+        assert prepare({"it": "x" * 50_000}, schema) == {"it": "x" * 50_000}
+    assert time.monotonic() - began < 20
+
+
+def test_arguments_nested_without_end_are_passed_on():
+    arguments = {}
+    for _ in range(5_000):
+        arguments = {"it": arguments}
+    assert prepare(arguments, an_object(it={"$ref": "#"})) is not None
+
+
+@settings(deadline=None, max_examples=300)
+@given(schema=SCHEMAS, arguments=st.dictionaries(st.sampled_from(["a", "b", "type"]), ANYTHING, max_size=3))
+def test_any_schema_and_any_arguments_are_answered(schema, arguments):
+    try:
+        assert isinstance(prepare(arguments, schema), dict)
+    except InvalidInput as refused:
+        assert "The schema: " in str(refused)
+    assert is_valid_schema(schema) == (flaw_in(schema) is None)
+
+
+def test_what_makes_a_schema_invalid_is_named():
+    assert flaw_in(an_object(a={"type": "string"})) is None
+    assert flaw_in(an_object(a={"type": "str"})) == 'properties/a/type: "str" does not fit the schema here'
+    assert flaw_in({"required": "a"}) == 'required: must be a list, not "a"'
+    assert flaw_in([]) == "it is a list, not an object"
+    assert "too deep" in flaw_in(nested(5_000))
+
+
+def test_an_invisible_character_of_a_schema_is_made_visible_in_the_message():
+    assert "\u202e" not in refusal({}, an_object(["a"], a={"description": "a\u202eb"}))
