@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 from dataclasses import dataclass
 
@@ -45,8 +46,8 @@ def a_home_of_its_own(tmp_path, monkeypatch):
     """No test sees the user's own store, settings or models."""
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    for name in ("STORE", "DATA_DIR", "HOME", "MODEL", "DEVICE", "NO_CACHE", "CONFIG"):
-        monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

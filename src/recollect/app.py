@@ -77,6 +77,7 @@ class Recollect:
         min_score: float | None = None,
         project: str | None = None,
         folder_id: str | Sequence[str] | None = None,
+        catalogue: str | Sequence[str] | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
@@ -92,7 +93,7 @@ class Recollect:
         if "documents" in asked:
             found.append(self._documents(query, project, folder_id, limit, min_score))
         if "tools" in asked:
-            catalogues = None if project is None else (project, DEFAULT_CATALOGUE)
+            catalogues = catalogue if catalogue is not None or project is None else (project, DEFAULT_CATALOGUE)
             found.append(
                 self.tools.search(query, limit=min(limit, MOST_TOOLS), threshold=min_score, catalogue=catalogues)
             )
@@ -119,6 +120,8 @@ class Recollect:
         problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
         servers = self.tools.servers()
         problems += [f"{each.name} is {each.state}: {each.reason}" for each in servers if each.reason]
+        waiting = sum(server.waiting for server in servers)
+        problems += [f"Waiting for approval: {waiting} of the tools. See: recollect tools list"] if waiting else []
         return Status(
             store={"location": self._store.location, "bytes": self._store.size_bytes()},
             model={
@@ -135,7 +138,7 @@ class Recollect:
                 },
                 "tools": {
                     "count": sum(server.tools for server in servers),
-                    "waiting": sum(server.waiting for server in servers),
+                    "waiting": waiting,
                     "servers": [server.to_dict() for server in servers],
                 },
             },

@@ -2,6 +2,7 @@ import io
 import sys
 
 import pytest
+from tests.tools.servers.kit import FILES, Board, write_config
 
 
 @pytest.fixture
@@ -34,3 +35,28 @@ def tokens(run, add):
     add("Decided to cache tokens per worker", "--project", "shop", "--id", "cache", "--created-at", "2024-11-12T09:00")
     run("memory", "supersede", "old", "new")
     run("memory", "end-session", "audit", "--summary", "audit follow-up")
+
+
+@pytest.fixture
+def answer(monkeypatch):
+    """Somebody sits at the terminal, and gives this answer to every question; meanwhile something may happen."""
+
+    def answer(said, meanwhile=lambda: None):
+        monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt="": meanwhile() or said)
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+
+    return answer
+
+
+@pytest.fixture
+def user_file(tmp_path):
+    """The user's own file of servers."""
+    return tmp_path / "xdg_config_home" / "recollect" / "mcp.json"
+
+
+@pytest.fixture
+def board(tmp_path, user_file):
+    """A server that has files, which the user's own file names."""
+    made = Board(tmp_path / "files.json", FILES)
+    write_config(user_file, files=made.entry())
+    return made

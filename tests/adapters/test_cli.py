@@ -30,7 +30,7 @@ def test_every_command_prints_json(run):
     assert run("memory", "show", id_, "--json").json["content"] == "Staging deploys need the VPN"
     assert run("status", "--json").json["corpora"]["memories"]["count"] == 1
     assert run("bench", "--json").json["measures"]["recall@5"] == 1.0
-    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 0, "identical": True}
+    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 0, "tools": 0, "identical": True}
     assert run("memory", "delete", id_, "--json").json["is_deleted"] is True
     assert run("memory", "restore", id_, "--json").json["is_deleted"] is False
 
@@ -167,7 +167,7 @@ def test_help_teaches_and_imports_nothing_heavy():
     code = (
         "import sys; from recollect.adapters.cli.main import cli\n"
         "try: cli(['--help'])\nexcept SystemExit: pass\n"
-        "print([name for name in ('numpy', 'apsw', 'rich', 'tokenizers') if name in sys.modules])"
+        "print([name for name in ('numpy', 'apsw', 'rich', 'tokenizers', 'mcp') if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "recollect demo" in shown

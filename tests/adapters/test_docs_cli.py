@@ -282,7 +282,8 @@ def test_the_status_of_everything_has_documents(run, indexed):
     assert run("status", "--problems", "--json").json["document_problems"][0]["document_id"] == ".env"
 
 
-def test_reindexing_makes_both_indexes_anew(run, indexed, add):
+def test_reindexing_makes_every_index_anew(run, indexed, add):
     add("Staging deploys need a fresh token")
-    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 2, "identical": True}
-    assert "Indexed 1 memory and 2 documents. The index was already identical." in run("reindex", "--verify").err
+    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 2, "tools": 0, "identical": True}
+    again = run("reindex", "--verify").err
+    assert "Indexed 1 memory, 2 documents and 0 tools. The index was already identical." in again

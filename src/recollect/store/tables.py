@@ -175,6 +175,8 @@ CREATE TABLE tool_servers (
     is_enabled INTEGER NOT NULL DEFAULT 1,
     protocol TEXT,
     listed_at INTEGER, -- when its tools were first seen
+    failure TEXT, -- why it did not work when it was last tried
+    failed_at INTEGER,
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (space, id)
 ) WITHOUT ROWID;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import Conflict, NotFound
 from recollect.inputs import check_choice
-from recollect.store import Row, Snapshot
+from recollect.store import Row, Snapshot, to_microseconds
 from recollect.tools import catalogue, pinning, records, servers
 from recollect.tools.calling import DECISIONS
 from recollect.tools.catalogue import Entry
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recollect.tools.gateway import ServerState
 
 Spaces = Sequence[str] | None
+_RECENTLY = 300_000_000  # microseconds for which a server that failed is not tried again by those who only look
 
 
 def approve(desk: Desk, id_: str, spaces: Spaces) -> Tool:
@@ -51,13 +52,8 @@ def switch(desk: Desk, id_: str, spaces: Spaces, *, on: bool) -> Tool | None:
 
 def switch_server(desk: Desk, key: ServerKey, *, on: bool) -> None:
     """Show and call the tools of a server or not."""
-    values = {"space": key[0], "server": key[1], "on": int(on)}
     with desk.store.transaction(spaces=(key[0],)) as transaction:
-        sql = "UPDATE tool_servers SET is_enabled = :on WHERE space = :space AND id = :server"
-        transaction.execute(sql, values)
-        sql = f"SELECT {records.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
-        rows = transaction.rows(sql, {"space": key[0], "server": key[1]})
-        catalogue.save(transaction, [replace(catalogue.to_entry(row), is_enabled=on) for row in rows], desk)
+        servers.switch(transaction, desk, key, on=on)
 
 
 def rule(desk: Desk, pattern: str, decision: str | None, space: str) -> None:
@@ -86,16 +82,23 @@ def list_servers(desk: Desk, spaces: Sequence[str] | None, states: Mapping[Serve
         rows = [row for row in servers.rows(snapshot) if spaces is None or row[0] in spaces]
         untrusted = {row[3] for row in rows if row[4] == "project"}
     untrusted = {source for source in untrusted if not servers.is_trusted(desk, Path(source))}
-    return [_server(row, counts.get((row[0], row[1]), (0, 0)), states, untrusted) for row in rows]
+    recently = to_microseconds(desk.now()) - _RECENTLY
+    return [_server(row, counts.get((row[0], row[1]), (0, 0)), states, untrusted, recently) for row in rows]
 
 
 def _server(
-    row: Row, counts: tuple[int, int], states: Mapping[ServerKey, "ServerState"], untrusted: set[str]
+    row: Row,
+    counts: tuple[int, int],
+    states: Mapping[ServerKey, "ServerState"],
+    untrusted: set[str],
+    recently: int,
 ) -> Server:
-    space, name, transport, source, _, description, is_enabled, protocol, listed_at = row
+    space, name, transport, source, _, description, is_enabled, protocol, listed_at, failure, failed_at = row
     state = states.get((space, name))
-    resting = "none" if transport == servers.NONE else "idle" if listed_at else "unknown"
-    now, reason = (state.state, state.reason) if state is not None else (resting, None)
+    resting = "none" if source is None else "idle" if listed_at else "unknown"
+    if failure is not None and failed_at > recently:
+        resting = "failing"
+    now, reason = (state.state, state.reason) if state is not None else (resting, failure)
     if source in untrusted:
         now, reason = "untrusted", f"Read {source}, then run: recollect tools trust {source}"
     if not is_enabled:

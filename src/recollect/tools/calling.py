@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from recollect.errors import NotFound, Refused, ToolFailed
+from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed
 from recollect.tools.model import CallResult, Rule, Tool
 
 DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
 _KEPT = 8  # answers that can be read on
 _KEPT_CHARACTERS = 16_000_000
+_LONGEST_REASON = 4_000  # characters of what a tool says when it fails
 
 Confirm = Callable[[Tool, Mapping[str, Any]], bool]
 
@@ -55,12 +56,20 @@ def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any],
         raise Refused(f"{tool.id} was not called: the answer was no.")
 
 
+def check_size(max_chars: object) -> int:
+    """How much of an answer is wanted: at least a character, or reading on would never end."""
+    if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1:
+        raise InvalidInput(f"max_chars must be a whole number above 0, not {max_chars!r}.")
+    return max_chars
+
+
 def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
     """The answer of a tool; ToolFailed if it says that it failed."""
     content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
     result = CallResult(tool.id, content, raw.get("structuredContent"))
     if raw.get("isError"):
-        raise ToolFailed(f"{tool.id} failed: {result.text or 'it does not say why'}")
+        said = result.text or "it does not say why"
+        raise ToolFailed(f"{tool.id} failed: {said[:_LONGEST_REASON]}{'…' if len(said) > _LONGEST_REASON else ''}")
     return result
 
 
@@ -73,10 +82,11 @@ class Rests:
 
     def cut(self, result: CallResult, most: int | None) -> CallResult:
         """The answer, or as much of its text as is wanted and the token that reads on."""
-        text = result.text or ("" if result.structured is None else json.dumps(result.structured, ensure_ascii=False))
-        if most is None or len(text) <= most:
+        if most is None:
             return result
-        return self._piece(result.tool, text, most)
+        both = (result.text, "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False))
+        long = next((text for text in both if len(text) > most), None)
+        return result if long is None else self._piece(result.tool, long, most)
 
     def read_on(self, token: str, most: int) -> CallResult:
         """The next piece of an answer."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.errors import BadData, Conflict
+from recollect.inputs import is_text
 from recollect.store import Passage, Row, Snapshot, Transaction, to_microseconds
 from recollect.text import text_hash
 from recollect.tools import pinning, records
@@ -83,12 +84,20 @@ def offer(space: str, server: str, raw_tools: Iterable[Any], **how: bool) -> Off
     definitions: dict[str, Definition] = {}
     for raw in raw_tools:
         try:
-            definition = pinning.definition_of(raw)
+            definition = _definition(raw)
         except BadData as error:
             log.warning("A tool of %s was left out: %s", server, error)
             continue
         definitions.setdefault(tool_id(server, definition.name), definition)
     return Offer(space, server, definitions, **how)
+
+
+def _definition(raw: Any) -> Definition:
+    """A tool as it is listed; BadData also where there is text in it that no store could keep."""
+    definition = pinning.definition_of(raw)
+    if "\0" in definition.name or not is_text(json.dumps(definition.to_dict(), ensure_ascii=False)):
+        raise BadData("It has text that is not valid Unicode, or a NUL character in its name.")
+    return definition
 
 
 def take_in(desk: Desk, given: Offer) -> Taken:
@@ -97,7 +106,7 @@ def take_in(desk: Desk, given: Offer) -> Taken:
     for _ in range(_TRIES):
         with desk.store.snapshot() as snapshot:
             news = _news(desk, snapshot, given, hashes)
-            is_listed = bool(_first_listed(snapshot, given))
+            is_listed = bool(_server(snapshot, given)[0])
         if not news and is_listed:
             return Taken(same=len(hashes), reused=len(hashes))
         passages = _passages(news)
@@ -162,8 +171,9 @@ def _news(desk: Desk, snapshot: Snapshot, given: Offer, hashes: Mapping[str, str
         return []
     before = {entry.id: entry for entry in entries_of(snapshot, given.space, [*stirred, *absent])}
     examined = _examiner(snapshot, given)
-    is_first = not _first_listed(snapshot, given)
-    news: list[News] = [(None, _newcomer(desk, given, id_, hashes[id_], examined, is_first)) for id_ in fresh]
+    listed_at, is_enabled = _server(snapshot, given)
+    newcomers = [_newcomer(desk, given, id_, hashes[id_], examined, not listed_at) for id_ in fresh]
+    news: list[News] = [(None, replace(entry, is_enabled=bool(is_enabled))) for entry in newcomers]
     news += [(before[id_], _after(desk, given, before[id_], hashes[id_], examined)) for id_ in stirred]
     return news + [(before[id_], gone(before[id_])) for id_ in absent]
 
@@ -211,7 +221,7 @@ def _after(desk: Desk, given: Offer, before: Entry, hash_: str, examined: Examin
         state = "approved" if before.state == "changed" else before.state
         return replace(here, definition=definition, hash=hash_, offered=None, state=state, flags=examined(definition))
     if before.state in ("quarantined", "rejected"):
-        return replace(here, definition=definition, hash=hash_, flags=examined(definition))
+        return replace(here, definition=definition, hash=hash_, offered=None, flags=examined(definition))
     return replace(here, offered=definition, state="changed", flags=examined(definition))
 
 
@@ -277,11 +287,11 @@ def _values(entry: Entry, now: int) -> dict[str, Any]:
     }
 
 
-def _first_listed(snapshot: Snapshot, given: Offer) -> int | None:
-    """When the tools of this server were first seen."""
-    sql = "SELECT listed_at FROM tool_servers WHERE space = :space AND id = :id"
+def _server(snapshot: Snapshot, given: Offer) -> Row:
+    """When the tools of this server were first seen, and whether it is enabled."""
+    sql = "SELECT listed_at, is_enabled FROM tool_servers WHERE space = :space AND id = :id"
     rows = snapshot.rows(sql, {"space": given.space, "id": given.server})
-    return rows[0][0] if rows else None
+    return rows[0] if rows else (None, 1)
 
 
 def _mark_listed(transaction: Transaction, given: Offer, now: int) -> None:

@@ -1,6 +1,7 @@
 """Values that arrived as text, or as another kind of number, turned into what a form asks for where that is certain."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -55,13 +56,18 @@ def types_of(form: Form) -> list[str]:
 def parsed(text: str) -> Any:
     """What a text is as JSON; the text itself if it is none."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return _WORDS.get(text.strip().lower(), text)
 
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON.")
+
+
+def _finite(digits: str) -> float:
+    """A number too large for us must not become endless."""
+    return float(digits) if math.isfinite(float(digits)) else _refuse(digits)
 
 
 def _as_one_of(forms: list[Form], value: Any, checker: Checker) -> Any:

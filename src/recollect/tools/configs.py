@@ -15,7 +15,7 @@ from recollect.inputs import check_name, is_text
 from recollect.tools.characters import named, visible
 from recollect.tools.files import parse_object, read_bytes
 from recollect.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
-from recollect.tools.variables import Filler, is_of_project, passed_on, read_env_file, workspace
+from recollect.tools.variables import Filler, passed_on, read_env_file, workspace
 
 _KEYS = ("servers", "mcpServers")
 _BESIDES = {"$schema", "inputs"}
@@ -223,12 +223,12 @@ def _environment(entry: Entry, filler: Filler) -> dict[str, str]:
     return found
 
 
-def _cwd(entry: Entry, filler: Filler) -> Path | None:
-    """Where the process starts: as given, else in the project that names it, else wherever we are."""
-    folder = workspace(entry.source)
-    if given := _text(entry.given, "cwd"):
-        return folder / filler.path(given)
-    return folder if is_of_project(entry.source) else None
+def _cwd(entry: Entry, filler: Filler) -> Path:
+    """Where the process starts: as given, else where its configuration lies.
+
+    Never wherever we are: in a cloned repository, `npx` and `python -m` would run what lies there.
+    """
+    return workspace(entry.source) / filler.path(_text(entry.given, "cwd") or "")
 
 
 def _remote(entry: Entry, filler: Filler) -> Launch:

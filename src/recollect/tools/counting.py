@@ -1,10 +1,11 @@
 """What is counted: searches, calls, failures, and the tokens that searching saves against listing everything."""
 
+import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, StoreError
 from recollect.store import Store
 from recollect.tools import records
 from recollect.tools.catalogue import Taken
@@ -13,6 +14,8 @@ from recollect.tools.model import Tool, ToolStats
 from recollect.tools.scoring import INDEX
 
 _FLUSHED_AFTER = 200  # searches: a search must not wait for the disk
+
+log = logging.getLogger("recollect")
 
 
 class Counter:
@@ -43,6 +46,13 @@ class Counter:
         """Keep what was counted."""
         with self._lock:
             amounts, self._amounts = self._amounts, {}
+        try:
+            self._keep(amounts)
+        except StoreError as error:  # what was asked for goes on without being counted
+            self._add(**amounts)
+            log.warning("What was counted of the tools could not be kept: %s", error)
+
+    def _keep(self, amounts: Mapping[str, int]) -> None:
         if amounts:
             with self._store.transaction(durable=False, spaces=(records.EVERYWHERE,)) as transaction:
                 records.count(transaction, records.EVERYWHERE, amounts)

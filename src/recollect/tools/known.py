@@ -153,6 +153,8 @@ def _nearness(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str 
     near: list[float] = []
     for passage in passages:
         vector = vectors.get(text_hash(passage.text))
+        if vector is None and vectors:  # one that is damaged
+            continue
         query = Query("", (), vector, model_id, spaces, records.SEARCHED, candidates=_NEIGHBOURS)
         found = snapshot.candidates(INDEX, query)
         if not found.by_vector:

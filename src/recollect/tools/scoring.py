@@ -31,6 +31,7 @@ OTHER_SERVER = 0.8  # of its score, for a tool of another server than the one th
 ALL_WORDS = 0.4  # at least, for a tool that has every word of the request
 # What a name is worth that is right, or has some letters wrong.
 NAMED = (1.0, 0.6, 0.5)
+_FEW_WORDS = 8
 _NOISE = 0.048  # the cosine of a text with one that has nothing to do with it
 
 
@@ -78,10 +79,12 @@ def naming(parts: dict[str, Part], coverage: Numbers, edits: Sequence[int | None
 
 
 def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Numbers:
-    """Which share of the words of a request each candidate has, as they are written."""
+    """Which share of the words of a short request each candidate has, as they are written; of a long one, none."""
+    if not 0 < len(words) <= _FEW_WORDS:
+        return np.zeros(len(candidates))
     terms = [spaced([each.term]) for word in words for each in word.variants if each.worth == 1]
     texts = ["".join(candidate.fields) for candidate in candidates]
-    return np.array([sum(term in text for term in terms) / max(1, len(words)) for text in texts])
+    return np.array([sum(term in text for term in terms) / len(words) for text in texts])
 
 
 def of_server(candidates: Sequence[Candidate], named: Collection[str], edits: Sequence[int | None]) -> Factor:

@@ -1,8 +1,10 @@
 """Which servers there are: named by configurations, registered in catalogues, started if the user trusts them."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import BadData, Conflict, NotFound, Refused, Unavailable
 from recollect.inputs import check_text
@@ -10,11 +12,15 @@ from recollect.store import Row, Snapshot, Transaction, to_microseconds
 from recollect.tools import catalogue, configs, records
 from recollect.tools.configs import Entry
 from recollect.tools.desk import Desk
-from recollect.tools.launch import Launch, ServerKey
+from recollect.tools.launch import ServerKey
 from recollect.tools.scoring import INDEX
 
+if TYPE_CHECKING:
+    from recollect.tools.gateway import ServerState
+
 ORIGINS = ("user", "project", "code")
-SERVER = "space, id, transport, source, origin, description, is_enabled, protocol, listed_at"
+SERVER = "space, id, transport, source, origin, description, is_enabled, protocol, listed_at, failure, failed_at"
+FAILING = ("failing", "needs login")
 NONE = "none"  # the transport of tools that were added without a server
 
 
@@ -23,7 +29,7 @@ def register(desk: Desk, source: Path, space: str, origin: str) -> tuple[list[En
 
     Returns what it names, and the keys of what is gone or is another server now.
     """
-    path = source.expanduser().absolute()
+    path = place_of(source)
     entries = list(configs.read_config(path).values())
     with desk.store.snapshot() as snapshot:
         if _is_known(rows(snapshot, space), entries, path, origin):
@@ -36,6 +42,8 @@ def register(desk: Desk, source: Path, space: str, origin: str) -> tuple[list[En
             unregister(transaction, desk, space, name)
         for entry in entries:
             _save(transaction, desk, space, entry, origin, known.get(entry.name))
+            if entry.disabled:
+                switch(transaction, desk, (space, entry.name), on=False)
     moved = [name for name in named if name in known and known[name][3] != str(path)]
     return entries, [(space, name) for name in (*gone, *moved)]
 
@@ -69,18 +77,36 @@ def register_list(desk: Desk, space: str, name: str, description: str | None) ->
     values |= {"description": description, "updated_at": to_microseconds(desk.now())}
     with desk.store.transaction(spaces=(space,)) as transaction:
         known = rows(transaction, space, name)
-        if not known or (known[0][2] == NONE and description not in (None, known[0][5])):
+        if not known:
             put(transaction, values)
+        elif known[0][3] is None and description not in (None, known[0][5]):
+            put(transaction, {**values, "is_enabled": known[0][6], "listed_at": known[0][8]})
 
 
-def note_protocol(desk: Desk, key: ServerKey, protocol: str) -> None:
-    """Remember which protocol a server speaks."""
-    values = {"space": key[0], "id": key[1], "protocol": protocol}
+def note_listed(desk: Desk, key: ServerKey, protocol: str) -> None:
+    """Remember that a server works, and which protocol it speaks."""
     with desk.store.snapshot() as snapshot:
-        if get(snapshot, key[:1], key[1])[7] == protocol:
-            return
+        known = get(snapshot, key[:1], key[1])
+    if (known[7], known[9]) != (protocol, None):
+        _note(desk, key, "protocol = :value, failure = NULL, failed_at = NULL", protocol)
+
+
+def note_failures(desk: Desk, states: "Mapping[ServerKey, ServerState]") -> None:
+    """Remember which servers do not work, and why: others need not try them at once."""
+    failing = {key: state.reason for key, state in states.items() if state.state in FAILING}
+    with desk.store.snapshot() as snapshot:
+        known = {(row[0], row[1]): row[9] for row in rows(snapshot)} if failing else {}
+    for key, reason in failing.items():
+        if key in known and known[key] != reason:
+            _note(desk, key, "failure = :value, failed_at = :now", reason)
+
+
+def _note(desk: Desk, key: ServerKey, what: str, value: str | None) -> None:
+    values = {"space": key[0], "id": key[1], "value": value, "now": to_microseconds(desk.now())}
+    if ":now" not in what:
+        values.pop("now")
     with desk.store.transaction(durable=False, spaces=(key[0],)) as transaction:
-        transaction.execute("UPDATE tool_servers SET protocol = :protocol WHERE space = :space AND id = :id", values)
+        transaction.execute(f"UPDATE tool_servers SET {what} WHERE space = :space AND id = :id", values)
 
 
 def put(transaction: Transaction, values: Mapping[str, Any]) -> None:
@@ -89,6 +115,17 @@ def put(transaction: Transaction, values: Mapping[str, Any]) -> None:
     names = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
     transaction.execute(f"INSERT INTO tool_servers ({names}) VALUES ({marks})", dict(values))
+
+
+def switch(transaction: Transaction, desk: Desk, key: ServerKey, *, on: bool) -> None:
+    """Switch a server and all its tools on or off."""
+    values = {"space": key[0], "server": key[1]}
+    sql = "UPDATE tool_servers SET is_enabled = :on WHERE space = :space AND id = :server"
+    transaction.execute(sql, {**values, "on": int(on)})
+    sql = f"SELECT {records.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
+    entries = [catalogue.to_entry(row) for row in transaction.rows(sql, values)]
+    changed = [replace(entry, is_enabled=on) for entry in entries if entry.is_enabled != on]
+    catalogue.save(transaction, changed, desk)
 
 
 def unregister(transaction: Transaction, desk: Desk, space: str, name: str) -> None:
@@ -108,6 +145,13 @@ def rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) 
     return snapshot.rows(sql, {**values, "name": name} if own else values)
 
 
+def named_by(desk: Desk, source: Path) -> list[ServerKey]:
+    """The servers that come from a configuration."""
+    path = str(place_of(source))
+    with desk.store.snapshot() as snapshot:
+        return [(row[0], row[1]) for row in rows(snapshot) if row[3] == path]
+
+
 def get(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
     """The server of that name, in the first of these catalogues that has it."""
     check_text("server", name)
@@ -123,9 +167,9 @@ def get(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
 def entry_of(desk: Desk, key: ServerKey) -> Entry:
     """A server as its configuration names it now; refused where the user has not trusted that."""
     with desk.store.snapshot() as snapshot:
-        _, name, transport, source, origin, _, is_enabled, *_ = get(snapshot, key[:1], key[1])
+        _, name, _, source, origin, _, is_enabled, *_ = get(snapshot, key[:1], key[1])
         trusted = _trusted(snapshot, source)
-    if transport == NONE or source is None:
+    if source is None:
         raise Unavailable(f"{name} is a list of tools without a server: they can be found, not called.")
     if not is_enabled:
         raise Refused(f"The server {name} is disabled. Enable it with: recollect tools enable {name}")
@@ -140,14 +184,18 @@ def entry_of(desk: Desk, key: ServerKey) -> Entry:
     return entries[name]
 
 
-def launch_of(desk: Desk, key: ServerKey) -> Launch:
-    """How to start or reach a server."""
-    return configs.launch(entry_of(desk, key), desk.environment)
+def place_of(path: Path) -> Path:
+    """A configuration by the one path of its folder, however that was reached; a link stays a link."""
+    try:
+        whole = path.expanduser().absolute()
+        return Path(os.path.realpath(whole.parent)) / whole.name
+    except (RuntimeError, ValueError):  # no path at all, or a home that nobody has: reading it will say so
+        return path.absolute()
 
 
 def trust(desk: Desk, path: Path) -> str:
     """Let a project's configuration start what it names, as long as it stays the same; its hash."""
-    place = path.expanduser().absolute()
+    place = place_of(path)
     _, hash_ = configs.read_config_and_hash(place)
     values = {"space": records.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(desk.now())}
     with desk.store.transaction(spaces=(records.EVERYWHERE,)) as transaction:
@@ -159,14 +207,14 @@ def trust(desk: Desk, path: Path) -> str:
 
 def distrust(desk: Desk, path: Path) -> bool:
     """Take trust back; whether there was any."""
-    values = {"space": records.EVERYWHERE, "path": str(path.expanduser().absolute())}
+    values = {"space": records.EVERYWHERE, "path": str(place_of(path))}
     with desk.store.transaction(spaces=(records.EVERYWHERE,)) as transaction:
         return bool(transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values))
 
 
 def is_trusted(desk: Desk, path: Path) -> bool:
     """Whether the user trusts a configuration as it is now; one that cannot be read is not trusted."""
-    place = path.expanduser().absolute()
+    place = place_of(path)
     with desk.store.snapshot() as snapshot:
         trusted = _trusted(snapshot, str(place))
     try:

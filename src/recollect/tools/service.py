@@ -1,12 +1,11 @@
 """Tools: everything that can be done with them, each in its own module; this is the list."""
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from recollect.derive import Corpus
 from recollect.embed import LazyEmbedder
@@ -20,16 +19,15 @@ from recollect.tools.counting import Counter
 from recollect.tools.desk import POLICIES, Choices, Desk
 from recollect.tools.launch import ServerKey
 from recollect.tools.model import DEFAULT, CallResult, Rule, Server, Tool, ToolHit, ToolStats
+from recollect.tools.running import Running
 from recollect.types import Hits
-
-if TYPE_CHECKING:
-    from recollect.tools.gateway import Gateway, Listing
 
 Catalogues = str | Sequence[str] | None
 # The class below has a method named list.
 ToolList: TypeAlias = list[Tool]
 ServerList: TypeAlias = list[Server]
 RuleList: TypeAlias = list[Rule]
+T = TypeVar("T", Tool, Server)
 _PIECE = 20_000  # characters of an answer, where one reads on
 
 
@@ -52,8 +50,7 @@ class Tools:
         self._pool = ThreadPoolExecutor(4, "recollect-tools")
         self._rests = calling.Rests()
         self._counter = Counter(store)
-        self._lock = threading.Lock()
-        self._gateway: Gateway | None = None
+        self._running = Running(self._desk, self._take_in)
 
     # Servers
 
@@ -70,7 +67,9 @@ class Tools:
             self._desk, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
         )
         for key in stale:
-            self._forget(key)
+            self._running.forget(key)
+        for entry in entries:
+            self._running.forget_other((space, entry.name), entry)
         if connect:
             self.connect([(space, entry.name) for entry in entries if not entry.disabled])
         names = {entry.name for entry in entries}
@@ -113,44 +112,47 @@ class Tools:
 
     def connect(self, keys: Iterable[ServerKey]) -> None:
         """Connect to registered servers in the background."""
-        for key in keys:
-            self._upstream().connect(key)
+        self._running.connect(keys)
 
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until every server that was asked for is connected or has failed; whether all have answered."""
-        return self._gateway is None or self._gateway.wait(seconds)
+        return self._running.wait(seconds)
 
     def refresh(self, server: str, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
         """List the tools of a server again, now."""
         key = self._key(server, catalogue)
-        self._upstream().refresh(key, seconds)
+        self._running.refresh(key, seconds)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
 
     def login(
         self, server: str, *, open_page: Callable[[str], None], catalogue: Catalogues = None, seconds: float = 300.0
     ) -> None:
         """Log in to a remote server: `open_page` shows the user a page, and the tokens are kept for the next time."""
-        self._upstream().login(self._key(server, catalogue), open_page=open_page, seconds=seconds)
+        self._running.login(self._key(server, catalogue), open_page, seconds)
 
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
         """All servers, and how they are."""
-        states = self._gateway.states() if self._gateway is not None else {}
-        return approving.list_servers(self._desk, _spaces(catalogue), states)
+        found = approving.list_servers(self._desk, _spaces(catalogue), self._running.states())
+        return _first_of_each(found, _spaces(catalogue), lambda server: server.name)
 
     def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
         """Take a server and its tools out of a catalogue."""
         key = self._key(server, catalogue)
-        self._forget(key)
+        self._running.forget(key)
         with self._desk.store.transaction(spaces=(key[0],)) as transaction:
             servers.unregister(transaction, self._desk, *key)
 
     def trust(self, path: str | PathLike[str]) -> str:
         """Let a project's configuration start what it names, as long as it stays as it is."""
-        return servers.trust(self._desk, Path(path))
+        hash_ = servers.trust(self._desk, Path(path))
+        self.connect(self._running.forget_all_of(Path(path)))
+        return hash_
 
     def distrust(self, path: str | PathLike[str]) -> bool:
-        """Take trust back; whether there was any."""
-        return servers.distrust(self._desk, Path(path))
+        """Take trust back, and stop what was started by it; whether there was any."""
+        was_trusted = servers.distrust(self._desk, Path(path))
+        self._running.forget_all_of(Path(path))
+        return was_trusted
 
     def is_trusted(self, path: str | PathLike[str]) -> bool:
         """Whether a project's configuration is trusted as it is now."""
@@ -214,6 +216,7 @@ class Tools:
         max_chars: int | None = None,
     ) -> CallResult:
         """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
+        most = None if max_chars is None else calling.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
         calling.check_state(tool)
         calling.check_kind(tool, kinds)
@@ -228,12 +231,12 @@ class Tools:
             calling.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
 
         with self._counter.calling():
-            raw = self._upstream().call(key, tool.name, prepared, seconds=seconds, check=check)
-            return self._rests.cut(calling.to_result(tool, raw), max_chars)
+            raw = self._running.call(key, tool.name, prepared, seconds, check)
+            return self._rests.cut(calling.to_result(tool, raw), most)
 
     def read_on(self, continuation: str, max_chars: int = _PIECE) -> CallResult:
         """The next piece of an answer that was cut."""
-        return self._rests.read_on(continuation, max_chars)
+        return self._rests.read_on(continuation, calling.check_size(max_chars))
 
     # Deciding
 
@@ -293,10 +296,7 @@ class Tools:
 
     def close(self) -> None:
         """Stop all servers, and keep what was counted."""
-        with self._lock:
-            gateway, self._gateway = self._gateway, None
-        if gateway is not None:
-            gateway.close()
+        self._running.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._counter.flush()
 
@@ -305,42 +305,17 @@ class Tools:
         self._counter.took(taken)
         return taken
 
-    def _listed(self, key: ServerKey, listing: "Listing") -> None:
-        """Take in what a server lists, as far as its configuration lets it."""
-        entry = servers.entry_of(self._desk, key)
-        self._take_in(catalogues.offer(*key, servers.allowed(entry, listing.tools)))
-        servers.note_protocol(self._desk, key, listing.protocol)
-
-    def _upstream(self) -> "Gateway":
-        """The gateway; nothing of it is loaded before it is needed."""
-        with self._lock:
-            if self._gateway is None:
-                from recollect.tools.gateway import Gateway
-
-                choices = self._desk.choices
-                self._gateway = Gateway(
-                    lambda key: servers.launch_of(self._desk, key),
-                    self._listed,
-                    tokens=choices.tokens,
-                    idle_seconds=choices.idle_seconds,
-                )
-            return self._gateway
-
     def _key(self, server: str, catalogue: Catalogues) -> ServerKey:
         with self._desk.store.snapshot() as snapshot:
             space, name, *_ = servers.get(snapshot, _spaces(catalogue), server)
         return space, name
-
-    def _forget(self, key: ServerKey) -> None:
-        if self._gateway is not None:
-            self._gateway.forget(key)
 
     def _switched(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
         """Switch all tools of a server; one that is switched off is stopped, too."""
         key = self._key(server, catalogue)
         approving.switch_server(self._desk, key, on=on)
         if not on:
-            self._forget(key)
+            self._running.forget(key)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
 
 
@@ -349,3 +324,11 @@ def _spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
     if catalogue is None:
         return None
     return (check_name("catalogue", catalogue),) if isinstance(catalogue, str) else check_names("catalogue", catalogue)
+
+
+def _first_of_each(found: Sequence[T], spaces: tuple[str, ...] | None, named: Callable[[T], str]) -> list[T]:
+    """Of catalogues in an order, what the first that has a name calls by it; of all catalogues, everything."""
+    if spaces is None:
+        return list(found)
+    best = {named(each): each for each in sorted(found, key=lambda each: -spaces.index(each.catalogue))}
+    return [each for each in found if best[named(each)] is each]

@@ -1,8 +1,12 @@
 """Where the servers of somebody at work come from: the user's own file, the project, and one more configuration."""
 
+import hashlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.errors import InvalidInput
+from recollect.inputs import check_name
 from recollect.tools.model import DEFAULT
 
 if TYPE_CHECKING:
@@ -10,19 +14,39 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".mcp.json"
 
+log = logging.getLogger("recollect")
+
 
 def load_all(tools: "Tools", user: Path | None, folder: Path | None, config: Path | None) -> tuple[str, ...]:
-    """Register all of them, each in a catalogue of its own. What is nearer wins: the last is searched first."""
+    """Register all of them, each in a catalogue of its own. What is nearer wins: the last is searched first.
+
+    A file that was only found and is broken is named in the log: it must not take the others away.
+    """
     catalogues = [DEFAULT]
     if user is not None and user.is_file():
-        tools.load(user, catalogue=DEFAULT, origin="user", connect=False)
+        _load(tools, user, DEFAULT, "user")
     if folder is not None and (file := project_file(folder)) is not None:
-        catalogues.append(str(file.parent))
-        tools.load(file, catalogue=catalogues[-1], origin="project", connect=False)
+        catalogues.append(catalogue_of(file.parent))
+        _load(tools, file, catalogues[-1], "project")
     if config is not None:
-        catalogues.append(str(config.expanduser().absolute()))
+        catalogues.append(catalogue_of(config.expanduser().absolute()))
         tools.load(config, catalogue=catalogues[-1], origin="user", connect=False)
     return tuple(reversed(catalogues))
+
+
+def _load(tools: "Tools", file: Path, catalogue: str, origin: str) -> None:
+    try:
+        tools.load(file, catalogue=catalogue, origin=origin, connect=False)
+    except InvalidInput as error:
+        log.warning("No server comes from %s: %s", file, error)
+
+
+def catalogue_of(place: Path) -> str:
+    """The catalogue of a place: its path, or a hash of it where that is no name."""
+    try:
+        return check_name("catalogue", str(place))
+    except InvalidInput:
+        return hashlib.sha256(bytes(place)).hexdigest()
 
 
 def project_file(folder: Path) -> Path | None:

@@ -86,11 +86,6 @@ def workspace(source: Path) -> Path:
     return folder.parent if folder.name in _PROJECT_FOLDERS else folder
 
 
-def is_of_project(source: Path) -> bool:
-    """Whether a configuration belongs to the folder it lies in, rather than to a user."""
-    return source.name == ".mcp.json" or source.absolute().parent.name in (".vscode", ".cursor")
-
-
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
     """The part of the environment that every server gets; proxies too, unless a password is in them."""
     return {
@@ -98,6 +93,11 @@ def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if (name in _PASSED_ON or (name in _PROXIES and "@" not in value)) and not value.startswith("()")
     }
+
+
+def own_values(environment: Mapping[str, str]) -> dict[str, str]:
+    """The part of a server's environment that is its own, and may hold secrets."""
+    return {name: value for name, value in environment.items() if name not in _PASSED_ON and name not in _PROXIES}
 
 
 def read_env_file(path: Path) -> dict[str, str]:

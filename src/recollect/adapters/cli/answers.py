@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.app import Recollect
     from recollect.types import Hits
 
-EVERYTHING = ("memories", "documents")
+EVERYTHING = ("memories", "documents", "tools")
 NO_FOLDERS = "No folder of documents yet. Add one with: recollect docs add FOLDER"
 _FRESH = 60  # seconds
 
@@ -52,15 +52,18 @@ def _tell_searched(
     asked = corpora or EVERYTHING
     memories = sum(recollect.memories.count().values())
     folders = recollect.documents.list_folders() if "documents" in asked else []
+    tools = sum(recollect.tools.count().values()) if "tools" in asked else 0
     pieces = [counted(len(hits), "hit") if hits else "Nothing fits", f"{seconds * 1000:.0f} ms"]
     if "memories" in asked:
         pieces.append(f"memories {memories:,}")
     if folders:
         pieces.append(f"documents {sum(each.documents for each in folders):,}{_freshness(hits.freshness)}")
+    if tools:
+        pieces.append(f"tools {tools:,}")
     session.say(click.style(f"\n {' · '.join(pieces)}", dim=True))
     if corpora and "documents" in corpora and not folders:
         session.say(f" {NO_FOLDERS}")
-    elif not hits and not memories and not folders:
+    elif not hits and not memories and not folders and not tools:
         more = "  or: recollect docs add FOLDER" if "documents" in asked else ""
         session.say(f' The store is empty. Begin with: recollect memory add "…"{more}')
 

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.adapters.cli.answers import EVERYTHING, answer
 from recollect.adapters.cli.session import Session, command
+from recollect.adapters.cli.tools_open import servers_file
 from recollect.adapters.cli.words import counted
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     started = time.perf_counter()
     with session.open() as recollect:
-        hits = recollect.search(query, corpora=corpora or None, **given)
+        catalogue = recollect.tools.load_all(user=servers_file(session), folder=Path.cwd())
+        hits = recollect.search(query, corpora=corpora or None, catalogue=catalogue, **given)
         only = ("documents",) if given["folder_id"] and not given["project"] else None
         answer(session, recollect, hits, time.perf_counter() - started, explain=explain, corpora=corpora or only)
 
@@ -75,6 +78,7 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "model": f"{model['name']} · {model['dimensions'] or '?'} dimensions",
         "memories": f"{memories['count']:,} in {counted(memories['projects'], 'project')}",
         "documents": _documents(status),
+        "tools": _tools(status),
     }
     for name, text in lines.items():
         mark = (
@@ -95,6 +99,11 @@ def _documents(status: "Status") -> str:
     return " · ".join(pieces)
 
 
+def _tools(status: "Status") -> str:
+    tools = status.corpora["tools"]
+    return f"{tools['count']:,} of {counted(len(tools['servers']), 'server')}"
+
+
 @command(_top, "reindex")
 @click.option("--verify", is_flag=True, help="Compare the old index with the new one; exit 65 if they differ.")
 def reindex(session: Session, verify: bool) -> None:
@@ -113,14 +122,15 @@ def reindex(session: Session, verify: bool) -> None:
     if session.as_json:
         session.show(done | ({"identical": not differs} if verify else {}))
     else:
-        made = f"{counted(done['memories'], 'memory', 'memories')} and {counted(done['documents'], 'document')}"
+        memories, documents = counted(done["memories"], "memory", "memories"), counted(done["documents"], "document")
+        made = f"{memories}, {documents} and {counted(done['tools'], 'tool')}"
         session.say(f"Indexed {made}." + (_VERDICT[differs] if verify else ""))
     if differs:
         raise SystemExit(65)
 
 
 def _fingerprints(recollect: "Recollect") -> tuple[str, ...]:
-    return recollect.memories.fingerprint(), recollect.documents.fingerprint()
+    return recollect.memories.fingerprint(), recollect.documents.fingerprint(), recollect.tools.fingerprint()
 
 
 def _reindexed(recollect: "Recollect", progress: "Progress") -> Iterator[tuple[str, int]]:

@@ -21,6 +21,7 @@ _COMMANDS = {
     "search": "everything",
     "memory": "memory",
     "docs": "docs",
+    "tools": "tools",
     "status": "everything",
     "reindex": "everything",
     "store": "store",
@@ -56,6 +57,7 @@ def cli(**given: Any) -> None:
       recollect demo
       recollect memory add "Staging deploys need the VPN" --project shop
       recollect docs add ~/notes
+      recollect tools import
       recollect search "how do I deploy to staging?"
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     context = click.get_current_context()

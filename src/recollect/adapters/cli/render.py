@@ -21,6 +21,7 @@ _GAP = 2
 _NARROWEST = 20
 _LABELS = {
     "semantic": "meaning",
+    "lexical": "keyword",
     "exact": "exact terms",
     "heading": "in headings",
     "definition": "in names",
@@ -82,7 +83,7 @@ def flow(pieces: Iterable[Text], width: int) -> list[Text]:
 
 def _headline(hit: "Hit", room: int) -> Text:
     kind = _SINGULAR.get(hit.corpus, hit.corpus)
-    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(in_one_line(hit.title))
+    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(_plainly(hit, hit.title))
     if hit.corpus != "documents":
         title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
@@ -101,6 +102,8 @@ def _place(chunk: Any) -> Text:
 def _origin(hit: "Hit") -> str:
     if hit.corpus == "documents":
         return in_one_line(hit.item.folder_id)
+    if hit.corpus == "tools":
+        return in_one_line(hit.item.server)
     return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
 
 
@@ -110,8 +113,8 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
         prose = is_prose(hit.item.document_id)
         rows = excerpt(hit.text, hit.item.start_line, words_of(hit), room, prose=prose)
         return [Text(" " * _INDENT) + row for row in rows]
-    text = in_one_line(hit.text)
-    if text == in_one_line(hit.title) and cell_len(text) <= title_room:
+    text = _plainly(hit, hit.text)
+    if text == _plainly(hit, hit.title) and cell_len(text) <= title_room:
         return []
     excerpts = [in_one_line(_MARK.sub(r"\1", each)) for each in getattr(hit, "highlights", ())]
     if excerpts and cell_len(text) > 2 * room:
@@ -120,6 +123,15 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
     shown = words_of(hit).marked(f"“{text}”")
     shown.truncate(2 * room - 2, overflow="ellipsis")
     return [Text(" " * _INDENT) + line for line in shown.wrap(Console(width=room), room)]
+
+
+def _plainly(hit: "Hit", text: str) -> str:
+    """A text of a hit in one line; in the words of a server, also characters that nobody sees are shown."""
+    if hit.corpus != "tools":
+        return in_one_line(text)
+    from recollect.tools.characters import visible
+
+    return in_one_line(visible(" ".join(text.split())))
 
 
 def words_of(hit: "Hit") -> Words:

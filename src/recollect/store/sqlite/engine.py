@@ -87,6 +87,8 @@ class SqliteTransaction(SqliteSnapshot):
 
     def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
         """Index these passages by word and by vector."""
+        if not items:
+            return
         passages.put(self._connection, index, items)
         if vectors is not None:
             passages.put_vectors(self._connection, vectors)

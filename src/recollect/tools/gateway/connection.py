@@ -19,6 +19,7 @@ from recollect.tools.gateway.stdio import stdio_server
 log = logging.getLogger("recollect")
 
 MOST_TOOLS, MOST_PAGES = 10_000, 200
+MOST_CHARACTERS = 32_000_000  # of all definitions together
 
 # Transport -> what to try, one after the other: a server may die of a question it does not know, or speak only SSE.
 _WAYS = {
@@ -42,17 +43,19 @@ class Connection:
     async def listing(self) -> Listing:
         """All tools, page by page; of those with the same name the first."""
         tools: dict[str, dict[str, Any]] = {}
-        cursor = None
+        cursor, size = None, 0
         for _ in range(MOST_PAGES):
             page = await self.client.list_tools(cursor=cursor)
             self._add(tools, page.tools)
-            cursor = page.next_cursor
-            if cursor is None or len(tools) > MOST_TOOLS:
+            cursor, size = page.next_cursor, size + sum(len(tool.model_dump_json()) for tool in page.tools)
+            if len(tools) > MOST_TOOLS:
+                raise ValueError(f"it offers more than {MOST_TOOLS} tools")
+            if size > MOST_CHARACTERS:
+                raise ValueError(f"its list of tools is larger than {MOST_CHARACTERS // 1_000_000} MB")
+            if cursor is None:
                 break
         else:
             raise ValueError(f"its list of tools has more than {MOST_PAGES} pages")
-        if len(tools) > MOST_TOOLS:
-            raise ValueError(f"it offers more than {MOST_TOOLS} tools")
         about = self.client.server_info
         return Listing(list(tools.values()), self.protocol, self.client.instructions, about.version if about else None)
 

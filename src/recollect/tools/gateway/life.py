@@ -77,7 +77,7 @@ class Life:
         try:
             return await within(limit, connection.call(tool, arguments))
         except TimeoutError:
-            raise Lost(f"The server {self.name}: {tool} gave no answer within {limit:g} s. {_WHAT_NOW}") from None
+            raise Lost(f"The server {self.name}: {tool} gave no answer within {limit:.3g} s. {_WHAT_NOW}") from None
         except Exception as error:
             raise await self._failure(connection.link, tool, error, until) from error
 
@@ -88,7 +88,7 @@ class Life:
         try:
             listing = await within(limit, connection.listing())
         except TimeoutError:
-            why = f"no answer within {limit:g} s"
+            why = f"no answer within {limit:.3g} s"
             raise Unavailable(f"The server {self.name} did not list its tools: {why}.") from None
         except Exception as error:
             raise Unavailable(f"The server {self.name} did not list its tools: {self.why(error)}.") from error
@@ -169,7 +169,7 @@ class Life:
             return SessionEnded(f"The server {self.name} ended the session.")
         if dialect.is_answer(error, link):
             kind = InvalidInput if dialect.is_about_arguments(error) else Unavailable
-            return kind(f"The server {self.name} refused to run {tool}: {in_words(error)}.")
+            return kind(f"The server {self.name} refused to run {tool}: {link.said(error)}.")
         left = _VERDICT if until is None else min(_VERDICT, max(0.0, until - _now()))
         with suppress(TimeoutError):  # then we say what we know
             await within(left, self.over.wait())

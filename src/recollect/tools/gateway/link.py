@@ -1,15 +1,17 @@
 """What becomes known of a server beside its messages, and how to say why it fails."""
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from recollect.redaction import redact
 from recollect.tools.launch import Launch
+from recollect.tools.variables import own_values
 
 _MOST = 300  # characters of somebody else's words in a message of ours
 _TAIL, _LINES = 4096, 20  # bytes and lines kept of what a server complains about
+_SHORTEST_SECRET = 8
 
 
 class LoginNeeded(Exception):
@@ -27,6 +29,7 @@ class Link:
     messages: int = 0
     noise: int = 0  # lines that were no messages
     noise_in_a_row: int = 0
+    questions: int = 0  # of the server that we have not answered yet
     problem: str | None = None  # why we gave it up
     exit_code: int | None = None
     status: int | None = None  # the last HTTP status that was an error
@@ -39,8 +42,12 @@ class Link:
     @property
     def complaint(self) -> str:
         """The last words of the server."""
-        lines = self._tail.decode("utf-8", "replace").split("\n")
+        lines = without(self._tail.decode("utf-8", "replace"), self.launch).split("\n")
         return plain(" / ".join(line.strip() for line in lines[-_LINES:] if line.strip()), from_the_end=True)
+
+    def said(self, error: BaseException) -> str:
+        """What an error says, without what the configuration has told this server alone."""
+        return in_words(error, self.launch)
 
     @property
     def wants_login(self) -> bool:
@@ -60,7 +67,7 @@ class Link:
             return f"it stopped with exit code {self.exit_code}"
         if self.launch.transport != "stdio":
             return self._remote_cause(error)
-        return in_words(error) if error and not self.is_closed else "it closed the connection"
+        return self.said(error) if error and not self.is_closed else "it closed the connection"
 
     def _remote_cause(self, error: BaseException | None) -> str:
         where = shown_url(self.launch.url)
@@ -70,7 +77,7 @@ class Link:
             return f"{where} refuses the Authorization header of the configuration"
         if self.status is not None:
             return f"{where} answered with HTTP status {self.status}"
-        return f"cannot reach {where}: {in_words(error) if error else 'the connection was closed'}"
+        return f"cannot reach {where}: {self.said(error) if error else 'the connection was closed'}"
 
     def _noise(self) -> str:
         return f"it wrote {self.noise} lines that are no messages" if self.noise else ""
@@ -85,11 +92,13 @@ def brings_a_login(launch: Launch) -> bool:
     return any(name.lower() == "authorization" for name in launch.headers)
 
 
-def in_words(error: BaseException) -> str:
+def in_words(error: BaseException, launch: Launch | None = None) -> str:
     """What an error of a library says, made safe to show."""
     first = next(causes(error))
     text = str(first).split("\n")[0] or type(first).__name__
-    return plain(f"not the protocol: {first.title}" if _is_wrong_shape(first) else text)  # type: ignore[attr-defined]
+    if _is_wrong_shape(first):
+        return plain(f"not the protocol: {first.title}")  # type: ignore[attr-defined]
+    return plain(text if launch is None else without(text, launch))
 
 
 def _is_wrong_shape(error: BaseException) -> bool:
@@ -123,8 +132,17 @@ def _is_shown(character: str) -> bool:
     return unicodedata.category(character)[0] not in "CZ" or character == " "
 
 
+def without(text: str, launch: Launch) -> str:
+    """A text with the names of a server's variables and headers in the place of their values."""
+    own: Mapping[str, str] = {**own_values(launch.env), **launch.headers}
+    secrets = [(part, name) for name, value in own.items() for part in (value, value.partition(" ")[2])]
+    for secret, name in sorted(secrets, key=lambda each: -len(each[0])):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, f"[{name}]")
+    return text
+
+
 def shown_url(url: str) -> str:
-    """An address without the parts that may hold a secret."""
+    """An address without the parts that may hold a secret; some servers have it in the path."""
     parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -1,6 +1,7 @@
 """The gateway: all servers behind plain functions that any thread may call."""
 
 import asyncio
+import json
 import logging
 import random
 import threading
@@ -9,7 +10,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.errors import RecollectError, Unavailable
+from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.tools.gateway.model import Listing, ServerState
 from recollect.tools.launch import Launch, ServerKey
 
@@ -72,6 +73,7 @@ class Gateway:
 
         `check` runs when the tools of the server, as it is now, have been handed over: what it raises stops the call.
         """
+        _check_json(arguments)
         return self._do(lambda: self._server(key).call(tool, arguments, seconds, check))
 
     def wait(self, seconds: float) -> bool:
@@ -196,6 +198,14 @@ class Gateway:
         from recollect.tools.oauth import kept_login
 
         return kept_login(self._tokens, key, launch)
+
+
+def _check_json(arguments: dict[str, Any]) -> None:
+    """Refuse what cannot be written: else the connection would break, and everybody's calls with it."""
+    try:
+        json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"The arguments are not JSON: {str(error)[:200]}. Nothing was called.") from error
 
 
 def _hush_libraries() -> None:

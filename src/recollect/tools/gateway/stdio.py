@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from recollect.tools import keeper
 from recollect.tools.gateway.link import Link
@@ -23,6 +23,7 @@ log = logging.getLogger("recollect")
 
 LONGEST_LINE = 16_000_000  # bytes
 MOST_NOISE = 10_000  # lines in a row that are no messages
+MOST_QUESTIONS = 1_000  # of the server, while it does not read our answers
 _CHUNK = 65_536
 _LAST_WORDS = 1.0  # seconds to learn with which code a server ended
 _KEEPER = Path(keeper.__file__)
@@ -46,7 +47,7 @@ async def stdio_server(link: Link) -> AsyncIterator[tuple[Any, Any]]:
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     order = asyncio.create_task(_order(child, link))
-    work = (_read(child, incoming, link), _write(child, outgoing), _overhear(child, link))
+    work = (_read(child, incoming, link), _write(child, outgoing, link), _overhear(child, link))
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield received, sent
@@ -153,14 +154,18 @@ def _parsed(line: bytes, link: Link) -> SessionMessage | None:
         return None
     link.messages += 1
     link.noise_in_a_row = 0
+    link.questions += isinstance(message, JSONRPCRequest)
+    if link.questions > MOST_QUESTIONS:
+        link.problem = "it asks without end, and reads no answer"
     return SessionMessage(message)
 
 
-async def _write(child: _Child, outgoing: Any) -> None:
+async def _write(child: _Child, outgoing: Any, link: Link) -> None:
     with suppress(ConnectionError):  # the reader notices too, and says so
         async for item in outgoing:
             child.stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             await child.stdin.drain()
+            link.questions -= isinstance(item.message, JSONRPCResponse | JSONRPCError)
 
 
 async def _overhear(child: _Child, link: Link) -> None:

@@ -118,7 +118,7 @@ async def _knock(vault: Vault, launch: Launch, callback: Callback) -> None:
 
 def _failed(launch: Launch, error: Exception) -> RecollectError:
     ours = next((each for each in causes(error) if isinstance(each, RecollectError)), None)
-    return ours or Unavailable(f"The login to {shown_url(launch.url)} failed: {in_words(error)}.")
+    return ours or Unavailable(f"The login to {shown_url(launch.url)} failed: {in_words(error, launch)}.")
 
 
 def _about_us(address: str) -> OAuthClientMetadata:

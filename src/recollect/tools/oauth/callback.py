@@ -1,9 +1,12 @@
 """The page a browser comes back to after a login: a listener on this machine only, for one answer."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from secrets import compare_digest
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from mcp.shared.auth import AuthorizationCodeResult
@@ -28,7 +31,11 @@ class Callback:
         """Show the user where to log in."""
         self._answer = _nothing_yet()
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
-        await asyncio.to_thread(self._open_page, url)
+        shown = asyncio.wrap_future(_shown(self._open_page, url))
+        either: set[asyncio.Future[Any]] = {shown, self._answer}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if shown.done():
+            shown.result()
 
     async def answer(self) -> AuthorizationCodeResult:
         """What the browser brings back."""
@@ -62,6 +69,22 @@ class Callback:
             )
         else:
             self._answer.set_exception(Unavailable(f"The login was refused: {plain(said.get('error', 'no reason'))}."))
+
+
+def _shown(open_page: Callable[[str], None], url: str) -> "Future[None]":
+    """Open a page in a thread that nobody waits for at the end: some browsers return when they are closed."""
+    shown: Future[None] = Future()
+    shown.set_running_or_notify_cancel()
+
+    def show() -> None:
+        try:
+            open_page(url)
+            shown.set_result(None)
+        except Exception as error:  # whoever asked gets it
+            shown.set_exception(error)
+
+    threading.Thread(target=show, name="recollect-page", daemon=True).start()
+    return shown
 
 
 def _nothing_yet() -> "asyncio.Future[AuthorizationCodeResult]":

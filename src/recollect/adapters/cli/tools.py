@@ -1,0 +1,15 @@
+"""`recollect tools …`: everything that can be done with tools."""
+
+from recollect.adapters.cli import tools_call, tools_decide, tools_find, tools_servers
+from recollect.adapters.cli.groups import SectionedGroup
+
+tools = SectionedGroup(
+    "tools",
+    help="Find the tools of MCP servers, type them, call them, and decide which may be called.",
+    sections={
+        "Find": tools_find.commands,
+        "Call": tools_call.commands,
+        "Decide": tools_decide.commands,
+        "Servers": tools_servers.commands,
+    },
+)

@@ -1,0 +1,1 @@
+"""Over HTTP: routes for programs, and how their answers look."""

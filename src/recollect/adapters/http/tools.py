@@ -1,0 +1,156 @@
+"""The gateway over HTTP: tools are found, described, typed and called by programs in any language.
+
+Routes run in threads. Calls have threads of their own, so that many slow ones hold up no search.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.params import Depends
+from starlette.responses import Response
+
+from recollect.adapters.http.answers import Json, answer_with_problems
+from recollect.adapters.http.tools_requests import (
+    PIECE,
+    Asked,
+    Call,
+    Catalogues,
+    Characters,
+    Filter,
+    Named,
+    fitting,
+    nobody,
+    within,
+)
+from recollect.app import Recollect
+from recollect.errors import NotFound
+from recollect.inputs import check_choice
+from recollect.tools.model import STATES
+
+_CALLS_AT_ONCE = 64
+_LANGUAGES = {"types": "typescript", "python": "python"}
+
+
+def tools_app(recollect: Recollect, *, catalogue: Catalogues = None, dependencies: Sequence[Depends] = ()) -> FastAPI:
+    """An app to be mounted. Every route of it needs the dependencies; it shows no pages of its own."""
+    app = FastAPI(title="Recollect tools", openapi_url=None)
+    app.include_router(tools_router(recollect, catalogue=catalogue, dependencies=dependencies))
+    answer_with_problems(app)
+    return app
+
+
+def tools_router(
+    recollect: Recollect, *, catalogue: Catalogues = None, dependencies: Sequence[Depends] = ()
+) -> APIRouter:
+    """The routes of the gateway, for the tools of these catalogues or of all."""
+    router = APIRouter(dependencies=dependencies, default_response_class=Json, tags=["tools"])
+    _add_finding(router, recollect, catalogue)
+    _add_looking(router, recollect, catalogue)
+    _add_calling(router, recollect, catalogue)
+    _add_runtime(router, recollect, catalogue)
+    return router
+
+
+def _add_finding(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
+    def search(asked: Asked, request: Request) -> Response:
+        catalogue = within(asked.catalogue, reachable)
+        hits = recollect.tools.search(asked.query, catalogue=catalogue, **asked.options())
+        if asked.output == "json":
+            return Json(hits.to_dict())
+        from recollect.tools.stubs import markdown
+
+        rows = [(hit.item, hit.score, hit.reason) for hit in hits]
+        return _text(markdown(rows, _LANGUAGES[asked.output], gateway=_gateway(request, "/search")), "text/markdown")
+
+    @router.get("/search")
+    def search_by_address(asked: Annotated[Asked, Query()], request: Request) -> Response:
+        """The tools that fit a request, best first; nothing if nothing does, with what came closest."""
+        return search(asked, request)
+
+    @router.post("/search")
+    def search_by_body(asked: Asked, request: Request) -> Response:
+        """The same, for long requests."""
+        return search(asked, request)
+
+    @router.get("/search/stats")
+    def stats() -> Response:
+        """How much there is, how often it was used, and what that saves."""
+        return Json(recollect.tools.stats().to_dict())
+
+
+def _add_looking(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
+    @router.get("/servers")
+    def servers(catalogue: Named = None) -> Response:
+        """All servers, and how they are."""
+        return Json([each.to_dict() for each in recollect.tools.servers(catalogue=within(catalogue, reachable))])
+
+    @router.get("/tools")
+    def tools(
+        wanted: Filter = None, server: str | None = None, state: str | None = None, catalogue: Named = None
+    ) -> Response:
+        """All tools, also those that wait for approval."""
+        place = within(catalogue, reachable)
+        if state is not None:
+            check_choice("state", state, STATES)
+        found = fitting(recollect.tools.list(server, catalogue=place), wanted, place)
+        return Json([tool.to_dict() for tool in found if state in (None, tool.state)])
+
+    @router.get("/tools/{id}")
+    def describe(id: str, catalogue: Named = None) -> Response:
+        """Everything about one tool."""
+        return Json(recollect.tools.describe(id, catalogue=within(catalogue, reachable)).to_dict())
+
+
+def _add_calling(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
+    limiter = CapacityLimiter(_CALLS_AT_ONCE)
+
+    @router.post("/tools/{id}")
+    async def call(id: str, wanted: Call, catalogue: Named = None) -> Response:
+        """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
+
+        def called() -> dict[str, Any]:
+            place = within(catalogue, reachable)
+            return recollect.tools.call(id, catalogue=place, confirm=nobody, **dict(wanted)).to_dict()
+
+        return Json(await run_sync(called, limiter=limiter))
+
+    @router.get("/continuations/{token}")
+    def read_on(token: str, max_chars: Characters = PIECE) -> Response:
+        """The next piece of an answer that was cut."""
+        return Json(recollect.tools.read_on(token, max_chars).to_dict())
+
+
+def _add_runtime(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
+    def module(language: str, wanted: str | None, catalogue: Sequence[str] | None, gateway: str) -> str:
+        place = within(catalogue, reachable)
+        found = [tool for tool in fitting(recollect.tools.list(catalogue=place), wanted, place) if not tool.blocked]
+        if not found:
+            raise NotFound("No tool that can be called fits the filter. See what there is with: recollect tools list")
+        from recollect.tools.stubs import stubs
+
+        return stubs(found, language, gateway=gateway)
+
+    @router.get("/runtime/tools.ts")
+    def typescript(request: Request, wanted: Filter = None, catalogue: Named = None) -> Response:
+        """A module of typed functions that call through this gateway."""
+        gateway = _gateway(request, "/runtime/tools.ts")
+        return _text(module("typescript", wanted, catalogue, gateway), "text/typescript")
+
+    @router.get("/runtime/tools.py")
+    def python(request: Request, wanted: Filter = None, catalogue: Named = None) -> Response:
+        """The same in Python."""
+        gateway = _gateway(request, "/runtime/tools.py")
+        return _text(module("python", wanted, catalogue, gateway), "text/x-python")
+
+
+def _gateway(request: Request, route: str) -> str:
+    """The address of the gateway as the caller knows it, wherever the routes are mounted."""
+    return str(request.base_url.replace(path=quote(request.scope["path"].removesuffix(route))))
+
+
+def _text(text: str, media_type: str) -> Response:
+    return Response(text.encode("utf-8", "backslashreplace"), media_type=f"{media_type}; charset=utf-8")

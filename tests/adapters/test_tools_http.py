@@ -1,0 +1,276 @@
+"""The gateway over HTTP, with servers that really run behind it."""
+
+import json
+import sys
+import sysconfig
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fastapi import Depends, FastAPI, HTTPException
+from fastapi.testclient import TestClient
+
+from recollect import Recollect
+from recollect.adapters.http.tools import tools_app, tools_router
+
+SERVER = '''
+import time
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+
+server = MCPServer("box")
+reading, writing = ToolAnnotations(read_only_hint=True), ToolAnnotations(destructive_hint=False)
+
+@server.tool(annotations=reading)
+def count_to(number: int) -> list[int]:
+    """Count from one to a number."""
+    return list(range(1, number + 1))
+
+@server.tool(annotations=reading, structured_output=False)
+def long_text(letters: int) -> str:
+    """A long text of many letters."""
+    return "x" * letters
+
+@server.tool(annotations=writing)
+def take_note(text: str) -> str:
+    """Write a note down."""
+    return f"noted: {text}"
+
+@server.tool()
+def break_down() -> str:
+    """Always fails."""
+    raise ToolError("it is broken")
+
+@server.tool()
+def sleep(seconds: float) -> str:
+    """Answer late."""
+    time.sleep(seconds)
+    return "good morning"
+
+server.run()
+'''
+WRONG = {"name": "shout", "description": "Say something loudly", "inputSchema": {"type": "object"}}
+
+
+@contextmanager
+def opened(folder):
+    """A store with two servers that run, and a list of tools in a catalogue of its own."""
+    (folder / "server.py").write_text(SERVER)
+    time = str(Path(sysconfig.get_path("scripts")) / "mcp-server-time")
+    servers = {
+        "box": {"command": sys.executable, "args": ["-I", str(folder / "server.py")]},
+        "time": {"command": time, "args": ["--local-timezone", "UTC"]},
+    }
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    with Recollect(folder / "r.db") as recollect:
+        recollect.tools.load(folder / "mcp.json")
+        assert recollect.tools.wait(60)
+        recollect.tools.add("megaphone", [WRONG], catalogue="other")
+        yield recollect
+
+
+@pytest.fixture(scope="module")
+def recollect(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("http")) as recollect:
+        yield recollect
+
+
+@pytest.fixture(scope="module")
+def client(recollect):
+    with TestClient(tools_app(recollect)) as client:
+        yield client
+
+
+def is_problem(response, status):
+    problem = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert (response.status_code, problem["status"]) == (status, status), problem
+    assert problem.keys() == {"type", "title", "status", "detail"}
+    return problem["detail"]
+
+
+def test_tools_are_found_by_address_and_by_body(client, recollect):
+    asked = {"query": "get the current time in a time zone", "limit": 2}
+    found = client.get("/search", params=asked).json()
+    assert found == client.post("/search", json=asked).json()
+    assert found["hits"][0]["id"] == "time__get_current_time"
+    assert found == json.loads(json.dumps(recollect.tools.search(**asked).to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("option", "is_found"),
+    [
+        ({"server": "time"}, False),
+        ({"catalogue": "other"}, False),
+        ({"mode": "keyword"}, True),
+        ({"alpha": 0}, True),
+        ({"limit": 1}, True),
+    ],
+)
+def test_every_option_of_a_search_counts(client, option, is_found):
+    hits = client.get("/search", params={"query": "keep a note of what I need to buy", **option}).json()["hits"]
+    assert ("box__take_note" in [hit["id"] for hit in hits]) == is_found
+    assert len(hits) <= option.get("limit", 3)
+    has_meaning = [hit for hit in hits if hit["semantic"] > 0]
+    assert not has_meaning or not option.keys() & {"mode", "alpha"}
+
+
+def test_a_higher_threshold_finds_less(client):
+    asked = {"query": "remember what I say, in a notebook"}
+    assert client.get("/search", params=asked).json()["hits"]
+    assert client.get("/search", params={**asked, "threshold": 0.9}).json()["hits"] == []
+
+
+def test_nothing_is_found_where_nothing_fits(client):
+    assert client.get("/search", params={"query": "qwxyz zzgrmpf"}).json()["hits"] == []
+
+
+@pytest.mark.parametrize(("output", "call"), [("types", "await time.get"), ("python", "= time.get")])
+def test_a_search_answers_with_stubs_for_the_reader(client, output, call):
+    answer = client.get("/search", params={"query": "get_current_time", "limit": 1, "output": output})
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert answer.text.startswith("| Tool | Confidence | Reason |")
+    assert call in answer.text
+    assert "http://testserver" in answer.text
+
+
+def test_a_module_knows_its_gateway_wherever_the_routes_are(recollect):
+    app = FastAPI()
+    app.include_router(tools_router(recollect), prefix="/routes")
+    app.mount("/mounted", tools_app(recollect))
+    client = TestClient(app, base_url="https://tools.example:8443", root_path="/proxied")
+    for place in ("routes", "mounted"):
+        module = client.get(f"/proxied/{place}/runtime/tools.py").text
+        assert f"_GATEWAY: Final[str | None] = 'https://tools.example:8443/proxied/{place}'" in module
+
+
+def test_servers_and_statistics_are_told(client, recollect):
+    servers = client.get("/servers", params={"catalogue": "default"}).json()
+    assert {each["name"]: each["state"] for each in servers} == {"box": "connected", "time": "connected"}
+    assert client.get("/search/stats").json().keys() == recollect.tools.stats().to_dict().keys()
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [
+        ({}, 8),
+        ({"filter": "time__*"}, 2),
+        ({"filter": "time__*, box__sleep,nothing"}, 3),
+        ({"server": "box"}, 5),
+        ({"state": "quarantined"}, 0),
+        ({"state": "approved", "filter": "*note"}, 1),
+        ({"catalogue": ["other", "default"], "filter": "*"}, 8),
+    ],
+)
+def test_tools_are_listed_by_filter_server_and_state(client, asked, count):
+    assert len(client.get("/tools", params=asked).json()) == count
+
+
+def test_a_tool_is_described(client, recollect):
+    answer = client.get("/tools/box__take_note").json()
+    assert answer == json.loads(json.dumps(recollect.tools.describe("box__take_note").to_dict()))
+    assert answer["kind"] == "write"
+
+
+@pytest.mark.parametrize("arguments", [{"number": 3}, {"number": "3"}, '{"number": 3}'])
+def test_a_tool_is_called_with_arguments_in_any_form(client, arguments):
+    answer = client.post("/tools/box__count_to", json={"arguments": arguments}).json()
+    assert answer["structured"] == {"result": [1, 2, 3]}
+    assert not answer["truncated"]
+
+
+def test_a_long_answer_is_cut_and_read_on(client):
+    answer = client.post("/tools/box__long_text", json={"arguments": {"letters": 45_000}}).json()
+    sizes = [len(answer["content"][0]["text"])]
+    while answer["continuation"]:
+        answer = client.get(f"/continuations/{answer['continuation']}").json()
+        sizes.append(len(answer["content"][0]["text"]))
+    assert sizes == [20_000, 20_000, 5_000]
+    assert "nothing more to read" in is_problem(client.get("/continuations/nope"), 404)
+
+
+@pytest.mark.parametrize(("most", "length"), [(None, 45_000), (7, 7)])
+def test_the_caller_says_how_much_of_an_answer_is_wanted(client, most, length):
+    body = {"arguments": {"letters": 45_000}, "max_chars": most}
+    assert len(client.post("/tools/box__long_text", json=body).json()["content"][0]["text"]) == length
+
+
+@pytest.mark.parametrize(
+    ("id", "body", "status", "said"),
+    [
+        ("box__nope", {}, 404, "recollect tools list"),
+        ("box__count_to", {"arguments": {"number": "many"}}, 422, "number: must be a whole number"),
+        ("box__count_to", {"arguments": {"numbr": 1}}, 422, "did you mean 'number'"),
+        ("box__take_note", {"arguments": {"text": "x"}, "kinds": ["read"]}, 403, "changes things"),
+        ("box__break_down", {"arguments": {}}, 502, "it is broken"),
+        ("box__sleep", {"arguments": {"seconds": 30}, "seconds": 0.5}, 503, "gave no answer within"),
+        ("megaphone__shout", {"arguments": {}}, 503, "without a server"),
+        ("box__sleep", {"seconds": -1}, 422, "seconds"),
+        ("box__sleep", {"kinds": ["all"]}, 422, "kinds"),
+        ("box__sleep", {"arguments": [1]}, 422, "arguments"),
+        ("box__sleep", {"argumnts": {}}, 422, "argumnts"),
+        ("box__sleep", [], 422, "the body"),
+    ],
+)
+def test_what_goes_wrong_with_a_call_is_a_problem_with_its_reason(client, id, body, status, said):
+    assert said in is_problem(client.post(f"/tools/{id}", json=body), status)
+
+
+def test_what_the_user_has_decided_holds_over_http(client, recollect):
+    body = {"arguments": {"text": "milk"}}
+    recollect.tools.rule("box__take_*", "ask")
+    assert "recollect tools call box__take_note" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    recollect.tools.rule("box__take_*", "deny")
+    assert "recollect tools rules" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    recollect.tools.rule("box__take_*", None)
+    assert "noted: milk" in client.post("/tools/box__take_note", json=body).text
+    recollect.tools.disable("box__take_note")
+    assert "recollect tools enable" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    assert is_problem(client.get("/runtime/tools.py", params={"filter": "box__take_note"}), 404)
+    recollect.tools.enable("box__take_note")
+
+
+def test_an_app_for_some_catalogues_reaches_no_others(recollect):
+    client = TestClient(tools_app(recollect, catalogue="other"))
+    assert [tool["id"] for tool in client.get("/tools").json()] == ["megaphone__shout"]
+    assert client.get("/search", params={"query": "get_current_time"}).json()["hits"] == []
+    for path in ("/tools", "/servers", "/search?query=x", "/tools/time__get_current_time"):
+        assert "No catalogue" in is_problem(client.get(path, params={"catalogue": "default", "query": "x"}), 404)
+    assert is_problem(client.post("/tools/time__get_current_time?catalogue=default", json={}), 404)
+    assert is_problem(client.post("/tools/time__get_current_time", json={}), 404)
+
+
+def test_of_one_id_in_several_catalogues_the_first_counts(tmp_path):
+    with Recollect(tmp_path / "r.db") as recollect:
+        for catalogue in ("one", "two"):
+            recollect.tools.add("box", [{"name": "echo", "description": catalogue}], catalogue=catalogue)
+        client = TestClient(tools_app(recollect, catalogue=["two", "one"]))
+        assert [tool["description"] for tool in client.get("/tools").json()] == ["two"]
+        both = client.get("/tools", params={"catalogue": ["one", "two"]}).json()
+        assert [tool["description"] for tool in both] == ["one"]
+        ambiguous = TestClient(tools_app(recollect))
+        assert "several catalogues" in is_problem(ambiguous.get("/tools/box__echo"), 409)
+
+
+def test_no_route_lets_in_whom_a_dependency_refuses(recollect):
+    def refuse():
+        raise HTTPException(401, "Who are you?", {"WWW-Authenticate": "Bearer"})
+
+    app = tools_app(recollect, dependencies=[Depends(refuse)])
+    client = TestClient(app)
+    asked = [(method, route["path"]) for route in paths(app) for method in route["methods"]]
+    assert len(asked) == 10
+    for method, path in asked:
+        answer = client.request(method, path.format(id="box__sleep", token="x"))
+        assert is_problem(answer, 401) == "Who are you?"
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def paths(app):
+    """Every path that the app answers, with its methods; the documents of the framework would be among them."""
+    described = FastAPI.openapi(app)["paths"]
+    known = [{"path": path, "methods": [each.upper() for each in methods]} for path, methods in described.items()]
+    for unwanted in ("/docs", "/redoc", "/openapi.json"):
+        assert TestClient(app).get(unwanted).status_code == 404
+    return known

@@ -1,0 +1,88 @@
+import os
+
+import psycopg
+import pytest
+from servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
+
+from recollect.embed import DEFAULT_MODEL, LazyEmbedder
+from recollect.store import open_store
+from recollect.tools import Choices, Tools
+
+
+@pytest.fixture(scope="session")
+def emptied(postgres):
+    """One database for all tests here, and how it is emptied: making one for each takes longer than most tests."""
+    url = postgres.create()
+    with psycopg.connect(url, autocommit=True) as connection:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
+        deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(query)]
+        deletes.append("DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')")
+        connection.execute("SET synchronous_commit = off")
+
+        def emptied():
+            connection.execute("; ".join(deletes))
+            return url
+
+        yield emptied
+    postgres.drop(url)
+
+
+@pytest.fixture
+def postgres_url(emptied):
+    return emptied()
+
+
+@pytest.fixture
+def tools(recollect):
+    return recollect.tools
+
+
+@pytest.fixture
+def stocked(tools):
+    """Tools of three servers."""
+    for server, listed in (("files", FILES), ("weather", WEATHER), ("mail", MAIL)):
+        tools.add(server, listed)
+    return tools
+
+
+@pytest.fixture
+def counting():
+    return CountingEmbedder()
+
+
+@pytest.fixture
+def open_tools():
+    """Opens the tools of a store by themselves, with any model and choices; all are closed at the end."""
+    opened = []
+
+    def open_tools(location=":memory:", embedder=None, environment=None, use_cache=True, **choices):
+        store = open_store(str(location))
+        environment = dict(os.environ) if environment is None else environment
+        model = embedder or LazyEmbedder(DEFAULT_MODEL)
+        made = Tools(store, model, environment=environment, use_cache=use_cache, choices=Choices(**choices))
+        opened.append((made, store))
+        return made
+
+    yield open_tools
+    for made, store in opened:
+        made.close()
+        store.close()
+
+
+@pytest.fixture
+def board(tmp_path):
+    """Makes live servers, each with tools of its own."""
+    return lambda name="files", tools=FILES: Board(tmp_path / f"{name}.json", tools)
+
+
+@pytest.fixture
+def live(tools, board, tmp_path):
+    """Connects the tools to a live server; what it offers can be changed."""
+
+    def live(*words, listed=FILES, **more):
+        made = board("files", listed)
+        tools.load(write_config(tmp_path / "user" / "mcp.json", files=made.entry(*words, **more)))
+        assert tools.wait(30)
+        return made
+
+    return live
