@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import tool_flags
+from benchmarks import real_tools, tool_flags
 from benchmarks.data import CACHE
 from benchmarks.tables import bold_best, table
 from benchmarks.tool_sets import (
@@ -42,6 +42,7 @@ def measure() -> dict[str, Any]:
     """Both sets, both halves, all engines; then the speed of a large catalogue."""
     return {
         "sets": {name: _set(name) for name in SETS},
+        "real": _real(),
         "large": _large(),
         "flags": tool_flags.measure(),
     }
@@ -54,13 +55,31 @@ def _set(name: str) -> dict[str, Any]:
 
 
 def _half(recollect: Recollect, name: str, is_wanted: Callable[[str], bool]) -> dict[str, Any]:
-    requests, questions = requests_of(name, is_wanted), questions_for_no_tool(is_wanted)
+    return _measured(recollect, tools_of(name), requests_of(name, is_wanted), questions_for_no_tool(is_wanted))
+
+
+def _real() -> dict[str, Any]:
+    """The tools of real servers, with requests of our own."""
+    tools, asked = real_tools.tools(), real_tools.requests()
+    with closing(Recollect(":memory:", settings=Settings())) as recollect:
+        for server in sorted({tool["server"] for tool in tools}):
+            recollect.tools.add(server, [tool for tool in tools if tool["server"] == server])
+        served = [request for request in asked if request.tools]
+        return _measured(recollect, tools, served, [request for request in asked if not request.tools])
+
+
+def _measured(
+    recollect: Recollect,
+    tools: Sequence[Mapping[str, Any]],
+    requests: Sequence[Request],
+    questions: Sequence[Request],
+) -> dict[str, Any]:
     engines = {
         RECOLLECT: measures(recollect, requests, questions),
         BY_WORDS: measures(recollect, requests, questions, alpha=0.0),
     }
     if find_spec("fastmcp"):
-        engines[FASTMCP] = _of_peer(_fastmcp(tools_of(name)), requests, questions)
+        engines[FASTMCP] = _of_peer(_fastmcp(tools), requests, questions)
     return {"requests": len(requests), "questions": len(questions), "engines": engines}
 
 
@@ -138,13 +157,18 @@ def tables(results: Mapping[str, Any]) -> Iterator[str]:
     """The measures of both halves, the speed, the flags."""
     for name, halves in results["sets"].items():
         for half, found in halves.items():
-            engines = found["engines"]
-            columns = [bold_best([engines[engine][each] for engine in engines]) for each in MEASURES]
-            rows = [[engine, *cells] for engine, *cells in zip(engines, *columns, strict=True)]
-            yield f"{name}, {half} half: {found['requests']} requests, {found['questions']} questions for no tool\n"
-            yield table(["engine", *MEASURES], rows) + "\n"
+            yield from _engines(f"{name}, {half} half", found)
+    yield from _engines("five real servers", results["real"])
     yield from _speed(results["large"])
     yield from tool_flags.tables(results["flags"])
+
+
+def _engines(what: str, found: Mapping[str, Any]) -> Iterator[str]:
+    engines = found["engines"]
+    columns = [bold_best([engines[engine][each] for engine in engines]) for each in MEASURES]
+    rows = [[engine, *cells] for engine, *cells in zip(engines, *columns, strict=True)]
+    yield f"{what}: {found['requests']} requests, {found['questions']} questions for no tool\n"
+    yield table(["engine", *MEASURES], rows) + "\n"
 
 
 def _speed(large: Mapping[str, Any]) -> Iterator[str]:

@@ -17,10 +17,12 @@ from recollect.evaluation import ndcg
 from recollect.tools import scoring
 
 TRIED: Mapping[str, Sequence[float]] = {
-    "WORDS": (1.0, 1.4, 1.75, 2.2),
+    "WORDS": (0.4, 0.5, 0.58, 0.7),
     "SENTENCE": (0.8, 0.9, 1.0),
-    "NEAR": (0.85, 0.9, 0.95, 1.0, 1.05, 1.1),
-    "CURVE": (1.0, 1.15, 1.3, 1.45, 1.6),
+    "RELEVANT": (0.08, 0.095, 0.105, 0.115, 0.13),
+    "NOISE": (1.1, 1.2, 1.33, 1.45),
+    "CURVE": (1.0, 1.15, 1.25, 1.4),
+    "SLOWLY": (1.0, 1.5, 2.5, 4.0),
     "OTHER_SERVER": (0.7, 0.8, 0.9, 1.0),
 }
 WEIGHTS = ((1.0, 0.3, 1.0, 0.3), (1.5, 0.3, 1.0, 0.3), (2.0, 0.3, 1.0, 0.3), (1.5, 0.1, 1.0, 0.3), (1.5, 0.3, 1.0, 0.5))

@@ -132,6 +132,13 @@ def allowed_edits(word: str) -> int:
     return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
 
 
+def are_near(one: str, other: str) -> bool:
+    """Whether a single edit makes one word of the other."""
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(one, other, score_cutoff=1) <= 1
+
+
 def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequence[int]) -> list[tuple[int, list[str]]]:
     """For each misspelt word its distance to the nearest known words, and those; none beyond its edits.
 

@@ -212,9 +212,9 @@ def test_the_folder_of_the_project_is_known(tmp_path: Path) -> None:
         assert started.args == (str(tmp_path),) and started.cwd == tmp_path / "sub"
 
 
-def test_a_server_of_a_project_starts_in_the_project(tmp_path: Path) -> None:
-    assert launch(_entry(tmp_path, {"command": "x"}, ".mcp.json"), HOME).cwd == tmp_path
-    assert launch(_entry(tmp_path, {"command": "x"}, "mine.json"), HOME).cwd is None
+def test_a_server_starts_where_its_configuration_lies_and_never_wherever_we_are(tmp_path: Path) -> None:
+    for name in (".mcp.json", ".vscode/mcp.json", "mine.json"):
+        assert launch(_entry(tmp_path, {"command": "x"}, name), HOME).cwd == tmp_path
 
 
 def test_the_home_folder_may_be_written_short(tmp_path: Path) -> None:

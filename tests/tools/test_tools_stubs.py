@@ -182,7 +182,11 @@ def test_a_function_of_python_calls_the_gateway(gateway, tmp_path, monkeypatch):
     made = imported(stubs([RICH, PLAIN, CHOICE], "python"), tmp_path)
     assert made.my_shop.place_order(item="tea", from_="here", count=2) == {"ok": True}
     assert gateway.seen == [
-        ("/tools/my%20shop__place-order", {"arguments": {"item": "tea", "from": "here", "count": 2}}, "Bearer secret")
+        (
+            "/tools/my%20shop__place-order",
+            {"arguments": {"item": "tea", "from": "here", "count": 2}, "max_chars": None},
+            "Bearer secret",
+        )
     ]
     assert made.box.echo(text="hi")["text"] == '{"text": "hi"}'
     assert made.box.choose({"a": "x"})["text"] == '{"a": "x"}'

@@ -107,7 +107,8 @@ def _meant(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int,
     near = dict(zip(words, nearest_words(words, written, edits), strict=True))
     rest = [word for word in words if not near[word][1]]
     stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
-    forms = nearest_words([stem(word) for word in rest], stems, [allowed_edits(word) for word in rest])
+    short = [stem(word) for word in rest]
+    forms = nearest_words(short, stems, list(map(allowed_edits, short)))
     as_words = {
         word: (least, dict(zip(found, vocabulary.stems_of(found), strict=True)))
         for word, (least, found) in near.items()

@@ -4,7 +4,7 @@ import json
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -84,8 +84,9 @@ class Rests:
         """The answer, or as much of its text as is wanted and the token that reads on."""
         if most is None:
             return result
-        both = (result.text, "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False))
-        long = next((text for text in both if len(text) > most), None)
+        structured = "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False)
+        texts = (result.text, structured, "\n".join(_texts(result.content)))
+        long = next((text for text in texts if len(text) > most), None)
         return result if long is None else self._piece(result.tool, long, most)
 
     def read_on(self, token: str, most: int) -> CallResult:
@@ -107,6 +108,14 @@ class Rests:
 
     def _size(self) -> int:
         return sum(len(text) for _, text in self._rests.values())
+
+
+def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """All texts of an answer, also those of the resources in it."""
+    for part in content:
+        within = part.get("resource") if part.get("type") == "resource" else part
+        if isinstance(within, Mapping) and isinstance(within.get("text"), str):
+            yield within["text"]
 
 
 def _text(text: str) -> dict[str, str]:

@@ -162,7 +162,7 @@ def _is_moved(before: Entry | None, entry: Entry) -> bool:
 def _news(desk: Desk, snapshot: Snapshot, given: Offer, hashes: Mapping[str, str]) -> list[News]:
     """Each tool of the server that is not as it was, before and after."""
     values = {"space": given.space, "server": given.server}
-    sql = "SELECT id, hash, offered_hash, state, is_deleted FROM tools WHERE space = :space AND server = :server"
+    sql = "SELECT id, hash, offered_hash, is_deleted FROM tools WHERE space = :space AND server = :server"
     known = {id_: facts for id_, *facts in snapshot.rows(sql, values)}
     stirred = [id_ for id_, hash_ in hashes.items() if id_ in known and not _is_same(hash_, *known[id_])]
     absent = [id_ for id_, facts in known.items() if given.is_all and id_ not in hashes and not facts[-1]]
@@ -178,9 +178,9 @@ def _news(desk: Desk, snapshot: Snapshot, given: Offer, hashes: Mapping[str, str
     return news + [(before[id_], gone(before[id_])) for id_ in absent]
 
 
-def _is_same(hash_: str, approved: str, offered: str | None, state: str, is_deleted: int) -> bool:
+def _is_same(hash_: str, approved: str, offered: str | None, is_deleted: int) -> bool:
     """Whether a tool is offered as it was before."""
-    return not is_deleted and hash_ == (offered if state == "changed" else approved)
+    return not is_deleted and hash_ == (offered or approved)
 
 
 def _examiner(snapshot: Snapshot, given: Offer) -> Examined:
@@ -213,16 +213,12 @@ def _first_state(desk: Desk, given: Offer, entry: Entry, *, is_first: bool) -> s
 def _after(desk: Desk, given: Offer, before: Entry, hash_: str, examined: Examined) -> Entry:
     """A known tool after it was offered again: as approved, or blocked until the change is approved."""
     definition = given.definitions[before.id]
-    here = replace(before, is_deleted=False)
-    if hash_ == before.hash:
-        is_back = before.state == "changed"
-        return replace(here, offered=None, state="approved", flags=examined(definition)) if is_back else here
-    if given.by_hand or desk.choices.policy == "accept":
-        state = "approved" if before.state == "changed" else before.state
-        return replace(here, definition=definition, hash=hash_, offered=None, state=state, flags=examined(definition))
-    if before.state in ("quarantined", "rejected"):
-        return replace(here, definition=definition, hash=hash_, offered=None, flags=examined(definition))
-    return replace(here, offered=definition, state="changed", flags=examined(definition))
+    here = replace(before, is_deleted=False, flags=examined(definition))
+    is_taken_over = given.by_hand or desk.choices.policy == "accept" or before.state in ("quarantined", "rejected")
+    if hash_ != before.hash and not is_taken_over:
+        return replace(here, offered=definition, state="changed")
+    state = "approved" if before.state == "changed" else before.state
+    return replace(here, definition=definition, hash=hash_, offered=None, state=state)
 
 
 def entries_of(snapshot: Snapshot, space: str, ids: Sequence[str]) -> list[Entry]:

@@ -4,17 +4,14 @@ Nothing here blocks anything. The rules are general, so they find what is common
 description can always find other words.
 """
 
-import base64
-import binascii
 import dataclasses
-import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 
 from recollect.tools.characters import invisible, mixed_words, named, visible
+from recollect.tools.encoded import decoded
 from recollect.tools.model import Definition, Flag
 from recollect.tools.phrases import Found, dangers, hidden_dangers, oddities, plain
 from recollect.tools.shapes import flaws_in
@@ -60,12 +57,12 @@ _FINE = re.compile(
 )
 _MARKS_OF_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069")
 _ESCAPES = re.compile("\x1b[\\[\\]()PX^_]|\x9b")
-_COMMENT = re.compile(r"<!--(.{0,2000}?)-->|\[//\]: ?# ?[(\"'](.{0,2000}?)[)\"']", re.DOTALL)
+_COMMENTS = (
+    (re.compile("<!--"), re.compile("-->")),
+    (re.compile(r"\[//\]: ?# ?[(\"']"), re.compile("[)\"']")),
+)
 _UNSEEN_STYLE = re.compile(r"display ?: ?none|visibility ?: ?hidden|font-size ?: ?0|opacity ?: ?0(?![.\d])")
 _PADDING = re.compile("[ \t\u00a0\u3000]{100}|(?:[ \t]{0,20}\r?\n){25}")
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}+={0,2}")
-_HEX = re.compile(r"(?:\\x[0-9a-fA-F]{2}){6,}+|(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}){12,}+(?![0-9a-zA-Z])")
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def flags_of(definition: Definition, server: str, neighbours: Neighbours = Neigh
     texts = _bounded(_texts(definition))
     purpose = plain(f"{server} {definition.name}")
     found = [flag for field, text in _worth_a_look(texts) for flag in _look_at(field, text, purpose)]
-    found += _about_others(definition, server, neighbours)
+    found += islice(_about_others(definition, server, neighbours), _MOST_FLAGS)
     found += _shape(definition)
     if len(texts) == _MOST_TEXTS or sum(len(text) for _, text in texts) > _MOST:
         found.insert(0, Flag("too long", texts[-1][0], "what follows was not looked at"))
@@ -151,8 +148,8 @@ def _look_at(field: str, text: str, purpose: str) -> Iterator[Flag]:
         yield Flag(rule, field, _cut(found.words), is_dangerous)
     for found in oddities(clear):
         yield Flag(found.rule, field, _cut(found.words), is_dangerous=False)
-    for decoded in _decoded(text):
-        for found in hidden_dangers(plain(decoded)):
+    for hidden in decoded(text):
+        for found in hidden_dangers(plain(hidden)):
             yield Flag(f"encoded: {found.rule}", field, _cut(found.words))
 
 
@@ -182,8 +179,8 @@ def _characters(field: str, text: str) -> Iterator[Flag]:
 
 def _hidden_markup(field: str, text: str) -> Iterator[Flag]:
     """What is there, but not where one looks."""
-    for comment in _COMMENT.finditer(text):
-        words = (comment[1] or comment[2] or "").split()
+    for comment in _comments(text):
+        words = comment.split()
         yield Flag("hidden comment", field, _cut(" ".join(words)), is_dangerous=len(words) > 3)
     if style := _UNSEEN_STYLE.search(text.lower()):
         yield Flag("hidden by style", field, style[0])
@@ -191,44 +188,13 @@ def _hidden_markup(field: str, text: str) -> Iterator[Flag]:
         yield Flag("text after a long gap", field, "there is text far below or beside what one sees")
 
 
-def _decoded(text: str, depth: int = 2) -> Iterator[str]:
-    """What encoded parts of a text say, as far as they are text."""
-    found = [_unescaped(text), *map(_from_base64, islice(_BASE64.findall(text), 50))]
-    found += [_from_hex(each) for each in islice(_HEX.findall(text), 50)]
-    for decoded in found:
-        if decoded and decoded != text:
-            yield decoded
-            yield from _decoded(decoded, depth - 1) if depth > 1 else ()
-
-
-def _unescaped(text: str) -> str:
-    """HTML entities, percent signs and backslashes undone."""
-    if "&" not in text and "%" not in text and "\\u" not in text:
-        return ""
-    escaped = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-    return unquote(html.unescape(escaped))
-
-
-def _from_base64(text: str) -> str:
-    padded = text.rstrip("=").translate({ord("-"): "+", ord("_"): "/"})
-    try:
-        return _as_text(base64.b64decode(padded + "=" * (-len(padded) % 4)))
-    except binascii.Error:
-        return ""
-
-
-def _from_hex(text: str) -> str:
-    return _as_text(bytes.fromhex(text.replace("\\x", "")))
-
-
-def _as_text(data: bytes) -> str:
-    """Bytes that are text; empty for those that only happened to be decodable."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
-    readable = sum(char.isprintable() or char in "\n\t" for char in text)
-    return text if readable == len(text) else ""
+def _comments(text: str) -> Iterator[str]:
+    """What stands in comments; each kind is looked for once through, or a text of openings would take for ever."""
+    for opening, closing in _COMMENTS:
+        begin = opening.search(text)
+        while begin and (end := closing.search(text, begin.end())):
+            yield text[begin.end() : end.start()]
+            begin = opening.search(text, end.end())
 
 
 def _about_others(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
@@ -247,22 +213,33 @@ def _are_alike(one: str, other: str) -> bool:
     return len(words & others) >= 0.8 * max(len(words), len(others), 1)
 
 
-_ORDER = r"\b(?:must|should|always|never|first|instead|before|after|when(?:ever)?|invoke|call|use|override|replace)s?\b"
+_ORDER = re.compile(
+    r"\b(?:must|should|always|never|first|instead|before|after|when(?:ever)?|invoke|call|use|override|replace)s?\b"
+)
+_NEAR = 60  # characters between an order and what it is about
 
 
 def _mentioned(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
-    words = set(re.findall(r"[\w-]+", clear)) - neighbours.own
-    named = [neighbours.tools[word][0] for word in sorted(words) if word in neighbours.tools]
-    patterns = {name: rf"\b{re.escape(name.casefold())}\b" for name in named if _is_telling(name)}
+    words = sorted(set(_near_orders(clear, neighbours)) - neighbours.own)
+    yield from (name for name in (neighbours.tools[word][0] for word in words) if _is_telling(name))
     for server in neighbours.servers:
-        low = re.escape(server.casefold())
-        if server != own_server and server.casefold() in clear:
-            patterns[server] = (
-                rf"\b(?:{low}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{low}\b|{low}__\w)"
-            )
-    for name, pattern in patterns.items():
-        if re.search(rf"{_ORDER}[^.!?]{{0,60}}{pattern}|{pattern}[^.!?]{{0,60}}{_ORDER}", clear):
-            yield name
+        if server != own_server and server.casefold() in clear and _orders_about(re.escape(server.casefold()), clear):
+            yield server
+
+
+def _near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
+    """The names of tools that stand near to an order, in the same sentence."""
+    for sentence in re.split("[.!?]", clear):
+        for word in re.finditer(r"[\w-]+", sentence) if neighbours.tools else ():
+            reach = max(0, word.start() - _NEAR - 10), word.end() + _NEAR + 10  # an order has up to ten letters
+            if word[0] in neighbours.tools and _ORDER.search(sentence, *reach):
+                yield word[0]
+
+
+def _orders_about(server: str, clear: str) -> bool:
+    named = rf"\b(?:{server}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{server}\b|{server}__\w)"
+    between = rf"[^.!?]{{0,{_NEAR}}}"
+    return re.search(f"{_ORDER.pattern}{between}{named}|{named}{between}{_ORDER.pattern}", clear) is not None
 
 
 def _is_telling(name: str) -> bool:

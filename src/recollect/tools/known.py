@@ -1,4 +1,4 @@
-"""What is remembered of a catalogue between searches: the names of its tools, and how near they are to each other."""
+"""What is remembered of a catalogue between searches: the names of its tools, and how much noise there is in it."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,14 @@ from statistics import median
 
 import numpy as np
 
+from recollect.embed import Embedder
 from recollect.store import Row, Snapshot
-from recollect.text import split_identifier, text_hash
+from recollect.text import split_identifier
 from recollect.tools import records
+from recollect.tools.requests import directions_for_no_tool
 from recollect.tools.scoring import INDEX
-from recollect.types import Candidate, Query
+from recollect.types import Query, Vector
 
-_SAMPLE = 48  # tools whose nearest neighbours are looked for
-_NEIGHBOURS = 8
-_FEW = 5  # tools say little about a catalogue: until there are more, this is believed of it too
-_USUAL = 0.3
 _CACHED = 16  # catalogues, or sets of them
 _MOST_WORDS = 6  # of a server's name that is recognised, and of a tool's that may be misspelt
 _SHORTEST = 4  # letters of a name that may be misspelt
@@ -26,14 +24,14 @@ Place = tuple[str, str]  # a catalogue, and a tool in it
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The tools of some catalogues: where they are, what they are called, and how near neighbours are."""
+    """The tools of some catalogues: where they are, what they are called, and how much noise there is."""
 
     places: Sequence[Place]
     names: Sequence[str]  # of each, split into words
     by_name: Mapping[str, Sequence[Place]]  # with the server's name before it, or without
     servers: Mapping[str, Sequence[str]]  # the words of a server's name, and the servers that are called so
     longest: int
-    nearness: float
+    noise: float  # how near the nearest tool is to a request that no tool is for
     is_settled: bool  # False while vectors are being made: then the nearness is a guess
     hidden: frozenset[Place]  # by a tool of the same id in a catalogue that was named before theirs
 
@@ -79,7 +77,13 @@ class Remembered:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[object, Known]] = {}
+        self._probes: dict[str, Sequence[Vector]] = {}
         self._lock = threading.Lock()
+
+    def learn(self, model: Embedder) -> None:
+        """Have the vectors of requests that no tool is for."""
+        if model.model_id not in self._probes:
+            self._probes[model.model_id] = directions_for_no_tool(model)
 
     def of(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> Known:
         """What is known now of these catalogues."""
@@ -88,7 +92,7 @@ class Remembered:
             before = self._known.get(place)
         if before is not None and before[0] == state:
             return before[1]
-        known = _read(snapshot, spaces, model_id)
+        known = _read(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
         if not known.is_settled:
             return known
         with self._lock:
@@ -103,22 +107,22 @@ def key(name: str) -> str:
     return " ".join(split_identifier(name))
 
 
-def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> Known:
+def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]) -> Known:
     rows = records.searched_names(snapshot, spaces)
     servers: dict[str, list[str]] = {}
     for server in sorted({row[2] for row in rows}):
         servers.setdefault(key(server), []).append(server)
     names = [key(name) for *_, name in rows]
     by_name = _by_name(rows, names)
-    nearness = _nearness(snapshot, spaces, model_id)
+    noise = _noise(snapshot, spaces, model_id, probes)
     return Known(
         places=[(space, id_) for space, id_, _, _ in rows],
         names=names,
         by_name=by_name,
         servers=servers,
         longest=max(map(len, by_name), default=0),
-        nearness=_USUAL if nearness is None else nearness,
-        is_settled=nearness is not None,
+        noise=noise or 0.0,
+        is_settled=noise is not None,
         hidden=_hidden(snapshot, spaces),
     )
 
@@ -143,28 +147,15 @@ def _hidden(snapshot: Snapshot, spaces: tuple[str, ...] | None) -> frozenset[Pla
     return frozenset((space, id_) for space, id_ in places if first[id_] != space)
 
 
-def _nearness(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> float | None:
-    """How near a tool's nearest neighbour is to it, of most of them; a few tools are believed to be like others.
-
-    None while there are no vectors to tell.
-    """
-    passages = records.sample(snapshot, spaces, _SAMPLE) if model_id else []
-    vectors = snapshot.cached_vectors(model_id or "", [text_hash(passage.text) for passage in passages])
-    near: list[float] = []
-    for passage in passages:
-        vector = vectors.get(text_hash(passage.text))
-        if vector is None and vectors:  # one that is damaged
-            continue
-        query = Query("", (), vector, model_id, spaces, records.SEARCHED, candidates=_NEIGHBOURS)
+def _noise(
+    snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
+) -> float | None:
+    """How near the nearest tool comes to a request that no tool is for, mostly; None while vectors cannot tell."""
+    nearest = []
+    for vector in probes if model_id else ():
+        query = Query("", (), vector, model_id, spaces, records.SEARCHED, candidates=1)
         found = snapshot.candidates(INDEX, query)
         if not found.by_vector:
             return None
-        near += _nearest(passage.id, found.passages)
-    return (median(near) * len(near) + _USUAL * _FEW) / (len(near) + _FEW) if near else _USUAL
-
-
-def _nearest(id_: str, found: Sequence[Candidate]) -> list[float]:
-    """The cosine of the nearest tool of another name: a server may be there twice, and says nothing about others."""
-    own = {each.item[1] for each in found if each.id == id_}
-    others = [each.cosine for each in found if each.item[1] not in own and each.cosine is not None]
-    return [max(others)] if others else []
+        nearest.append(max((each.cosine or 0.0 for each in found.passages), default=0.0))
+    return median(nearest) if nearest else 0.0

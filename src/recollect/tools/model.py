@@ -126,7 +126,7 @@ class CallResult(Noun):
             return self.structured
         try:
             return json.loads(self.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.text
 
 

@@ -108,13 +108,6 @@ def places(snapshot: Snapshot, spaces: Sequence[str]) -> list[tuple[str, str]]:
     return [(space, id_) for space, id_ in rows]
 
 
-def sample(snapshot: Snapshot, spaces: Sequence[str] | None, most: int) -> list[Passage]:
-    """The passages of some of the tools that can be found: always the same ones, whichever they are."""
-    inside, values = within(spaces)
-    sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND is_searched = 1 ORDER BY hash, id, space LIMIT :most"
-    return [passage_of(row) for row in snapshot.rows(sql, {**values, "most": most})]
-
-
 def passage_of(row: Row) -> Passage:
     """The passage of a tool, from its row."""
     return to_passage(row[0], row[1], row[2], pinning.from_json(row[3]), row[12])

@@ -7,18 +7,19 @@ since the server checks as well.
 import json
 import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 from recollect.tools.characters import visible
-from recollect.tools.coercion import coerced, json_type, parsed
+from recollect.tools.coercion import coerced, parsed
 from recollect.tools.dialect import Form, Reference, understood
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 _MOST_STEPS, _MOST_SECONDS = 100_000, 2.0
-_MOST_PROBLEMS = 20
+_MOST_PROBLEMS, _MOST_KNOWN = 20, 200
 _LONGEST_SCHEMA, _LONGEST_VALUE = 4_000, 80
 _TOP = "arguments"
 _WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
@@ -32,11 +33,12 @@ class _TooMuch(Exception):
 class _Checker:
     """The validators of one check: they follow references to forms, and end when they have done too much."""
 
-    def __init__(self, draft: Any) -> None:
+    def __init__(self) -> None:
+        from jsonschema import Draft202012Validator as Draft
         from jsonschema.validators import extend
 
         self._steps, self._end = _MOST_STEPS, time.monotonic() + _MOST_SECONDS
-        self._kind: Any = extend(draft, {name: self._counted(each) for name, each in draft.VALIDATORS.items()})
+        self._kind: Any = extend(Draft, {name: self._counted(each) for name, each in Draft.VALIDATORS.items()})
 
     def errors(self, value: Any, form: Form) -> Iterator["ValidationError"]:
         return iter(self._kind(form).iter_errors(value))
@@ -63,38 +65,15 @@ class _Checker:
 
 def prepare(arguments: object, schema: object) -> dict[str, Any]:
     """The arguments as the schema wants them; InvalidInput with all that is wrong if they cannot be."""
-    from jsonschema import Draft202012Validator
-
-    given, form, checker = _as_object(arguments, schema), understood(schema), _Checker(Draft202012Validator)
+    given, form, checker = _as_object(arguments, schema), understood(schema), _Checker()
     try:
         ready: dict[str, Any] = coerced(given, form, checker)
-        wrong = list(dict.fromkeys(_problems(checker, ready, form)))
+        wrong = list(dict.fromkeys(islice(_problems(checker, ready, form), 2 * _MOST_PROBLEMS)))
     except (_TooMuch, RecursionError, OverflowError):  # it cannot be checked here; the server will
         return given
     if wrong:
         raise _refusal(wrong, schema)
     return ready
-
-
-def is_valid_schema(schema: object) -> bool:
-    """Whether this is JSON Schema by the rules of the draft it names."""
-    return flaw_in(schema) is None
-
-
-def flaw_in(schema: object) -> str | None:
-    """What makes a schema no valid JSON Schema, in half a sentence; None when it is one."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
-
-    if not isinstance(schema, (Mapping, bool)):
-        return f"it is {_WORDS[json_type(schema)]}, not an object"
-    said = schema.get("$schema") if isinstance(schema, Mapping) else None
-    draft = validator_for({"$schema": said}, Draft202012Validator) if isinstance(said, str) else Draft202012Validator
-    try:
-        error = next(_Checker(draft).errors(schema, draft.META_SCHEMA), None)
-    except (_TooMuch, RecursionError):
-        return "it is too large or too deep to be checked"
-    return None if error is None else next(_said(error)).replace(f"{_TOP}: ", "")
 
 
 def _as_object(arguments: object, schema: object) -> dict[str, Any]:
@@ -150,7 +129,7 @@ def _wanted(error: "ValidationError") -> str:
 def _unknown(name: str, known: Mapping[str, Any]) -> str:
     from rapidfuzz import process
 
-    nearest = process.extractOne(name, list(known), score_cutoff=60)
+    nearest = process.extractOne(name[:_LONGEST_VALUE], list(known)[:_MOST_KNOWN], score_cutoff=60)
     hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are: {_cut(', '.join(known) or 'none', 400)}"
     return f"there is no argument {_cut(name)!r}; {hint}"
 
@@ -167,7 +146,7 @@ def _cut(text: str, longest: int = _LONGEST_VALUE) -> str:
 
 
 def _refusal(wrong: list[str], schema: object) -> InvalidInput:
-    more = f"\n- and {len(wrong) - _MOST_PROBLEMS} more" if len(wrong) > _MOST_PROBLEMS else ""
+    more = "\n- and more" if len(wrong) > _MOST_PROBLEMS else ""
     listed = "".join(f"\n- {each}" for each in wrong[:_MOST_PROBLEMS]) + more
     try:
         compact = json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=str)

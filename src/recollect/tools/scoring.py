@@ -3,6 +3,7 @@
 The sum of meaning and words decides; a request that names a tool, or its server, is taken by its word.
 """
 
+import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -23,39 +24,43 @@ INDEX = Index(
     weights=(1.5, 0.3, 1.0, 0.3),
     item_columns=("server", "name"),
 )
-WORDS = 0.82  # a request has many words that no tool would have: so few of them count as many
+WORDS = 0.58  # a request has many words that no tool would have: so few of them count as many
+WORDS_ALONE = 1.3  # without a model
 SENTENCE = 0.9  # of what a sentence says by itself, beside the whole request
-# What a cosine means depends on how near the tools of a catalogue are to one another.
-NEAR, CURVE = 1.32, 1.64
+# The cosine at which a tool is probably right: the more noise there is in a catalogue, the higher.
+RELEVANT, NOISE, CURVE = 0.105, 1.33, 1.25
+SLOWLY = 1.5  # how slowly a score goes on to rise beyond that
 OTHER_SERVER = 0.8  # of its score, for a tool of another server than the one that was named
 ALL_WORDS = 0.4  # at least, for a tool that has every word of the request
 # What a name is worth that is right, or has some letters wrong.
 NAMED = (1.0, 0.6, 0.5)
 _FEW_WORDS = 8
-_NOISE = 0.048  # the cosine of a text with one that has nothing to do with it
+_NONE = 0.048  # the cosine of a text with one that has nothing to do with it
 
 
-def relevant(nearness: float) -> float:
-    """The cosine at which a tool is probably the right one, where neighbours are so near to each other."""
-    return float(max(_NOISE * 2, NEAR * nearness**CURVE))
+def relevant(noise: float) -> float:
+    """The cosine at which a tool is probably the right one, where requests that no tool is for come so near."""
+    return RELEVANT + NOISE * math.pow(max(0.0, noise), CURVE)
 
 
 def matches(
-    candidates: Sequence[Candidate], cosines: Numbers | None, keywords: KeywordQuery, nearness: float, alpha: float
+    candidates: Sequence[Candidate], cosines: Numbers | None, keywords: KeywordQuery, noise: float, alpha: float
 ) -> dict[str, Part]:
     """What meaning and words say of every candidate; the first row of cosines is of the whole request."""
     raw = bm25([candidate.fields for candidate in candidates], keywords)
-    share = WORDS / (relevant(nearness) - _NOISE) ** 0.5  # where tools are alike, sharing some words says less
+    # Where much is alike, sharing some words says less.
+    share = WORDS_ALONE if cosines is None else WORDS / (relevant(noise) - _NONE) ** 0.5
     words = np.minimum(1.0, share * raw / keywords.ideal) if keywords.ideal > 0 else np.zeros_like(raw)
     if cosines is None:
         return {"lexical": Part(raw, words, 1.0)}
-    meaning = np.maximum(_meaning(cosines[0], nearness), SENTENCE * _meaning(cosines.max(axis=0), nearness))
+    meaning = np.maximum(_meaning(cosines[0], noise), SENTENCE * _meaning(cosines.max(axis=0), noise))
     return {"semantic": Part(cosines.max(axis=0), meaning, alpha), "lexical": Part(raw, words, 1 - alpha)}
 
 
-def _meaning(cosines: Numbers, nearness: float) -> Numbers:
-    """Cosines on [0, 1]: 0 has nothing to do with it, 0.5 is probably what was asked for."""
-    return np.clip(0.5 * (cosines - _NOISE) / (relevant(nearness) - _NOISE), 0.0, 1.0)
+def _meaning(cosines: Numbers, noise: float) -> Numbers:
+    """Cosines on [0, 1]: 0 has nothing to do with it, 0.5 is probably what was asked for, then ever less is gained."""
+    times = np.maximum(0.0, cosines - _NONE) / (relevant(noise) - _NONE)
+    return np.where(times <= 1, times / 2, 1 - np.exp((1 - np.maximum(1, times)) / SLOWLY) / 2)
 
 
 def combined(parts: dict[str, Part]) -> Numbers:

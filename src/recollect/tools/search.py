@@ -14,11 +14,12 @@ from recollect.errors import InvalidInput
 from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_text
 from recollect.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Snapshot
-from recollect.text import tokenize
+from recollect.text import are_near, tokenize
 from recollect.tools import records
 from recollect.tools.desk import Desk
 from recollect.tools.known import Known, Place
 from recollect.tools.model import Tool, ToolHit
+from recollect.tools.requests import direction
 from recollect.tools.scoring import INDEX, MOST, combined, coverage, matches, naming, of_server
 from recollect.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
 
@@ -136,7 +137,8 @@ def _meaning(desk: Desk, asked: Asked, text: str, pool: Executor) -> tuple[Meani
     texts = [text, *parts] if len(parts) > 1 else [text]
 
     def embedded(model: Embedder) -> Meaning:
-        return Meaning(tuple(_vector(model, each) for each in texts), model.model_id)
+        desk.remembered.learn(model)
+        return Meaning(tuple(direction(model, each) for each in texts), model.model_id)
 
     seconds = desk.choices.search_seconds
     try:
@@ -146,17 +148,10 @@ def _meaning(desk: Desk, asked: Asked, text: str, pool: Executor) -> tuple[Meani
         return Meaning(), (f"Searched by keyword only: {desk.embedder.problem}",)
 
 
-def _vector(model: Embedder, text: str) -> Vector:
-    """The direction of a request; the words that it is about count once more, numbers do not."""
-    telling = [word for word in tokenize(text) if not any(letter.isdigit() for letter in word)]
-    both = model.embed_query(text) + model.embed_query(" ".join(telling) or text)
-    length = float(np.linalg.norm(both))
-    return both / length if length else both
-
-
 def _mended(text: str, found: Candidates) -> str:
-    """A short request with its typos mended."""
-    return " ".join(found.corrections.get(word, word) for word in tokenize(text))
+    """A short request with its typos mended; a word with more than one letter wrong may mean something else."""
+    meant = {word: right for word, right in found.corrections.items() if are_near(word, right)}
+    return " ".join(meant.get(word, word) for word in tokenize(text))
 
 
 def _candidates(
@@ -199,7 +194,7 @@ def _scored(
     """What meaning, words and names say of every candidate."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     edits = [named.get((each.space, each.id)) for each in found.passages]
-    parts = matches(found.passages, cosines, keywords, known.nearness, asked.alpha)
+    parts = matches(found.passages, cosines, keywords, known.noise, asked.alpha)
     parts = naming(parts, coverage(found.passages, found.words), edits)
     factors = {"server": of_server(found.passages, known.servers_in(asked.text), edits)}
     return Scored(found.passages, parts, factors, keywords, edits)

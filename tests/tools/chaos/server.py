@@ -89,6 +89,11 @@ class CrashesAtStart(Server):
         sys.exit("no configuration found, password=hunter2hunter2")
 
 
+class TellsSecretAndStops(Server):
+    def start(self) -> None:
+        sys.exit(f"nobody is let in with {os.environ['SERVICE_KEY']}, sorry")
+
+
 class CrashesAtList(Server):
     def list(self, request: dict) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -128,6 +133,13 @@ class TooLongLine(Server):
         self.answer(request, {"tools": [tool("long", "x" * 40_000_000)]})
 
 
+class HalfCharacters(Server):
+    """Cuts texts in the middle of a character, as JavaScript does."""
+
+    def call(self, request: dict) -> None:
+        self.answer(request, {"content": [{"type": "text", "text": "party \ud83c"}]})
+
+
 class InvalidUtf8(Server):
     def answer(self, request: dict, result: object) -> None:
         write(b"\xff\xfe\x00 broken\n")
@@ -141,6 +153,12 @@ class ManyTools(Server):
 class EndlessPages(Server):
     def list(self, request: dict) -> None:
         self.answer(request, {"tools": [tool(f"t{time.monotonic_ns()}")], "nextCursor": str(time.monotonic_ns())})
+
+
+class HugePages(Server):
+    def list(self, request: dict) -> None:
+        number = str(time.monotonic_ns())
+        self.answer(request, {"tools": [tool(f"t{number}", "x" * 8_000_000)], "nextCursor": number})
 
 
 class DuplicateNames(Server):
@@ -200,6 +218,15 @@ class FloodsNotices(Server):
             line = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).encode() + b"\n"
             while True:
                 write(line * 100)
+
+
+class AsksWithoutEnd(Server):
+    """Asks and asks, and reads no answer."""
+
+    def list(self, request: dict) -> None:
+        line = json.dumps({"jsonrpc": "2.0", "id": "mine", "method": "roots/list"}).encode() + b"\n"
+        while True:
+            write(line * 100)
 
 
 class WrongIds(Server):

@@ -1,7 +1,8 @@
 """What becomes known of a server beside its messages, and how to say why it fails."""
 
+import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from recollect.tools.variables import own_values
 _MOST = 300  # characters of somebody else's words in a message of ours
 _TAIL, _LINES = 4096, 20  # bytes and lines kept of what a server complains about
 _SHORTEST_SECRET = 8
+_LIKE_A_SECRET = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.-]{16,}")
 
 
 class LoginNeeded(Exception):
@@ -98,7 +100,7 @@ def in_words(error: BaseException, launch: Launch | None = None) -> str:
     text = str(first).split("\n")[0] or type(first).__name__
     if _is_wrong_shape(first):
         return plain(f"not the protocol: {first.title}")  # type: ignore[attr-defined]
-    return plain(text if launch is None else without(text, launch))
+    return plain(text if launch is None else without(text, launch)).rstrip(".")
 
 
 def _is_wrong_shape(error: BaseException) -> bool:
@@ -133,13 +135,17 @@ def _is_shown(character: str) -> bool:
 
 
 def without(text: str, launch: Launch) -> str:
-    """A text with the names of a server's variables and headers in the place of their values."""
-    own: Mapping[str, str] = {**own_values(launch.env), **launch.headers}
-    secrets = [(part, name) for name, value in own.items() for part in (value, value.partition(" ")[2])]
-    for secret, name in sorted(secrets, key=lambda each: -len(each[0])):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, f"[{name}]")
+    """A text without what the configuration has told one server alone: names stand in the place of values."""
+    for secret, name in sorted(_secrets(launch), key=lambda each: -len(each[0])):
+        text = text.replace(secret, f"[{name}]")
     return text
+
+
+def _secrets(launch: Launch) -> Iterator[tuple[str, str]]:
+    for name, value in {**own_values(launch.env), **launch.headers}.items():
+        yield from ((part, name) for part in (value, value.partition(" ")[2]) if len(part) >= _SHORTEST_SECRET)
+    words = (*launch.args, *re.split("[/?&=:@]", launch.url))
+    yield from ((word, "hidden") for word in words if _LIKE_A_SECRET.fullmatch(word))
 
 
 def shown_url(url: str) -> str:

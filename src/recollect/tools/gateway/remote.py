@@ -40,7 +40,7 @@ async def _over_sse(link: Link, login: httpx2.Auth | None) -> AsyncIterator[tupl
 def _client(link: Link, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
     async def look(response: httpx2.Response) -> None:
         _note(link, response)
-        _bound(response)
+        _bound(link, response)
 
     return httpx2.AsyncClient(
         headers={"accept-encoding": "identity", **link.launch.headers},
@@ -57,27 +57,34 @@ def _note(link: Link, response: httpx2.Response) -> None:
         link.status = response.status_code if response.status_code >= 400 else None
 
 
-def _bound(response: httpx2.Response) -> None:
+def _bound(link: Link, response: httpx2.Response) -> None:
     """Read no more than is allowed; events have a limit each, as their stream may last for days."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx2.ReadError("a packed answer, which was not asked for", request=response.request)
+        raise _given_up(link, response.request, "it sent a packed answer, which was not asked for")
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream, response.request)
+        response.stream = _Bounded(response.stream, response.request, link)
+
+
+def _given_up(link: Link, request: httpx2.Request, why: str) -> httpx2.ReadError:
+    """What ends the connection; whoever was waiting is told why."""
+    link.problem = why
+    return httpx2.ReadError(why, request=request)
 
 
 class _Bounded(httpx2.AsyncByteStream):
     """The bytes of an answer, up to a limit."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
-        self._stream, self._request = stream, request
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, link: Link) -> None:
+        self._stream, self._request, self._link = stream, request, link
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
             if size > LARGEST:
-                raise httpx2.ReadError(f"an answer of more than {LARGEST // 1_000_000} MB", request=self._request)
+                why = f"it sent an answer of more than {LARGEST // 1_000_000} MB"
+                raise _given_up(self._link, self._request, why)
             yield chunk
 
     async def aclose(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 import random
 import threading
 from collections.abc import Callable, Coroutine
@@ -43,6 +44,7 @@ class Gateway:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._is_closed = False
+        self._owner = os.getpid()
         # Two, because reading a configuration must not wait until another server's tools are indexed.
         self._launching = ThreadPoolExecutor(4, "recollect-launch")
         self._delivering = ThreadPoolExecutor(1, "recollect-listing")
@@ -116,6 +118,8 @@ class Gateway:
 
     def close(self) -> None:
         """Stop everything, all at the same time; after that no process and no thread is left."""
+        if os.getpid() != self._owner:
+            return  # a fork has copied us, without the thread that all this runs in
         with self._lock:
             thread, self._is_closed = self._thread, True
             self._thread = None
@@ -145,6 +149,8 @@ class Gateway:
             future.cancel()
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        if os.getpid() != self._owner:
+            raise Unavailable("The gateway belongs to the process that was forked. Open Recollect in this one, too.")
         with self._lock:
             if self._is_closed:
                 raise Unavailable("The gateway is closed.")

@@ -143,10 +143,8 @@ def _parsed(line: bytes, link: Link) -> SessionMessage | None:
     if not text:
         return None
     try:
-        if not text.startswith(b"{"):
-            raise ValueError("a message is an object")
-        message = jsonrpc_message_adapter.validate_json(text.decode("utf-8", "replace"), by_name=False)
-    except ValueError:
+        message = _message(text)
+    except (ValueError, RecursionError):
         link.noise += 1
         link.noise_in_a_row += 1
         if link.noise_in_a_row > MOST_NOISE:
@@ -158,6 +156,17 @@ def _parsed(line: bytes, link: Link) -> SessionMessage | None:
     if link.questions > MOST_QUESTIONS:
         link.problem = "it asks without end, and reads no answer"
     return SessionMessage(message)
+
+
+def _message(text: bytes) -> Any:
+    """The message of a line. Halves of characters, which JavaScript leaves where it cuts a text, are replaced."""
+    if not text.startswith(b"{"):
+        raise ValueError("a message is an object")
+    try:
+        return jsonrpc_message_adapter.validate_json(text.decode("utf-8", "replace"), by_name=False)
+    except ValueError:
+        whole = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+        return jsonrpc_message_adapter.validate_json(whole, by_name=False)
 
 
 async def _write(child: _Child, outgoing: Any, link: Link) -> None:

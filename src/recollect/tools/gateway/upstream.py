@@ -48,10 +48,10 @@ class Upstream:
 
     def connect(self) -> None:
         """Have it connected, and try again until it is."""
-        self._is_wanted = True
+        self._is_wanted = not self._is_stopped
         if self._life is None and self._backoff.is_open(_now()):
             self._try_later()
-        elif self._life is None:
+        elif self._life is None and self._is_wanted:
             self._begin(in_turn=True)
 
     async def call(

@@ -55,6 +55,7 @@ class KeptLogin(OAuthClientProvider):
         """Instead of asking the user: renew, which also helps when tokens end before their time."""
         if not self.context.can_refresh_token():
             raise LoginNeeded
+        self._vault.remind(self.context)  # renewed by whom they came from, whatever the server says now
         return await self._refresh_token()
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:

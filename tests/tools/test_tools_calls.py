@@ -1,0 +1,317 @@
+"""Calling tools: arguments that fit, what the user allows, and answers that can be held."""
+
+import json
+import time
+
+import pytest
+from servers.kit import FILES, MAIL, READ, TEXT, a_tool, write_config
+
+from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable
+
+NUMBERS = {
+    "n": {"type": "integer"},
+    "flags": {"type": "array", "items": {"type": "boolean"}},
+    "how": {"enum": ["a", "b"]},
+}
+ODD_JOBS = (
+    a_tool("echo", "Say what was said.", NUMBERS, annotations=READ),
+    a_tool("fail", "Always fails.", annotations=READ),
+    a_tool("long", "Says a lot.", {"lines": {"type": "integer"}}, annotations=READ),
+    a_tool("table", "A table.", {"rows": {"type": "integer"}}, annotations=READ),
+    a_tool("environment", "What the server is told.", annotations=READ),
+    a_tool("strict", "Wants a name.", {"name": TEXT}, annotations=READ),
+)
+ODD_JOBS[-1]["inputSchema"] |= {"required": ["name"], "additionalProperties": False}
+
+
+@pytest.fixture
+def jobs(tools, live):
+    """A live server that does odd jobs."""
+    tools.made = live(listed=ODD_JOBS)
+    return tools
+
+
+def test_arguments_arrive_as_they_are_given(jobs):
+    arguments = {"n": 3, "flags": [True, False], "how": "a"}
+    result = jobs.call("files__echo", arguments)
+    assert result.value == {"tool": "echo", "arguments": arguments}
+    assert json.loads(result.text) == result.value
+    assert (result.tool, result.truncated, result.continuation) == ("files__echo", False, None)
+    assert jobs.made.calls == [["echo", arguments]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    ['{"n": "3", "flags": ["true", "false"]}', {"n": "3", "flags": "[true, false]"}, {"n": 3.0, "flags": [1, 0]}],
+)
+def test_arguments_that_came_as_text_are_made_what_the_schema_wants(jobs, given):
+    try:
+        jobs.call("files__echo", given)
+    except InvalidInput:
+        assert given["flags"] == [1, 0]  # numbers are no true or false
+        return
+    assert jobs.made.calls == [["echo", {"n": 3, "flags": [True, False]}]]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("strict", {}, "name"),
+        ("strict", None, "name"),
+        ("strict", {"name": "x", "nmae": "y"}, "nmae"),
+        ("strict", {"nmae": "y"}, "did you mean 'name'"),
+        ("echo", {"n": "three"}, "n"),
+        ("echo", {"how": "c"}, '"a", "b"'),
+        ("echo", "not json", "arguments"),
+        ("echo", [1, 2], "object"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named_and_nothing_is_called(jobs, tool, given, said):
+    with pytest.raises(InvalidInput) as refused:
+        jobs.call(f"files__{tool}", given)
+    assert said in str(refused.value)
+    assert '"properties"' in str(refused.value)
+    assert jobs.made.calls == []
+
+
+def test_a_tool_that_fails_says_so(jobs):
+    with pytest.raises(ToolFailed, match="the disk is full"):
+        jobs.call("files__fail")
+    stats = jobs.stats()
+    assert (stats.calls, stats.failures) == (1, 1)
+
+
+def test_a_structured_answer_is_the_value(jobs):
+    result = jobs.call("files__table", {"rows": 4})
+    assert result.structured == result.value == {"rows": [0, 1, 2, 3]}
+    assert result.text == "see the table"
+
+
+def test_a_long_answer_is_cut_and_can_be_read_on(jobs):
+    whole = jobs.call("files__long", {"lines": 1000}).text
+    piece = jobs.call("files__long", {"lines": 1000}, max_chars=2500)
+    pieces = [piece.text]
+    while piece.truncated:
+        assert len(piece.text) == 2500
+        piece = jobs.read_on(piece.continuation, max_chars=2500)
+        pieces.append(piece.text)
+    assert "".join(pieces) == whole
+    assert piece.continuation is None
+    assert len(jobs.made.calls) == 2
+
+
+def test_a_structured_answer_that_is_long_is_cut_too(jobs):
+    piece = jobs.call("files__table", {"rows": 5000}, max_chars=100)
+    assert piece.truncated
+    assert piece.structured is None
+    text = piece.text
+    while piece.truncated:
+        piece = jobs.read_on(piece.continuation)
+        text += piece.text
+    assert json.loads(text) == {"rows": list(range(5000))}
+
+
+def test_a_piece_can_be_read_twice(jobs):
+    cut = jobs.call("files__long", max_chars=10)
+    assert jobs.read_on(cut.continuation, 50).text == jobs.read_on(cut.continuation, 50).text
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "5", True, 1.5])
+def test_a_size_that_makes_no_sense_is_refused_before_the_call(jobs, wrong):
+    with pytest.raises(InvalidInput, match="max_chars"):
+        jobs.call("files__long", max_chars=wrong)
+    cut = jobs.call("files__long", max_chars=10)
+    with pytest.raises(InvalidInput, match="max_chars"):
+        jobs.read_on(cut.continuation, wrong)
+    assert len(jobs.made.calls) == 1
+
+
+def test_the_rests_of_old_answers_are_let_go(jobs):
+    first = jobs.call("files__long", max_chars=10)
+    for _ in range(10):
+        jobs.call("files__long", max_chars=10)
+    with pytest.raises(NotFound, match="Call the tool again"):
+        jobs.read_on(first.continuation)
+    with pytest.raises(NotFound):
+        jobs.read_on("nothing")
+
+
+# What may be called
+
+
+@pytest.fixture
+def files(tools, live):
+    tools.made = live()
+    return tools
+
+
+KINDS = {"read": "files__read_file", "write": "files__write_file", "destructive": "files__remove_file"}
+DOORS = {"read": "call_tool", "write": "call_tool_write", "destructive": "call_tool_destructive"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("allowed", KINDS)
+def test_a_call_of_one_kind_takes_no_other(files, kind, allowed):
+    assert files.describe(KINDS[kind]).kind == kind
+    arguments = {"path": "a", "text": "b"} if kind == "write" else {"path": "a"}
+    if kind == allowed:
+        assert files.call(KINDS[kind], arguments, kinds=[allowed])
+        return
+    with pytest.raises(Refused, match=rf"{DOORS[kind]}\."):
+        files.call(KINDS[kind], arguments, kinds=[allowed])
+    assert files.made.calls == []
+
+
+@pytest.mark.parametrize("said", [{"readOnlyHint": "true"}, {"readOnlyHint": 1}, {"destructiveHint": 0}, {}, None])
+def test_what_is_not_said_clearly_counts_as_the_worst(tools, said):
+    tools.add("s", [a_tool("t", annotations=said)])
+    assert tools.describe("s__t").kind == "destructive"
+
+
+def outcome(tools, id_="files__read_file", **how):
+    try:
+        tools.call(id_, {"path": "a"}, **how)
+    except Refused as refused:
+        return "denied" if "denies" in str(refused) else "asked"
+    return "called"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ({}, "called"),
+        ({"files__read_file": "allow"}, "called"),
+        ({"files__read_file": "deny"}, "denied"),
+        ({"files__*": "deny"}, "denied"),
+        ({"*": "deny", "files__read_file": "allow"}, "denied"),
+        ({"*": "ask", "files__read_file": "allow"}, "asked"),
+        ({"*": "ask", "files__*": "deny"}, "denied"),
+        ({"files__read": "deny", "*__write*": "deny", "mail__*": "deny"}, "called"),
+        ({"files__read_fil?": "deny"}, "denied"),
+        ({"FILES__*": "deny"}, "called"),
+    ],
+)
+@pytest.mark.parametrize("catalogue", ["*", "default"])
+def test_the_strictest_rule_that_fits_decides(files, rules, expected, catalogue):
+    for pattern, decision in rules.items():
+        files.rule(pattern, decision, catalogue=catalogue)
+    assert outcome(files) == expected
+    assert len(files.made.calls) == (expected == "called")
+
+
+def test_a_rule_of_one_catalogue_says_nothing_in_another(files):
+    files.rule("*", "deny", catalogue="elsewhere")
+    assert outcome(files) == "called"
+    files.rule("*", "deny")
+    assert outcome(files) == "denied"
+    assert [(rule.pattern, rule.decision, rule.catalogue) for rule in files.rules()] == [("*", "deny", "*")]
+
+
+def test_a_rule_can_be_changed_and_taken_back(files):
+    files.rule("files__*", "deny")
+    files.rule("files__*", "allow")
+    assert outcome(files) == "called"
+    files.rule("files__*", None)
+    assert files.rules() == []
+    with pytest.raises(NotFound, match="recollect tools rules"):
+        files.rule("files__*", None)
+    with pytest.raises(InvalidInput, match="allow"):
+        files.rule("files__*", "perhaps")
+
+
+def test_whoever_is_asked_sees_the_tool_and_the_arguments(files):
+    files.rule("*", "ask")
+    asked = []
+
+    def confirm(tool, arguments):
+        asked.append((tool.id, dict(arguments)))
+        return len(asked) > 1
+
+    assert outcome(files, confirm=confirm) == "asked"
+    assert files.made.calls == []
+    assert outcome(files, confirm=confirm) == "called"
+    assert asked == [("files__read_file", {"path": "a"})] * 2
+    assert outcome(files) == "asked"
+
+
+def test_nobody_is_asked_about_what_cannot_be_called(files):
+    def confirm(tool, arguments):
+        raise AssertionError("nobody must be asked")
+
+    files.rule("*", "ask")
+    with pytest.raises(InvalidInput):
+        files.call("files__read_file", {"path": {}}, confirm=confirm)
+    files.reject("files__read_file")
+    assert outcome(files, confirm=confirm) == "asked"
+
+
+def test_a_disabled_tool_or_server_is_not_called(files):
+    files.disable("files__read_file")
+    with pytest.raises(Refused, match="recollect tools enable files__read_file"):
+        files.call("files__read_file", {"path": "a"})
+    files.enable("files__read_file")
+    files.disable("files")
+    with pytest.raises(Refused, match="enable"):
+        files.call("files__write_file", {"path": "a", "text": "b"})
+    files.enable("files")
+    assert files.call("files__read_file", {"path": "a"})
+    assert len(files.made.calls) == 1
+
+
+def test_a_list_without_a_server_can_be_found_and_not_called(stocked):
+    with pytest.raises(Unavailable, match="without a server"):
+        stocked.call("mail__send_email", {"to": "a", "body": "b"})
+    with pytest.raises(Unavailable, match="without a server"):
+        stocked.refresh("mail")
+
+
+def test_a_server_is_started_for_the_call_only(open_tools, board, tmp_path):
+    tools, made = open_tools(idle_seconds=0.2), board()
+    config = write_config(tmp_path / "mcp.json", files=made.entry())
+    tools.load(config, connect=False)
+    assert made.starts == []
+    assert tools.connect_new() == 1
+    assert tools.wait(30)
+    until = time.monotonic() + 20
+    while tools.servers()[0].state != "idle" and time.monotonic() < until:
+        time.sleep(0.05)
+    assert tools.servers()[0].state == "idle"
+    assert tools.call("files__read_file", {"path": "a"})
+    assert len(made.starts) == 2
+    assert tools.connect_new() == 0
+
+
+def test_the_same_server_in_two_catalogues_is_two_processes(tools, board, tmp_path):
+    made = board()
+    config = write_config(tmp_path / "mcp.json", files=made.entry())
+    for catalogue in ("one", "two"):
+        tools.load(config, catalogue=catalogue)
+    assert tools.wait(30)
+    assert len(made.starts) == 2
+    tools.remove("files", catalogue="one")
+    assert tools.call("files__read_file", {"path": "a"}).tool == "files__read_file"
+
+
+def test_a_dead_server_does_not_stop_the_others(tools, board, tmp_path):
+    made = board()
+    dead = {"command": "/nowhere/at/all"}
+    tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), dead=dead))
+    assert tools.wait(30)
+    states = {server.name: server for server in tools.servers()}
+    assert states["files"].state == "connected"
+    assert states["dead"].state == "failing"
+    assert states["dead"].reason
+    assert tools.call("files__read_file", {"path": "a"})
+
+
+def test_a_changed_command_is_started_when_the_configuration_is_loaded_again(tools, board, tmp_path):
+    one, other = board("one"), board("other", [*FILES, *MAIL])
+    config = write_config(tmp_path / "mcp.json", files=one.entry())
+    tools.load(config)
+    assert tools.wait(30)
+    write_config(config, files=other.entry())
+    tools.load(config)
+    assert tools.wait(30)
+    tools.refresh("files")
+    tools.call("files__read_file", {"path": "a"})
+    assert (len(one.calls), len(other.calls)) == (0, 1)
