@@ -32,7 +32,7 @@ def test_the_first_search_connects_to_the_users_servers(run, board):
 
 
 def test_nothing_that_fits_is_no_failure_and_names_the_closest(run, board):
-    shown = run("tools", "search", "rd_fil")
+    shown = run("tools", "search", "rdfl")
     assert (shown.code, shown.out) == (0, "")
     assert "No tool fits." in shown.err
     assert "files__read_file" in shown.err
@@ -127,8 +127,8 @@ def test_vectors_are_used_again_unless_the_cache_is_off(run, board, user_file, m
 
     def hit_rate_of_another_server(name, *options):
         again = Board(tmp_path / f"{name}.json", FILES)
-        write_config(user_file, files=again.entry())
         run("tools", "remove", "files", "--yes")
+        write_config(user_file, files=again.entry())
         run("tools", "list", *options)
         return run("tools", "stats", "--json").json["hit_rate"]
 

@@ -236,6 +236,9 @@ def test_a_login_opens_the_browser_and_is_kept(run, locked, user_file, monkeypat
     assert "/authorize" in done.err
     assert "Logged in to safe" in done.err
     assert "safe__add" in run("tools", "list").out
+    assert "Logged out of safe." in run("tools", "logout", "safe").err
+    assert run("tools", "logout", "safe", "--json").json == {"server": "safe", "logged_out": False}
+    assert "recollect tools login safe" in run("tools", "refresh", "safe").out
 
 
 def test_only_web_pages_are_opened(monkeypatch, capsys):
@@ -253,6 +256,14 @@ def test_a_server_is_removed(run, tmp_path):
     removed = run("tools", "remove", "files", "--yes")
     assert "Forgot files with 3 tools." in removed.err
     assert run("tools", "servers", "--json").json == []
+
+
+def test_a_server_of_the_users_own_file_is_removed_from_there_too(run, tmp_path, user_file):
+    write_config(user_file, files=Board(tmp_path / "files.json", FILES).entry(), dead={"command": "no-such-command"})
+    run("tools", "list")
+    assert "still names it" not in run("tools", "remove", "files", "--yes").err
+    assert [server["name"] for server in run("tools", "servers", "--json").json] == ["dead"]
+    assert list(json.loads(user_file.read_text())["mcpServers"]) == ["dead"]
 
 
 def test_servers_of_other_programs_are_taken_over(run, tmp_path, user_file):

@@ -2,7 +2,7 @@ import os
 
 import psycopg
 import pytest
-from servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
+from tests.tools.servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
 
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder
 from recollect.store import open_store

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from servers.kit import FILES, MAIL, READ, TEXT, a_tool, write_config
+from tests.tools.servers.kit import FILES, MAIL, READ, TEXT, a_tool, write_config
 
 from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable
 

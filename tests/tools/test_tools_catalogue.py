@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from servers.kit import FILES, MAIL, WEATHER, CountingEmbedder, a_tool, ids, many_tools, write_config
+from tests.tools.servers.kit import FILES, MAIL, WEATHER, CountingEmbedder, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder

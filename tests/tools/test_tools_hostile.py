@@ -19,11 +19,10 @@ from oauth_server import Tokens, protected
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, Unavailable
-from recollect.tools.calling import Rests
 from recollect.tools.flags import Neighbours, flags_of
 from recollect.tools.gateway.link import Link, LoginNeeded
 from recollect.tools.launch import Launch
-from recollect.tools.model import CallResult, Definition
+from recollect.tools.model import Definition
 from recollect.tools.oauth import KeptLogin
 from recollect.tools.oauth.vault import Vault
 
@@ -74,19 +73,6 @@ def test_a_forked_process_is_told_so_and_hangs_neither_in_a_call_nor_at_the_end(
 
 def test_half_a_character_costs_no_answer(ours: Scene) -> None:
     assert ours.text(ours.chaos("HalfCharacters"), seconds=20) == "party ?"
-
-
-def test_an_answer_nested_without_end_is_a_text() -> None:
-    text = "[" * 100_000
-    assert CallResult("a__b", ({"type": "text", "text": text},)).value == text
-
-
-def test_a_long_text_is_cut_wherever_it_stands() -> None:
-    resource = {"type": "resource", "resource": {"uri": "file:///a", "text": "x" * 500}}
-    rests = Rests()
-    cut = rests.cut(CallResult("a__b", ({"type": "text", "text": "A file:"}, resource)), 400)
-    assert (len(cut.text), cut.truncated) == (400, True)
-    assert cut.text + rests.read_on(str(cut.continuation), 400).text == "A file:\n" + "x" * 500
 
 
 def test_a_list_of_tools_without_end_is_given_up(ours: Scene) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from servers.kit import FILES, READ, TEXT, a_tool, ids, write_config
+from tests.tools.servers.kit import FILES, READ, TEXT, a_tool, ids, write_config
 
 from recollect import Recollect
 from recollect.errors import NotFound, RecollectError, Refused

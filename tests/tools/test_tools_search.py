@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools
+from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools
 
 from recollect import Recollect
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder

@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools, write_config
+from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
 from recollect.config import load_settings

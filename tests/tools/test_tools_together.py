@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
+from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
 from recollect.errors import Conflict, NotFound

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from servers.kit import FILES, READ, a_tool, write_config
+from tests.tools.servers.kit import FILES, READ, a_tool, write_config
 
 from recollect import Recollect
 from recollect.errors import NotFound, RecollectError, Refused

@@ -32,7 +32,7 @@ class Known:
     servers: Mapping[str, Sequence[str]]  # the words of a server's name, and the servers that are called so
     longest: int
     noise: float  # how near the nearest tool is to a request that no tool is for
-    is_settled: bool  # False while vectors are being made: then the nearness is a guess
+    is_settled: bool  # False while vectors are being made: then the noise is a guess
     hidden: frozenset[Place]  # by a tool of the same id in a catalogue that was named before theirs
 
     def named(self, request: str) -> Mapping[Place, int]:

@@ -44,6 +44,14 @@ class Running:
         """Let the user log in to a remote server."""
         self._upstream().login(key, open_page=open_page, seconds=seconds)
 
+    def logout(self, key: ServerKey) -> bool:
+        """Forget a login; whether there was one."""
+        from recollect.tools.oauth import forget_login
+
+        self.forget(key)
+        launch = configs.launch(servers.entry_of(self._desk, key), self._desk.environment)
+        return forget_login(self._desk.choices.tokens, key, launch)
+
     def call(
         self,
         key: ServerKey,

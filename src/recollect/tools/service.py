@@ -130,6 +130,10 @@ class Tools:
         """Log in to a remote server: `open_page` shows the user a page, and the tokens are kept for the next time."""
         self._running.login(self._key(server, catalogue), open_page, seconds)
 
+    def logout(self, server: str, *, catalogue: Catalogues = None) -> bool:
+        """Forget the login to a remote server, and stop using it; whether there was one."""
+        return self._running.logout(self._key(server, catalogue))
+
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
         """All servers, and how they are."""
         found = approving.list_servers(self._desk, _spaces(catalogue), self._running.states())

@@ -29,22 +29,49 @@ class Written:
 
 def write_user_config(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool = False) -> Written:
     """Put servers into a file that only the user can read. One that is there with other settings is kept by default."""
-    path = path.resolve()
+    with _writing(path.resolve()):
+        return _merge(path.resolve(), servers, replace=replace)
+
+
+def remove_from_user_config(path: Path, name: str) -> bool:
+    """Take a server out of the user's own file; whether it was there."""
+    with _writing(path.resolve()):
+        data, config, key = _read(path.resolve())
+        if name not in config.get(key, {}):
+            return False
+        _back_up(path.resolve(), data)
+        del config[key][name]
+        _write(path.resolve(), _as_text(config))
+        return True
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone_in(path.parent):
-            return _merge(path, servers, replace=replace)
+            yield
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
 
 
-def _merge(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool) -> Written:
+def _read(path: Path) -> tuple[bytes, dict[str, Any], str]:
+    """The file as it is, what is in it, and the key of its servers."""
     data = _bytes_of(path)
     config = parse_object(data, path) if data.strip() else {}
     key = next((each for each in _KEYS if each in config), _KEYS[0])
-    known = config.get(key, {})
-    if not isinstance(known, dict):
+    if not isinstance(config.get(key, {}), dict):
         raise BadData(f"{key} in {path} must be an object with a server under each name. Mend it first.")
+    return data, config, key
+
+
+def _as_text(config: Mapping[str, Any]) -> bytes:
+    return json.dumps(config, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _merge(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool) -> Written:
+    data, config, key = _read(path)
+    known = config.get(key, {})
     added = tuple(name for name in servers if name not in known)
     same = tuple(name for name in servers if name in known and known[name] == servers[name])
     others = tuple(name for name in servers if name not in added and name not in same)
@@ -53,7 +80,7 @@ def _merge(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: boo
     if changed:
         backup = _back_up(path, data)
         config[key] = known | {name: servers[name] for name in changed}
-        _write(path, json.dumps(config, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        _write(path, _as_text(config))
     return Written(added, same, others if replace else (), () if replace else others, backup)
 
 

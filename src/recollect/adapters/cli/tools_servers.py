@@ -189,6 +189,25 @@ def login(session: Session, /, server: str, seconds: float, **given: Any) -> Non
         session.say(f"Logged in to {click.style(server, fg='cyan')}: {counted(fresh.tools, 'tool')}")
 
 
+@command(commands, "logout")
+@_server
+@chosen
+def logout(session: Session, /, server: str, **given: Any) -> None:
+    """Forget the login to a remote server.
+
+    \b
+    Example:
+      recollect tools logout linear
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    with opened(session, **given) as found:
+        found.check_server(server)
+        was_there = found.tools.logout(server, catalogue=found.catalogues)
+    if session.as_json:
+        session.show({"server": server, "logged_out": was_there})
+    else:
+        session.say(f"Logged out of {server}." if was_there else f"There was no login to {server}.")
+
+
 def _open_page(url: str) -> None:
     """Show a page to the user: in the browser, and as an address for those who have none here."""
     import webbrowser
@@ -205,18 +224,21 @@ def _open_page(url: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @chosen
 def remove(session: Session, /, server: str, yes: bool, **given: Any) -> None:
-    """Forget a server and its tools.
+    """Forget a server and its tools; also in your own file of servers.
 
     \b
     Example:
       recollect tools remove github --yes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    from recollect.tools.userconfig import remove_from_user_config
+
     with opened(session, **given) as found:
         (known,) = _named(found, (server,))
         if not yes:
             confirm(f"Forget {server!r} and its {counted(known.tools, 'tool')}?")
         found.tools.remove(server, catalogue=known.catalogue)
+        is_ours = known.source == str(servers_file(session)) and remove_from_user_config(Path(known.source), server)
     if not session.show_plainly(known, data="name"):
         session.say(f"Forgot {click.style(server, fg='cyan')} with {counted(known.tools, 'tool')}.")
-        if known.source:
+        if known.source and not is_ours:
             session.say(f" {known.source} still names it: take it out there too, or it comes back.")

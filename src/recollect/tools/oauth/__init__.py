@@ -75,6 +75,11 @@ class KeptLogin(OAuthClientProvider):
             raise LoginNeeded
 
 
+def forget_login(folder: Path | None, key: ServerKey, launch: Launch) -> bool:
+    """Throw the tokens of a server away; whether there were any."""
+    return folder is not None and Vault(folder, key, launch.url).forget()
+
+
 def kept_login(folder: Path | None, key: ServerKey, launch: Launch) -> KeptLogin | None:
     """The login for a server, if there is one and the configuration does not bring its own."""
     if folder is None or launch.transport == "stdio" or brings_a_login(launch):

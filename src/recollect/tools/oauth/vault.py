@@ -43,6 +43,13 @@ class Vault:
         self._kept = _read(self.path)
         return self
 
+    def forget(self) -> bool:
+        """Throw the file away; whether there was one."""
+        is_there = self.path.is_file()
+        self.path.unlink(missing_ok=True)
+        self._kept = {}
+        return is_there
+
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens, if there are any."""
         return self._part("tokens", OAuthToken)
