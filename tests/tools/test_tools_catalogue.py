@@ -189,13 +189,16 @@ def test_an_id_in_two_catalogues_must_be_said_which(two):
     assert two.describe("files__read_file", catalogue="two").description == "Another way to read."
 
 
-def test_of_several_catalogues_the_first_wins(two):
+def test_of_several_catalogues_the_first_that_has_a_server_wins(two):
     assert two.describe("files__read_file", catalogue=["two", "one"]).catalogue == "two"
     assert two.describe("files__read_file", catalogue=["one", "two"]).catalogue == "one"
     for order in (["two", "one"], ["one", "two"]):
         hits = two.search("read_file", catalogue=order, limit=10, threshold=0.0)
         assert [hit.item.catalogue for hit in hits if hit.id == "files__read_file"] == [order[0]]
-        assert "files__write_file" in ids(two.search("write_file", catalogue=order))
+    assert "files__write_file" in ids(two.search("write_file", catalogue=["one", "two"]))
+    assert "files__write_file" not in ids(two.search("write_file", catalogue=["two", "one"], threshold=0.0))
+    with pytest.raises(NotFound):
+        two.describe("files__write_file", catalogue=["two", "one"])
 
 
 @pytest.mark.parametrize("decide", ["disable", "reject"])

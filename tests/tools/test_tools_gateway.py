@@ -67,16 +67,22 @@ def test_listings_are_handed_over_outside_of_the_loop(ours: Scene) -> None:
     assert all(name.startswith("recollect-listing") for name in ours.threads)
 
 
-def test_a_listing_nobody_can_take_does_not_hurt_the_server(caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(server: object, listing: Listing) -> None:
-        raise Unavailable("the store is full")
+def test_nothing_is_called_that_nobody_could_look_at(caplog: pytest.LogCaptureFixture) -> None:
+    is_full = True
+
+    def take(server: object, listing: Listing) -> None:
+        if is_full:
+            raise Unavailable("the store is full")
 
     launch = Scene()
     server = launch.chaos("Server")
-    gateway = Gateway(lambda _: launch.launches[server], refuse, tokens=None)
+    gateway = Gateway(lambda _: launch.launches[server], take, tokens=None)
     try:
+        for ask in (lambda: gateway.call(server, "echo", {}), lambda: gateway.refresh(server)):
+            with pytest.raises(Unavailable, match="the store is full"):
+                ask()
+        is_full = False
         assert gateway.call(server, "echo", {})["content"]
-        gateway.refresh(server)
     finally:
         gateway.close()
         launch.gateway.close()

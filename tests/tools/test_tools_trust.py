@@ -11,7 +11,7 @@ import pytest
 from tests.tools.servers.kit import FILES, READ, a_tool, write_config
 
 from recollect import Recollect
-from recollect.errors import NotFound, RecollectError, Refused
+from recollect.errors import Conflict, NotFound, RecollectError, Refused
 
 CALL = ("files__read_file", {"path": "a"})
 
@@ -278,3 +278,27 @@ def test_a_missing_variable_is_named_and_only_that_server_fails(open_tools, boar
     assert tools.wait(30)
     assert "NOBODY_HAS_SET_THIS" in server(tools, "lost").reason
     assert server(tools).state == "connected"
+
+
+def test_a_changed_file_of_variables_takes_the_trust_away(tools, board, tmp_path):
+    made = board()
+    variables = tmp_path / "project" / "variables.env"
+    config = write_config(tmp_path / "project" / ".mcp.json", files=made.entry(envFile="variables.env"))
+    variables.write_text("COLOUR=red\n")
+    tools.load(config, origin="project")
+    tools.trust(config)
+    assert tools.wait(30)
+    assert tools.is_trusted(config)
+    variables.write_text("LD_PRELOAD=./evil.so\n")
+    assert not tools.is_trusted(config)
+    with pytest.raises(Refused, match="has changed"):
+        tools.call(*CALL)
+
+
+def test_what_was_looked_at_is_what_is_trusted(tools, project):
+    seen = tools.hash_to_trust(project.config)
+    with project.config.open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(Conflict, match="has just changed"):
+        tools.trust(project.config, hash=seen)
+    assert not tools.is_trusted(project.config)

@@ -14,7 +14,7 @@ from recollect.tools.model import CallResult, Rule, Tool
 DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
 _KEPT = 8  # answers that can be read on
 _KEPT_CHARACTERS = 16_000_000
-_LONGEST_REASON = 4_000  # characters of what a tool says when it fails
+_LONGEST_REASON = 4_000  # characters of what a tool says when it fails, or has changed
 
 Confirm = Callable[[Tool, Mapping[str, Any]], bool]
 
@@ -27,7 +27,7 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
         return
     if not tool.enabled:
         raise Refused(f"{tool.id} {tool.blocked}. Enable it with: recollect tools enable {tool.id}")
-    change = f"\n{tool.diff}\n" if tool.diff else " "
+    change = f"\n{_cut(tool.diff)}\n" if tool.diff else " "
     raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: recollect tools approve {tool.id}")
 
 
@@ -68,8 +68,7 @@ def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
     content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
     result = CallResult(tool.id, content, raw.get("structuredContent"))
     if raw.get("isError"):
-        said = result.text or "it does not say why"
-        raise ToolFailed(f"{tool.id} failed: {said[:_LONGEST_REASON]}{'…' if len(said) > _LONGEST_REASON else ''}")
+        raise ToolFailed(f"{tool.id} failed: {_cut(result.text or 'it does not say why')}")
     return result
 
 
@@ -116,6 +115,10 @@ def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         within = part.get("resource") if part.get("type") == "resource" else part
         if isinstance(within, Mapping) and isinstance(within.get("text"), str):
             yield within["text"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
 def _text(text: str) -> dict[str, str]:

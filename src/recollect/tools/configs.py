@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -58,6 +58,21 @@ def read_config_and_hash(path: Path) -> tuple[dict[str, Entry], str]:
     data = read_bytes(path)
     entries = entries_of(parse_object(data, path), path)
     return entries, hashlib.sha256(data).hexdigest()
+
+
+def with_files(entries: Iterable[Entry], hash_: str, environment: Mapping[str, str]) -> str:
+    """The hash of a configuration together with the files of variables that it names."""
+    for entry in entries:
+        if file := None if entry.problem else _text(entry.given, "envFile"):
+            hash_ = hashlib.sha256(f"{hash_} {_hash_of(entry, file, environment)}".encode()).hexdigest()
+    return hash_
+
+
+def _hash_of(entry: Entry, file: str, environment: Mapping[str, str]) -> str:
+    try:
+        return fingerprint(workspace(entry.source) / Filler(entry.name, entry.source, environment).path(file))
+    except RecollectError:
+        return "none"
 
 
 def fingerprint(path: Path) -> str:

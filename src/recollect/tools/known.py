@@ -33,7 +33,7 @@ class Known:
     longest: int
     noise: float  # how near the nearest tool is to a request that no tool is for
     is_settled: bool  # False while vectors are being made: then the noise is a guess
-    hidden: frozenset[Place]  # by a tool of the same id in a catalogue that was named before theirs
+    hidden: frozenset[Place]  # by a server of the same name in a catalogue that was named before theirs
 
     def named(self, request: str) -> Mapping[Place, int]:
         """The tools whose name the request is, with how many letters are wrong in it."""
@@ -109,6 +109,7 @@ def key(name: str) -> str:
 
 def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]) -> Known:
     rows = records.searched_names(snapshot, spaces)
+    overruled = records.hidden_servers(snapshot, spaces)
     servers: dict[str, list[str]] = {}
     for server in sorted({row[2] for row in rows}):
         servers.setdefault(key(server), []).append(server)
@@ -123,7 +124,7 @@ def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | No
         longest=max(map(len, by_name), default=0),
         noise=noise or 0.0,
         is_settled=noise is not None,
-        hidden=_hidden(snapshot, spaces),
+        hidden=frozenset((space, id_) for space, id_, server, _ in rows if (space, server) in overruled),
     )
 
 
@@ -134,17 +135,6 @@ def _by_name(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Place]
         for each in filter(None, {name, f"{key(server)} {name}".strip(), key(id_)}):
             found.setdefault(each, []).append((space, id_))
     return found
-
-
-def _hidden(snapshot: Snapshot, spaces: tuple[str, ...] | None) -> frozenset[Place]:
-    """What a tool of the same id hides; also one that is not shown itself, since it is the one that would be called."""
-    if spaces is None or len(spaces) < 2:
-        return frozenset()
-    places = records.places(snapshot, spaces)
-    first: dict[str, str] = {}
-    for space, id_ in sorted(places, key=lambda place: spaces.index(place[0])):
-        first.setdefault(id_, space)
-    return frozenset((space, id_) for space, id_ in places if first[id_] != space)
 
 
 def _noise(

@@ -61,13 +61,14 @@ def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> T
         raise _unknown(id_)
     inside, values = within(spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
-    rows = snapshot.rows(sql, {**values, "id": id_})
+    overruled = hidden_servers(snapshot, spaces)
+    rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in overruled]
     if not rows:
         raise _unknown(id_)
-    if spaces is None and len(rows) > 1:
+    if len(rows) > 1:
         names = ", ".join(repr(row[0]) for row in rows)
         raise Conflict(f"{id_} is in several catalogues: {names}. Say which, by catalogue= or --catalogue.")
-    return to_tool(min(rows, key=lambda row: spaces.index(row[0]) if spaces else 0))
+    return to_tool(rows[0])
 
 
 def _unknown(id_: object) -> NotFound:
@@ -91,7 +92,9 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
     inside, values = within(spaces)
     own = "AND server = :server" if server is not None else ""
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
-    return [to_tool(row) for row in snapshot.rows(sql, {**values, "server": server} if own else values)]
+    overruled = hidden_servers(snapshot, spaces)
+    rows = snapshot.rows(sql, {**values, "server": server} if own else values)
+    return [to_tool(row) for row in rows if (row[0], row[2]) not in overruled]
 
 
 def searched_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
@@ -101,11 +104,19 @@ def searched_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row
     return snapshot.rows(sql, values)
 
 
-def places(snapshot: Snapshot, spaces: Sequence[str]) -> list[tuple[str, str]]:
-    """Catalogue and id of all tools, whether they can be found or not."""
+def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozenset[tuple[str, str]]:
+    """The servers, by catalogue and name, that one of the same name hides: the catalogue that was named first wins.
+
+    What hides may not be shown itself: it is the one that would be called.
+    """
+    if spaces is None or len(spaces) < 2:
+        return frozenset()
     inside, values = within(spaces)
-    rows = snapshot.rows(f"SELECT space, id FROM tools WHERE {inside} AND is_deleted = 0 ORDER BY space, id", values)
-    return [(space, id_) for space, id_ in rows]
+    rows = snapshot.rows(f"SELECT DISTINCT space, server FROM tools WHERE {inside} AND is_deleted = 0", values)
+    first: dict[str, str] = {}
+    for space, server in sorted(rows, key=lambda row: spaces.index(row[0])):
+        first.setdefault(server, space)
+    return frozenset((space, server) for space, server in rows if first[server] != space)
 
 
 def passage_of(row: Row) -> Passage:

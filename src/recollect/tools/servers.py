@@ -174,7 +174,7 @@ def entry_of(desk: Desk, key: ServerKey) -> Entry:
     if not is_enabled:
         raise Refused(f"The server {name} is disabled. Enable it with: recollect tools enable {name}")
     entries, hash_ = configs.read_config_and_hash(Path(source))
-    if origin == "project" and hash_ != trusted:
+    if origin == "project" and configs.with_files(entries.values(), hash_, desk.environment) != trusted:
         raise Refused(
             f"{source} is not trusted{' any more: it has changed' if trusted else ''}, so nothing in it is started. "
             f"Read it, then run: recollect tools trust {source}"
@@ -193,10 +193,12 @@ def place_of(path: Path) -> Path:
         return path.absolute()
 
 
-def trust(desk: Desk, path: Path) -> str:
+def trust(desk: Desk, path: Path, as_hash: str | None = None) -> str:
     """Let a project's configuration start what it names, as long as it stays the same; its hash."""
     place = place_of(path)
-    _, hash_ = configs.read_config_and_hash(place)
+    hash_ = hash_now(desk, place)
+    if as_hash not in (None, hash_):
+        raise Conflict(f"{place} has just changed, so it is not trusted. Look at it again: recollect tools trust")
     values = {"space": records.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(desk.now())}
     with desk.store.transaction(spaces=(records.EVERYWHERE,)) as transaction:
         transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values)
@@ -218,9 +220,15 @@ def is_trusted(desk: Desk, path: Path) -> bool:
     with desk.store.snapshot() as snapshot:
         trusted = _trusted(snapshot, str(place))
     try:
-        return trusted is not None and trusted == configs.fingerprint(place)
+        return trusted is not None and trusted == hash_now(desk, place)
     except (NotFound, BadData):
         return False
+
+
+def hash_now(desk: Desk, place: Path) -> str:
+    """What a configuration is trusted by: its bytes, and those of the files of variables that it names."""
+    entries, hash_ = configs.read_config_and_hash(place)
+    return configs.with_files(entries.values(), hash_, desk.environment)
 
 
 def _trusted(snapshot: Snapshot, path: str | None) -> str | None:

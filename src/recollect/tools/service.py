@@ -146,9 +146,13 @@ class Tools:
         with self._desk.store.transaction(spaces=(key[0],)) as transaction:
             servers.unregister(transaction, self._desk, *key)
 
-    def trust(self, path: str | PathLike[str]) -> str:
-        """Let a project's configuration start what it names, as long as it stays as it is."""
-        hash_ = servers.trust(self._desk, Path(path))
+    def hash_to_trust(self, path: str | PathLike[str]) -> str:
+        """The hash of a project's configuration, with the files of variables that it names."""
+        return servers.hash_now(self._desk, servers.place_of(Path(path)))
+
+    def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
+        """Let a project's configuration start what it names, as long as it is as it is now, or as its `hash` was."""
+        hash_ = servers.trust(self._desk, Path(path), hash)
         self.connect(self._running.forget_all_of(Path(path)))
         return hash_
 

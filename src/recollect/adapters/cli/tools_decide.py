@@ -205,17 +205,16 @@ def trust(session: Session, /, path: str | None, yes: bool) -> None:
       recollect tools trust
       recollect tools trust ~/work/shop/.mcp.json
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from recollect.tools.configs import read_config_and_hash
+    from recollect.tools.configs import read_config
 
     file = _project_file(path)
-    entries, shown = read_config_and_hash(file)
-    _show_launches(session, file, entries)
     with session.open() as recollect:
+        shown = recollect.tools.hash_to_trust(file)
+        entries = read_config(file)
+        _show_launches(session, file, entries)
         if not yes:
             confirm("Trust it?")
-        if recollect.tools.trust(file) != shown:
-            recollect.tools.distrust(file)
-            raise Conflict(f"{file} has just changed, so it is not trusted. Look at it again: recollect tools trust")
+        recollect.tools.trust(file, hash=shown)
     if session.as_json:
         session.show({"path": str(file), "hash": shown, "servers": sorted(entries)})
     else:

@@ -19,6 +19,7 @@ log = logging.getLogger("recollect")
 
 _CALM = 0.3  # seconds after a notice of change before the tools are listed again,
 _SHARE = 10  # and resting so many times as long as that took
+_FAILED = 3.0  # seconds that a listing counts for that failed
 _ASK_AGAIN = 30.0  # seconds after the stream of changes broke
 _VERDICT = 1.5  # seconds to learn why a server was lost
 _WHAT_NOW = "See: recollect tools servers"
@@ -85,9 +86,14 @@ class Life:
     async def listed_anew(self) -> None:
         """List the tools again if the server has said that they changed: what was known of them holds no more."""
         async with self._listing:
-            if self._changes.is_set():
-                self._changes.clear()
+            if not self._changes.is_set():
+                return
+            self._changes.clear()
+            try:
                 await self.list_again()
+            except Unavailable:
+                self._changes.set()  # nobody has looked at what it offers now
+                raise
 
     async def list_again(self) -> None:
         """Ask for the tools once more and hand them over."""
@@ -148,18 +154,24 @@ class Life:
 
     async def _look_after(self, listing: Listing) -> None:
         """Hand the first listing over, then a new one after every change."""
-        await self.deliver(listing)
-        settle(self.delivered, None)
         took = 0.0
+        try:
+            await self.deliver(listing)
+        except Unavailable as error:
+            log.warning("%s", error)
+            self._changes.set()
+            took = _FAILED
+        settle(self.delivered, None)
         while True:
             await self._changes.wait()
             await asyncio.sleep(max(_CALM, _SHARE * took))
             began = _now()
             try:
                 await self.listed_anew()
+                took = _now() - began
             except Unavailable as error:
                 log.warning("%s", error)
-            took = _now() - began
+                took = _FAILED
 
     async def _ask_for_changes(self, connection: Connection) -> None:
         while True:

@@ -192,13 +192,14 @@ class Gateway:
         return await asyncio.get_running_loop().run_in_executor(self._launching, self._launch_of, key)
 
     async def _delivered(self, key: ServerKey, listing: Listing) -> None:
-        """Hand a listing over; what goes wrong there is no fault of the server, which still can be called."""
+        """Hand a listing over; Unavailable where nobody could look at it."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._delivering, self._on_listing, key, listing)
         except RecollectError as error:
-            log.warning("The tools of %s could not be taken over: %s", key[1], error)
-        except Exception:
+            raise Unavailable(f"The tools of {key[1]} could not be taken over: {error}") from error
+        except Exception as error:
             log.exception("The tools of %s could not be taken over.", key[1])
+            raise Unavailable(f"The tools of {key[1]} could not be taken over.") from error
 
     def _auth(self, key: ServerKey, launch: Launch) -> Any:
         from recollect.tools.oauth import kept_login
