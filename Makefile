@@ -40,7 +40,7 @@ demo: $(VENV)/.run
 	$(BIN)/recollect demo
 
 test: $(VENV)/.dev $(NODE)/.installed
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

@@ -233,15 +233,14 @@ SECRETS = ("sk-in-the-environment", "sk-in-an-argument", "sk-in-a-header", "sk-i
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(tmp_path, caplog):
     """The log of somebody who wants to see everything."""
     handler, root = logging.FileHandler(tmp_path / "everything.log"), logging.getLogger()
-    before = root.level
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="recollect")
     root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
     yield tmp_path / "everything.log"
     root.removeHandler(handler)
-    root.setLevel(before)
     handler.close()
 
 
