@@ -3,6 +3,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+import psycopg
 import pytest
 from tests.postgres import Server
 
@@ -85,6 +86,24 @@ def postgres_url(postgres):
     """An empty store on the server."""
     url = postgres.create()
     yield url
+    postgres.drop(url)
+
+
+@pytest.fixture(scope="session")
+def emptied(postgres):
+    """One database for many tests, and how it is emptied: making one for each takes longer than most tests."""
+    url = postgres.create()
+    with psycopg.connect(url, autocommit=True) as connection:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
+        deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(query)]
+        deletes.append("DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')")
+        connection.execute("SET synchronous_commit = off")
+
+        def emptied():
+            connection.execute("; ".join(deletes))
+            return url
+
+        yield emptied
     postgres.drop(url)
 
 

@@ -59,6 +59,23 @@ def embed_missing(
     return model_id is not None and store.finish_cover(corpus.index.corpus, model_id)
 
 
+def reindex(
+    store: Store, embedder: LazyEmbedder, corpus: Corpus, progress: Callable[[int], None], *, use_cache: bool
+) -> int:
+    """Make everything derived of a corpus anew, in one step that readers see whole; how many passages there are."""
+    embed_missing(store, embedder, corpus, lambda: False, use_cache=use_cache)
+    done = 0
+    with store.transaction() as transaction:
+        transaction.clear(corpus.index)
+        for passages in corpus.every(transaction):
+            vectors = embed_passages(store, embedder, passages, transaction, use_cache=use_cache)
+            transaction.put(corpus.index, passages, vectors)
+            done += len(passages)
+            progress(done)
+    store.erase_traces()
+    return done
+
+
 def without_meaning(what: str, embedder: LazyEmbedder, when_uncovered: Callable[[], None], *, needed: bool) -> str:
     """Why a search goes by keyword only; where meaning is `needed`, that is an error."""
     reason = embedder.problem

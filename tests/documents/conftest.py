@@ -6,7 +6,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-import psycopg
 import pytest
 
 from recollect import Recollect
@@ -57,24 +56,6 @@ class Tree:
 @pytest.fixture
 def documents(recollect):
     return recollect.documents
-
-
-@pytest.fixture(scope="session")
-def emptied(postgres):
-    """One database for all tests here, and how it is emptied: making one for each takes longer than most tests."""
-    url = postgres.create()
-    with psycopg.connect(url, autocommit=True) as connection:
-        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
-        deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(query)]
-        deletes.append("DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')")
-        connection.execute("SET synchronous_commit = off")
-
-        def emptied():
-            connection.execute("; ".join(deletes))
-            return url
-
-        yield emptied
-    postgres.drop(url)
 
 
 @pytest.fixture

@@ -19,18 +19,10 @@ log = logging.getLogger("recollect")
 
 
 def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
-    """Make everything derived anew from the chunks, in one step that readers see whole; how many documents."""
-    embed_missing(desk, lambda: False)
-    done = 0
-    with desk.store.transaction() as transaction:
-        transaction.clear(INDEX)
-        for passages in all_passages(transaction):
-            transaction.put(INDEX, passages, desk.embed(passages, transaction))
-            done += len(passages)
-            progress(done)
-        documents = int(transaction.rows("SELECT count(*) FROM documents")[0][0])
-    desk.store.erase_traces()
-    return documents
+    """Make everything derived anew from the chunks; how many documents there are."""
+    derive.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
+    with desk.store.snapshot() as snapshot:
+        return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
 
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:

@@ -11,17 +11,8 @@ from recollect.tools.scoring import INDEX
 
 
 def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
-    """Make everything derived anew, in one step that readers see whole; how many tools there are."""
-    embed_missing(desk, lambda: False)
-    done = 0
-    with desk.store.transaction() as transaction:
-        transaction.clear(INDEX)
-        for passages in _every(transaction):
-            transaction.put(INDEX, passages, desk.embed(passages, transaction))
-            done += len(passages)
-            progress(done)
-    desk.store.erase_traces()
-    return done
+    """Make everything derived anew; how many tools there are."""
+    return derive.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
 
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:

@@ -109,13 +109,12 @@ async def _order(child: _Child, link: Link) -> None:
 async def _read(child: _Child, incoming: Any, link: Link) -> None:
     """Hand messages on until the server closes its output or cannot be borne any longer."""
     try:
-        async for line in _lines(child.stdout, link):
-            message = _parsed(line, link)
-            if message is not None:
-                await incoming.send(message)
-        link.is_closed = link.problem is None and not link.is_ending
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # nobody listens any more
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # then nobody listens any more
+            async for line in _lines(child.stdout, link):
+                message = _parsed(line, link)
+                if message is not None:
+                    await incoming.send(message)
+            link.is_closed = link.problem is None and not link.is_ending
     finally:
         incoming.close()
         await _learn_the_end(child, link)
