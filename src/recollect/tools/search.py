@@ -24,7 +24,7 @@ from recollect.tools.scoring import INDEX, MOST, combined, coverage, matches, na
 from recollect.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
 
 MODES = ("hybrid", "semantic", "keyword")
-CANDIDATES = 48
+CANDIDATES = 32
 CLOSEST = 3
 _SENTENCES = 6  # at most, of a request
 _FEW_WORDS = 4  # are looked for by meaning with their typos mended too
