@@ -1,16 +1,21 @@
 """Several at once: threads, processes and stores that share the same tools."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
+from recollect.embed import DEFAULT_MODEL, LazyEmbedder
 from recollect.errors import Conflict, NotFound
+from recollect.store import open_store
+from recollect.tools import Tools
 from recollect.tools.scoring import INDEX
 
 
@@ -219,3 +224,23 @@ def test_a_catalogue_that_changes_is_read_again(open_tools):
     for number in range(5):
         tools.add("more", [a_tool(f"task_{number}", f"Task number {number}.")])
         assert ids(tools.search(f"task_{number}"))[0] == f"more__task_{number}"
+
+
+def test_a_server_that_failed_is_left_alone_for_minutes_each_time_it_fails(tmp_path):
+    config = write_config(tmp_path / "mcp.json", dead={"command": "no-such-command"})
+    hour = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+    def new_servers(minutes):
+        """How many servers somebody tries who comes so much later, as a process of its own."""
+        store = open_store(str(tmp_path / "r.db"))
+        now = hour + timedelta(minutes=minutes)
+        tools = Tools(store, LazyEmbedder(DEFAULT_MODEL), environment=dict(os.environ), clock=lambda: now)
+        tools.load(config, connect=False)
+        tried = tools.connect_new()
+        tools.wait(30)
+        assert "command not found" in tools.servers()[0].reason
+        tools.close()
+        store.close()
+        return tried
+
+    assert [new_servers(minutes) for minutes in (0, 1, 4, 6, 8, 10, 12)] == [1, 0, 0, 1, 0, 0, 1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import Conflict, NotFound
 from recollect.inputs import check_choice
-from recollect.store import Row, Snapshot, to_microseconds
+from recollect.store import Row, Snapshot
 from recollect.tools import catalogue, pinning, records, servers
 from recollect.tools.calling import DECISIONS
 from recollect.tools.catalogue import Entry
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from recollect.tools.gateway import ServerState
 
 Spaces = Sequence[str] | None
-_RECENTLY = 300_000_000  # microseconds for which a server that failed is not tried again by those who only look
 
 
 def approve(desk: Desk, id_: str, spaces: Spaces) -> Tool:
@@ -82,21 +81,20 @@ def list_servers(desk: Desk, spaces: Sequence[str] | None, states: Mapping[Serve
         rows = [row for row in servers.rows(snapshot) if spaces is None or row[0] in spaces]
         untrusted = {row[3] for row in rows if row[4] == "project"}
     untrusted = {source for source in untrusted if not servers.is_trusted(desk, Path(source))}
-    recently = to_microseconds(desk.now()) - _RECENTLY
-    return [_server(row, counts.get((row[0], row[1]), (0, 0)), states, untrusted, recently) for row in rows]
+    return [_server(desk, row, counts.get((row[0], row[1]), (0, 0)), states, untrusted) for row in rows]
 
 
 def _server(
+    desk: Desk,
     row: Row,
     counts: tuple[int, int],
     states: Mapping[ServerKey, "ServerState"],
     untrusted: set[str],
-    recently: int,
 ) -> Server:
     space, name, transport, source, _, description, is_enabled, protocol, listed_at, failure, failed_at = row
     state = states.get((space, name))
     resting = "none" if source is None else "idle" if listed_at else "unknown"
-    if failure is not None and failed_at > recently:
+    if failure is not None and servers.is_recent(desk, failed_at):
         resting = "failing"
     now, reason = (state.state, state.reason) if state is not None else (resting, failure)
     if source in untrusted:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ORIGINS = ("user", "project", "code")
 SERVER = "space, id, transport, source, origin, description, is_enabled, protocol, listed_at, failure, failed_at"
 FAILING = ("failing", "needs login")
+_RECENTLY = 300_000_000  # microseconds
 NONE = "none"  # the transport of tools that were added without a server
 
 
@@ -95,10 +96,15 @@ def note_failures(desk: Desk, states: "Mapping[ServerKey, ServerState]") -> None
     """Remember which servers do not work, and why: others need not try them at once."""
     failing = {key: state.reason for key, state in states.items() if state.state in FAILING}
     with desk.store.snapshot() as snapshot:
-        known = {(row[0], row[1]): row[9] for row in rows(snapshot)} if failing else {}
+        known = {(row[0], row[1]): row[9:11] for row in rows(snapshot)} if failing else {}
     for key, reason in failing.items():
-        if key in known and known[key] != reason:
+        if key in known and (known[key][0] != reason or not is_recent(desk, known[key][1])):
             _note(desk, key, "failure = :value, failed_at = :now", reason)
+
+
+def is_recent(desk: Desk, failed_at: int | None) -> bool:
+    """Whether a server has failed so lately that those who only look need not try it again."""
+    return failed_at is not None and to_microseconds(desk.now()) - failed_at < _RECENTLY
 
 
 def _note(desk: Desk, key: ServerKey, what: str, value: str | None) -> None:
