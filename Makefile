@@ -6,7 +6,7 @@ NODE := .cache/node
 
 .PHONY: setup demo test lint bench soak clean
 
-setup: $(VENV)/.dev $(NODE)/.installed
+setup: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,11 @@ $(NODE)/.installed: tests/node/package.json tests/node/package-lock.json | $(VEN
 	  ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel error
 	touch $@
 
+# A Chromium: one that is there, Playwright's own, or, as root on Debian, the system's package.
+$(VENV)/.browser: | $(VENV)/.dev
+	$(BIN)/recollect flows setup-browser
+	touch $@
+
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
@@ -39,7 +44,7 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 demo: $(VENV)/.run
 	$(BIN)/recollect demo
 
-test: $(VENV)/.dev $(NODE)/.installed
+test: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
@@ -48,10 +53,10 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)/.browser
 	$(BIN)/python -m benchmarks.run
 
-soak: $(VENV)/.dev $(NODE)/.installed
+soak: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 	$(BIN)/python -m pytest -m soak --timeout 7200
 
 clean:

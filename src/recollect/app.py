@@ -14,13 +14,14 @@ from recollect.config import Settings, load_settings
 from recollect.documents import Documents
 from recollect.embed import LazyEmbedder, ModelOptions
 from recollect.errors import InvalidInput, RecollectError
+from recollect.flows import Flows
 from recollect.inputs import check_limit, check_names
 from recollect.memories import GLOBAL_SPACE, Memories
 from recollect.store import open_store
 from recollect.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Choices, Tools
 from recollect.types import Hit, Hits, Status
 
-CORPORA = ("memories", "documents", "tools")
+CORPORA = ("memories", "documents", "tools", "flows")
 
 log = logging.getLogger("recollect")
 
@@ -65,6 +66,15 @@ class Recollect:
             use_cache=not settings.no_cache,
             when_uncovered=self._embed_in_background,
         )
+        self.flows = Flows(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            profile_folders=(settings.profiles_folder,),
+            window_hours=settings.flow_window_hours,
+            browser=settings.chromium,
+            when_uncovered=self._embed_in_background,
+        )
         self._closing = threading.Event()
         self._background: threading.Thread | None = None
 
@@ -78,13 +88,14 @@ class Recollect:
         project: str | None = None,
         folder_id: str | Sequence[str] | None = None,
         catalogue: str | Sequence[str] | None = None,
+        app: str | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
         limit = check_limit(limit)
         unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        asked = [corpus for corpus in CORPORA if corpus in (corpora or _where(project, folder_id))]
+        asked = [corpus for corpus in CORPORA if corpus in (corpora or _where(project, folder_id, app))]
         found: list[Hits[Any]] = []
         if "memories" in asked:
             found.append(
@@ -97,6 +108,8 @@ class Recollect:
             found.append(
                 self.tools.search(query, limit=min(limit, MOST_TOOLS), threshold=min_score, catalogue=catalogues)
             )
+        if "flows" in asked:
+            found.append(self.flows.search(query, limit=limit, min_score=min_score, filters={"app": app}, once=True))
         return _together(found, limit)
 
     def _documents(
@@ -120,6 +133,7 @@ class Recollect:
         problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
         servers = self.tools.servers()
         problems += [f"{each.name} is {each.state}: {each.reason}" for each in servers if each.reason]
+        flows = self.flows.count()
         waiting = sum(server.waiting for server in servers)
         problems += [f"Waiting for approval: {waiting} of the tools. See: recollect tools list"] if waiting else []
         return Status(
@@ -141,6 +155,7 @@ class Recollect:
                     "waiting": waiting,
                     "servers": [server.to_dict() for server in servers],
                 },
+                "flows": {"count": sum(flows.values()), "steps": self.flows.count_steps(), "apps": len(flows)},
             },
             problems=tuple(problems),
         )
@@ -150,7 +165,7 @@ class Recollect:
     ) -> dict[str, int]:
         """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
         with closing(open_store(str(location))) as target:
-            corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus)
+            corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
             return copying.copy(self._store, target, corpora, progress)
 
     def distribute(self) -> dict[str, str]:
@@ -166,6 +181,7 @@ class Recollect:
         self._closing.set()
         self.documents.close()
         self.tools.close()
+        self.flows.close()
         if self._background is not None:
             self._background.join()
         self._store.close()
@@ -181,6 +197,7 @@ class Recollect:
             self.memories.embed_missing(stop=self._closing.is_set)
             self.documents.embed_missing(stop=self._closing.is_set)
             self.tools.embed_missing(stop=self._closing.is_set)
+            self.flows.embed_missing(stop=self._closing.is_set)
         except RecollectError as error:
             log.warning("Making vectors stopped: %s", error)
 
@@ -203,9 +220,12 @@ def _choices(settings: Settings) -> Choices:
     )
 
 
-def _where(project: str | None, folder_id: str | Sequence[str] | None) -> tuple[str, ...]:
-    """What is searched when no corpus is named: a folder has documents only."""
-    return ("documents",) if folder_id is not None and project is None else CORPORA
+def _where(project: str | None, folder_id: str | Sequence[str] | None, app: str | None) -> tuple[str, ...]:
+    """What is searched when no corpus is named: a folder has documents only, an app flows, a project no flows."""
+    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
+    if project is not None:
+        return ("memories", "documents", "tools", *named)
+    return tuple(named) or CORPORA
 
 
 def _together(found: Sequence[Hits[Any]], limit: int) -> Hits[Hit]:

@@ -43,6 +43,8 @@ class Settings:
     search_threshold: float = 0.35
     search_alpha: float = 0.7
     tool_policy: str = "first"
+    chromium: str | None = None  # the browser to drive, where it should not be looked for
+    flow_window_hours: float = 48.0
 
     def __post_init__(self) -> None:
         if self.device not in ("auto", "cpu", "gpu"):
@@ -56,8 +58,16 @@ class Settings:
     @property
     def servers_file(self) -> Path:
         """The servers of the user's own configuration."""
-        folder = Path(self.home).expanduser() if self.home else platformdirs.user_config_path("recollect")
-        return folder / "mcp.json"
+        return self._config_folder / "mcp.json"
+
+    @property
+    def profiles_folder(self) -> Path:
+        """The user's own profiles of apps."""
+        return self._config_folder / "profiles"
+
+    @property
+    def _config_folder(self) -> Path:
+        return Path(self.home).expanduser() if self.home else platformdirs.user_config_path("recollect")
 
     @property
     def location(self) -> str:

@@ -7,12 +7,13 @@ RecollectError
 ├── Conflict        the thing changed meanwhile, or exists already: read it again
 ├── Refused         a tool may not be called like this: the user must approve it, or allow it
 ├── ToolFailed      a tool was called and answered with an error
+├── ActionFailed    an action in the browser did not work; its code says how
 └── Unavailable     the store, a model or a server cannot be used now
     └── StoreError      the database cannot be opened, read or written
         ├── StoreBusy       somebody else has been writing for too long: try again
         └── DataError       what the database holds is damaged, or newer than this program
 
-A message says what happened, what is known, and what to do.
+A message says what happened, what is known, and what to do; a code, where there is one, is a word for programs.
 """
 
 
@@ -20,6 +21,10 @@ class RecollectError(Exception):
     """The base of all errors of this package; catch it to catch them all."""
 
     exit_code = 1
+
+    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class InvalidInput(RecollectError):
@@ -50,6 +55,10 @@ class Refused(RecollectError):
 
 class ToolFailed(RecollectError):
     """The tool ran and says that it failed; its answer is the message."""
+
+
+class ActionFailed(RecollectError):
+    """The page did not do what it was asked for; the step was recorded as failed."""
 
 
 class Unavailable(RecollectError):

@@ -30,7 +30,13 @@ def test_every_command_prints_json(run):
     assert run("memory", "show", id_, "--json").json["content"] == "Staging deploys need the VPN"
     assert run("status", "--json").json["corpora"]["memories"]["count"] == 1
     assert run("bench", "--json").json["measures"]["recall@5"] == 1.0
-    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 0, "tools": 0, "identical": True}
+    assert run("reindex", "--verify", "--json").json == {
+        "memories": 1,
+        "documents": 0,
+        "tools": 0,
+        "flows": 0,
+        "identical": True,
+    }
     assert run("memory", "delete", id_, "--json").json["is_deleted"] is True
     assert run("memory", "restore", id_, "--json").json["is_deleted"] is False
 

@@ -284,6 +284,12 @@ def test_the_status_of_everything_has_documents(run, indexed):
 
 def test_reindexing_makes_every_index_anew(run, indexed, add):
     add("Staging deploys need a fresh token")
-    assert run("reindex", "--verify", "--json").json == {"memories": 1, "documents": 2, "tools": 0, "identical": True}
+    assert run("reindex", "--verify", "--json").json == {
+        "memories": 1,
+        "documents": 2,
+        "tools": 0,
+        "flows": 0,
+        "identical": True,
+    }
     again = run("reindex", "--verify").err
     assert "Indexed 1 memory, 2 documents and 0 tools. The index was already identical." in again

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recollect.app import Recollect
     from recollect.types import Hits
 
-EVERYTHING = ("memories", "documents", "tools")
+EVERYTHING = ("memories", "documents", "tools", "flows")
 NO_FOLDERS = "No folder of documents yet. Add one with: recollect docs add FOLDER"
 _FRESH = 60  # seconds
 
@@ -53,6 +53,7 @@ def _tell_searched(
     memories = sum(recollect.memories.count().values())
     folders = recollect.documents.list_folders() if "documents" in asked else []
     tools = sum(recollect.tools.count().values()) if "tools" in asked else 0
+    flows = sum(recollect.flows.count().values()) if "flows" in asked else 0
     pieces = [counted(len(hits), "hit") if hits else "Nothing fits", f"{seconds * 1000:.0f} ms"]
     if "memories" in asked:
         pieces.append(f"memories {memories:,}")
@@ -60,10 +61,12 @@ def _tell_searched(
         pieces.append(f"documents {sum(each.documents for each in folders):,}{_freshness(hits.freshness)}")
     if tools:
         pieces.append(f"tools {tools:,}")
+    if flows:
+        pieces.append(f"flows {flows:,}")
     session.say(click.style(f"\n {' · '.join(pieces)}", dim=True))
-    if corpora and "documents" in corpora and not folders:
+    if corpora and "documents" in corpora and "tools" not in corpora and not folders:
         session.say(f" {NO_FOLDERS}")
-    elif not hits and not memories and not folders and not tools:
+    elif not hits and not memories and not folders and not tools and not flows:
         more = "  or: recollect docs add FOLDER" if "documents" in asked else ""
         session.say(f' The store is empty. Begin with: recollect memory add "…"{more}')
 

@@ -1,7 +1,7 @@
 """Commands over the whole store: search, status, reindex."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ _VERDICT = {False: " The index was already identical.", True: " The old index di
 @click.option("--corpus", "corpora", multiple=True, help="Search this corpus only; may be repeated.")
 @click.option("--project", help="Memories of this project only, and its folders.")
 @click.option("--folder", "folder_id", metavar="ID", help="Documents of this folder only.")
+@click.option("--app", metavar="NAME", help="Flows of this app only.")
 @click.option("--limit", default=10, show_default=True, help="How many answers at most.")
 @click.option("--min-score", type=float, help="Leave out what scores less (0 to 1).")
 @click.option("--explain", is_flag=True, help="Show how each score came about.")
@@ -43,8 +44,16 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
     with session.open() as recollect:
         catalogue = recollect.tools.load_all(user=servers_file(session), folder=Path.cwd())
         hits = recollect.search(query, corpora=corpora or None, catalogue=catalogue, **given)
-        only = ("documents",) if given["folder_id"] and not given["project"] else None
-        answer(session, recollect, hits, time.perf_counter() - started, explain=explain, corpora=corpora or only)
+        asked = corpora or _asked(**given)
+        answer(session, recollect, hits, time.perf_counter() - started, explain=explain, corpora=asked)
+
+
+def _asked(project: str | None, folder_id: str | None, app: str | None, **_: Any) -> tuple[str, ...] | None:
+    """The corpora that the filters leave; None for all of them."""
+    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
+    if project is not None:
+        return ("memories", "documents", "tools", *named)
+    return tuple(named) or None
 
 
 @command(_top, "status")
@@ -79,6 +88,7 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "memories": f"{memories['count']:,} in {counted(memories['projects'], 'project')}",
         "documents": _documents(status),
         "tools": _tools(status),
+        "flows": _flows(status),
     }
     for name, text in lines.items():
         mark = (
@@ -104,6 +114,12 @@ def _tools(status: "Status") -> str:
     return f"{tools['count']:,} of {counted(len(tools['servers']), 'server')}"
 
 
+def _flows(status: "Status") -> str:
+    flows = status.corpora["flows"]
+    pieces = (counted(flows["count"], "session"), counted(flows["steps"], "step"), counted(flows["apps"], "app"))
+    return " · ".join(pieces)
+
+
 @command(_top, "reindex")
 @click.option("--verify", is_flag=True, help="Compare the old index with the new one; exit 65 if they differ.")
 def reindex(session: Session, verify: bool) -> None:
@@ -122,20 +138,24 @@ def reindex(session: Session, verify: bool) -> None:
     if session.as_json:
         session.show(done | ({"identical": not differs} if verify else {}))
     else:
-        memories, documents = counted(done["memories"], "memory", "memories"), counted(done["documents"], "document")
-        made = f"{memories}, {documents} and {counted(done['tools'], 'tool')}"
-        session.say(f"Indexed {made}." + (_VERDICT[differs] if verify else ""))
+        session.say(f"Indexed {_made(done)}." + (_VERDICT[differs] if verify else ""))
     if differs:
         raise SystemExit(65)
 
 
+def _made(done: Mapping[str, int]) -> str:
+    memories, documents = counted(done["memories"], "memory", "memories"), counted(done["documents"], "document")
+    return f"{memories}, {documents}, {counted(done['tools'], 'tool')} and {counted(done['flows'], 'step')} of flows"
+
+
 def _fingerprints(recollect: "Recollect") -> tuple[str, ...]:
-    return recollect.memories.fingerprint(), recollect.documents.fingerprint(), recollect.tools.fingerprint()
+    return tuple(getattr(recollect, name).fingerprint() for name in EVERYTHING)
 
 
 def _reindexed(recollect: "Recollect", progress: "Progress") -> Iterator[tuple[str, int]]:
     """Each corpus, and how much of it there is."""
     for name in EVERYTHING:
         corpus = getattr(recollect, name)
-        task = progress.add_task(f"Indexing {name}", total=sum(corpus.count().values()) or None)
+        total = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
+        task = progress.add_task(f"Indexing {name}", total=total or None)
         yield name, corpus.reindex(lambda count, task=task: progress.update(task, completed=count))

@@ -22,6 +22,7 @@ _COMMANDS = {
     "memory": "memory",
     "docs": "docs",
     "tools": "tools",
+    "flows": "flows",
     "status": "everything",
     "reindex": "everything",
     "store": "store",
@@ -58,6 +59,7 @@ def cli(**given: Any) -> None:
       recollect memory add "Staging deploys need the VPN" --project shop
       recollect docs add ~/notes
       recollect tools import
+      recollect flows record https://shop.test --goal "Buy a kettle"
       recollect search "how do I deploy to staging?"
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     context = click.get_current_context()

@@ -62,7 +62,7 @@ def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) ->
     for hit in hits:
         console.print(_headline(hit, room), overflow="ellipsis", no_wrap=True)
         for line in _passage(hit, room, max(_NARROWEST, console.width - _INDENT)):
-            console.print(line)
+            console.print(line, overflow="ellipsis", no_wrap=hit.corpus == "flows")
         if explain:
             console.print(_explained(hit))
         pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
@@ -104,6 +104,8 @@ def _origin(hit: "Hit") -> str:
         return in_one_line(hit.item.folder_id)
     if hit.corpus == "tools":
         return in_one_line(hit.item.server)
+    if hit.corpus == "flows":
+        return f"{in_one_line(hit.item.app)} · {ago(hit.item.timestamp)}"
     return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
 
 
@@ -113,6 +115,8 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
         prose = is_prose(hit.item.document_id)
         rows = excerpt(hit.text, hit.item.start_line, words_of(hit), room, prose=prose)
         return [Text(" " * _INDENT) + row for row in rows]
+    if hit.corpus == "flows":
+        return [Text(" " * _INDENT) + _walked(hit)]
     text = _plainly(hit, hit.text)
     if text == _plainly(hit, hit.title) and cell_len(text) <= title_room:
         return []
@@ -123,6 +127,15 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
     shown = words_of(hit).marked(f"“{text}”")
     shown.truncate(2 * room - 2, overflow="ellipsis")
     return [Text(" " * _INDENT) + line for line in shown.wrap(Console(width=room), room)]
+
+
+def _walked(hit: Any) -> Text:
+    """The session of a step, and which of the two the title does not tell: what was done, or what for."""
+    from recollect.flows.sessions import in_words
+
+    step = in_words(hit.item)
+    told = hit.session_goal if hit.title == step else step
+    return cell(f"session {hit.session_id}" + (f" · {told}" if told else ""))
 
 
 def _plainly(hit: "Hit", text: str) -> str:

@@ -8,13 +8,13 @@ import re
 
 from recollect.errors import DataError, StoreError
 from recollect.store.postgres.sql import Connection, execute, value
-from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL, TOOLS
+from recollect.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
 
 SCHEMA = "recollect"
 OLDEST_SERVER, OLDEST_PGVECTOR = 14, (0, 8)
 MIGRATING = 0x5243_4C54  # an advisory lock: one process migrates, the others wait
 
-CORPORA = ("memories", "documents", "tools")
+CORPORA = ("memories", "documents", "tools", "flows")
 # Tables that belong to no space. Citus keeps a copy of them on every machine.
 REFERENCE_TABLES = ("settings", "models", "coverage")
 _ENGINE_TABLES = """
@@ -106,6 +106,10 @@ MIGRATIONS = (
     _ENGINE_TABLES + _translated(MEMORIES + MEMORIES_IN_FULL) + _passage_tables("memories", "content", "context"),
     _translated(DOCUMENTS) + _passage_tables("documents", "content", "heading", "names", "path") + _FUNCTIONS,
     _translated(TOOLS) + _passage_tables("tools", "name", "server", "description", "parameters"),
+    _translated(FLOWS)
+    + _passage_tables(
+        "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
+    ),
 )
 VERSION = len(MIGRATIONS)
 

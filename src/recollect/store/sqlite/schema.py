@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import DataError
-from recollect.store.tables import DOCUMENTS, MEMORIES, MEMORIES_IN_FULL, TOOLS
+from recollect.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
 
 APPLICATION_ID = 0x5243_4C54  # "RCLT": tells our files from other SQLite databases
 
@@ -102,6 +102,11 @@ MIGRATIONS = (
     + _passage_tables("documents", "content", "heading", "names", "path")
     + _LITERALS.format(corpus="documents"),
     TOOLS + _passage_tables("tools", "name", "server", "description", "parameters"),
+    FLOWS
+    + _passage_tables(
+        "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
+    )
+    + _erasing("flows"),
 )
 VERSION = len(MIGRATIONS)
 

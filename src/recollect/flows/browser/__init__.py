@@ -1,0 +1,3 @@
+from recollect.flows.browser.service import Browser
+
+__all__ = ["Browser"]

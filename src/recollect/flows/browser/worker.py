@@ -1,0 +1,64 @@
+"""One thread that owns the browser's event loop, so that any thread may use it, with a limit on every wait."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import TimeoutError as TookTooLong
+from typing import TypeVar
+
+from recollect.errors import ActionFailed
+
+T = TypeVar("T")
+_GRACE_S = 5.0
+
+
+class Worker:
+    """Runs coroutines one after the other in a thread of its own, until it is stopped."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="recollect-browser", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it takes more work."""
+        return self._thread.is_alive()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this is called from its own thread."""
+        return threading.current_thread() is self._thread
+
+    def call(self, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
+        """The result of the work; what takes longer than the limit is given up, and the caller told."""
+        future = asyncio.run_coroutine_threadsafe(self._limited(work, limit_s), self._loop)
+        try:
+            return future.result(limit_s + 2 * _GRACE_S)
+        except (TookTooLong, TimeoutError) as error:
+            raise ActionFailed(
+                f"The browser did not answer within {limit_s:g} s; the page may be busy or hang. "
+                "Try again, navigate elsewhere, or clean up and launch again.",
+                code="TIMEOUT",
+            ) from error
+        finally:
+            future.cancel()  # does nothing to what is done; what was interrupted must not go on beside the next call
+
+    def stop(self) -> None:
+        """End the thread; what still runs in it is given up."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_GRACE_S)
+
+    async def _limited(self, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
+        async with asyncio.timeout(limit_s):
+            return await work()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()

@@ -1,0 +1,1 @@
+"""Doing again what a session did, also where a page has changed."""

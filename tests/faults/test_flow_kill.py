@@ -1,0 +1,56 @@
+"""A recorder is killed again and again; no step it acknowledged is ever lost."""
+
+import os
+import time
+from random import Random
+
+import pytest
+from stores import fork
+
+from recollect import Recollect
+from recollect.flows import Observation
+
+
+@pytest.mark.parametrize("cycles", [20, pytest.param(500, marks=pytest.mark.soak)])
+def test_every_acknowledged_step_survives_kill_9(tmp_path, seed, cycles):
+    random, path, acknowledged = Random(seed), tmp_path / "r.db", []
+    with Recollect(str(path)) as recollect:
+        recollect.flows.start_session(goal="Send tokens", id="s")
+    for cycle in range(cycles):
+        acknowledged += _killed_while_recording(path, random, cycle)
+        with Recollect(str(path)) as recollect:
+            steps = recollect.flows.steps("s")
+            assert [step.position for step in steps] == list(range(1, len(steps) + 1))
+            assert recollect.flows.session("s").steps == len(steps)
+            assert set(acknowledged) <= {step.id for step in steps}
+            assert len(steps) <= len(acknowledged) + cycle + 1  # at most the one in the making of each cycle
+            assert recollect.check() == []
+    assert len(acknowledged) > cycles
+    with Recollect(str(path)) as recollect:
+        last = f"cycle{cycles - 1}"
+        found = {hit.id for hit in recollect.flows.search("click go", limit=1000, filters={"screen": last})}
+        assert found == {step.id for step in recollect.flows.steps("s") if step.screen == last}
+
+
+def _killed_while_recording(path, random, cycle):
+    """The ids of the steps that a recorder acknowledged until it was killed, in the middle of another."""
+    ours, theirs = os.pipe()
+    recorder = fork(_record_until_killed, path, cycle, theirs)
+    os.close(theirs)
+    with os.fdopen(ours) as words:
+        heard = [line for _, line in zip(range(random.randint(1, 12)), words, strict=False)]
+        time.sleep(random.uniform(0, 0.006))
+        recorder.kill()
+        recorder.join()
+        heard += words
+    return [line.strip() for line in heard]
+
+
+def _record_until_killed(path, cycle, pipe):
+    seen = Observation(
+        f"cycle{cycle}", "http://app.test/", [{"testId": "go"}], [{"ref": "e1", "role": "button", "name": "Go"}]
+    )
+    with Recollect(str(path)) as recollect:
+        while True:
+            step = recollect.flows.record("s", tool="ui_click", target={"a11yRef": "e1"}, before=seen)
+            os.write(pipe, f"{step.id}\n".encode())

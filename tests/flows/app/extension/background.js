@@ -1,0 +1,1 @@
+chrome.runtime.onInstalled.addListener(() => chrome.tabs.create({ url: "home.html#/unlock" }));

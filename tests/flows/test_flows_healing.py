@@ -1,0 +1,157 @@
+"""Healing: a renamed element is found, a similar one is not mistaken for it, and doubt means no."""
+
+from datetime import UTC, datetime
+
+import pytest
+from benchmarks.flows_heal import measure
+
+from recollect.flows.model import Observation, Step
+from recollect.flows.replaying.healing import Abstained, Heal, heal
+from recollect.flows.replaying.wording import alike, are_opposed, words_of
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def a_page(*elements):
+    """A page of `test id|role|name`; any part may be empty."""
+    parts = [each.split("|") for each in elements]
+    ids = tuple({"testId": test_id, "tag": "button", "visible": True} for test_id, _, _ in parts if test_id)
+    nodes = tuple(
+        {"ref": f"e{at}", "role": role, "name": name, **({"testId": test_id} if test_id else {})}
+        for at, (test_id, role, name) in enumerate(parts, 1)
+        if role
+    )
+    return Observation("home", "http://x/", ids, nodes)
+
+
+def a_click(target, before):
+    return Step("s", "x", "app", 1, NOW, "ui_click", "click", {}, target, True, None, (), "home", before)
+
+
+def healed(target, before, now, rejected=()):
+    return heal(a_click(target, before), before, now, rejected)
+
+
+BEFORE = a_page("send-button|button|Send", "swap-button|button|Swap", "menu|button|Menu")
+SEND = {"testId": "send-button", "role": "button", "name": "Send"}
+
+
+def test_a_renamed_element_is_found():
+    found = healed(
+        SEND, BEFORE, a_page("btn-send-v2|button|Send crypto", "swap-button|button|Swap", "menu|button|Menu")
+    )
+
+    assert isinstance(found, Heal)
+    assert found.target == {"testId": "btn-send-v2", "role": "button", "name": "Send crypto"}
+    assert "Send crypto" in found.reason
+
+
+def test_a_reworded_element_without_test_ids_is_found_by_role_and_name():
+    before = a_page("|button|Log in", "|link|Forgot password?", "|link|Help")
+    found = healed(
+        {"role": "button", "name": "Log in"}, before, a_page("|button|Sign in", "|link|Forgot password?", "|link|Help")
+    )
+
+    assert isinstance(found, Heal)
+    assert found.target == {"role": "button", "name": "Sign in"}
+
+
+def test_what_was_there_before_is_never_taken_for_it():
+    before = a_page("send-button|button|Send", "send-all|button|Send all")
+
+    found = healed(SEND, before, a_page("send-all|button|Send all"))
+
+    assert isinstance(found, Abstained)
+    assert "Nothing new" in found.reason
+
+
+def test_what_was_there_is_known_again_when_it_changes_too():
+    before = a_page("send-button|button|Send", "inbox|link|Sent (3)")
+
+    assert isinstance(healed(SEND, before, a_page("inbox|link|Send (4)")), Abstained)
+    assert isinstance(healed(SEND, before, a_page("link-inbox|link|Sent (3)")), Abstained)
+
+
+def test_two_that_are_as_good_are_none():
+    found = healed(
+        SEND, BEFORE, a_page("a|button|Send", "swap-button|button|Swap", "menu|button|Menu", "b|button|Send")
+    )
+
+    assert isinstance(found, Abstained)
+    assert "not clearly ahead" in found.reason
+    assert found.reason.count('"Send"') == 2  # both are named, with their scores
+
+
+def test_an_element_that_fits_another_lost_one_is_none():
+    before = a_page("a1|button|Save draft", "a2|button|Save copy", "menu|button|Menu")
+
+    found = healed(
+        {"testId": "a1", "role": "button", "name": "Save draft"}, before, a_page("b7|button|Save", "menu|button|Menu")
+    )
+
+    assert isinstance(found, Abstained)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Sign in", "Sign up"),
+        ("Next", "Previous"),
+        ("Accept", "Decline"),
+        ("Show details", "Hide details"),
+        ("Buy", "Sell"),
+    ],
+)
+def test_the_opposite_is_not_it(old, new):
+    before = a_page(f"|button|{old}", "|link|Help")
+
+    assert isinstance(
+        healed({"role": "button", "name": old}, before, a_page(f"|button|{new}", "|link|Help")), Abstained
+    )
+
+
+def test_an_element_of_another_kind_is_not_it():
+    assert isinstance(
+        healed(SEND, BEFORE, a_page("t|heading|Send", "swap-button|button|Swap", "menu|button|Menu")), Abstained
+    )
+    field = {"testId": "amount", "role": "textbox", "name": "Amount"}
+    assert isinstance(healed(field, a_page("amount|textbox|Amount"), a_page("x|button|Amount")), Abstained)
+
+
+def test_a_rejected_element_is_not_proposed_again():
+    now = a_page("btn-send-v2|button|Send", "swap-button|button|Swap", "menu|button|Menu")
+    first = healed(SEND, BEFORE, now)
+    assert isinstance(first, Heal)
+
+    assert isinstance(healed(SEND, BEFORE, now, {first.element}), Abstained)
+
+
+def test_without_knowledge_of_the_page_nothing_is_healed():
+    assert isinstance(heal(a_click(SEND, None), None, BEFORE), Abstained)
+    nameless = a_page("|button|")
+    assert isinstance(healed({"a11yRef": "e1"}, nameless, nameless), Abstained)
+
+
+def test_hidden_elements_are_no_candidates():
+    now = Observation("home", "http://x/", ({"testId": "send-btn", "tag": "button", "text": "Send", "visible": False},))
+
+    assert isinstance(healed(SEND, BEFORE, now), Abstained)
+
+
+def test_words_are_compared_by_what_they_mean():
+    assert words_of("loginSubmitBtn") == ("login", "submit")
+    assert words_of("Log in") == ("login",)
+    assert alike(words_of("Delete account"), words_of("Remove the account")) > 0.8
+    assert alike(words_of("Send"), words_of("Help")) == 0
+    assert alike((), ("send",)) == 0
+    assert are_opposed(words_of("Log in"), words_of("Log out"))
+    assert not are_opposed(words_of("Log in"), words_of("Sign in"))
+
+
+def test_on_pages_that_changed_a_heal_is_right_or_left_out():
+    found = measure()["report"]
+
+    assert found["cases"] >= 500
+    assert found["precision"] >= 0.98
+    assert found["recall"] >= 0.85
+    assert found["abstention"] >= 0.99

@@ -1,0 +1,293 @@
+"""What an agent is told when it looks at a screen."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.flows.prior import asked, best, done, page, walk
+
+from recollect import Recollect
+from recollect.flows import Observation
+
+HOME = page("home", "send:button:Send", "swap:button:Swap", "menu:button:Menu")
+SEND = page("send", "to:textbox:Recipient", "amount:textbox:Amount", "next:button:Continue")
+SWAP = page("swap", "from:combobox:From", "amount:textbox:Amount", "review:button:Review")
+CONFIRM = page("confirm", "ok:button:Confirm", "no:button:Reject")
+
+
+@pytest.fixture
+def flows(location):
+    with Recollect(location) as opened:
+        yield opened.flows
+
+
+def a_transfer(flows, goal="Send 1 ETH to a friend", **session):
+    return walk(
+        flows,
+        goal,
+        ("mm_click", "send", HOME),
+        ("mm_type", "to", SEND, {"text": "0xabc"}),
+        ("mm_type", "amount", SEND, {"text": "1"}),
+        ("mm_click", "next", SEND),
+        ("mm_click", "ok", CONFIRM),
+        **session,
+    )
+
+
+def an_exchange(flows, goal="Swap ETH for DAI", **session):
+    steps = (("mm_click", "swap", HOME), ("mm_type", "amount", SWAP, {"text": "2"}), ("mm_click", "review", SWAP))
+    return walk(flows, goal, *steps, ("mm_click", "ok", CONFIRM), **session)
+
+
+def test_nothing_is_said_where_nothing_is_known(flows):
+    assert asked(flows, "Send 1 ETH", HOME) is None
+
+
+def test_the_goal_decides_between_two_ways(flows):
+    for _ in range(2):
+        a_transfer(flows)
+        an_exchange(flows)
+    assert best(asked(flows, "Send some ETH to my friend", HOME)) == ("click", "send")
+    assert best(asked(flows, "Swap some ETH for DAI", HOME)) == ("click", "swap")
+
+
+def test_what_was_done_last_decides_what_comes_next(flows):
+    for _ in range(2):
+        a_transfer(flows)
+    steps = [("mm_click", "send", HOME), ("mm_type", "to", SEND), ("mm_type", "amount", SEND)]
+    expected = [("type", "to"), ("type", "amount"), ("click", "next")]
+    for number, after in enumerate(expected, 1):
+        assert best(asked(flows, "Send 3 ETH to a friend", SEND, *steps[:number])) == after
+
+
+def test_an_action_belongs_to_the_screen_it_was_done_on(flows):
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
+    values = {each.preferred_target.value for each in known.suggested_next_actions}
+    assert "send" not in values and "ok" not in values
+
+
+def test_click_and_type_on_one_target_are_two_actions(flows):
+    walk(flows, "Fill in", ("ui_click", "to", SEND), ("ui_type", "to", SEND, {"text": "x"}))
+    known = asked(flows, "Fill in", SEND)
+    assert {(each.action, each.preferred_target.value) for each in known.suggested_next_actions} >= {("click", "to")}
+    assert best(asked(flows, "Fill in", SEND, ("ui_click", "to", SEND))) == ("type", "to")
+
+
+def test_what_failed_is_no_suggestion(flows):
+    walk(flows, "Send", ("ui_click", "send", HOME, None, "TIMEOUT"))
+    known = asked(flows, "Send", HOME)
+    assert known is None or not known.suggested_next_actions
+
+
+def test_a_pair_that_failed_twice_is_avoided_and_never_suggested(flows):
+    a_transfer(flows)
+    for _ in range(2):
+        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TARGET_NOT_FOUND"))
+    known = asked(flows, "Send 1 ETH to a friend", HOME)
+    (avoided,) = known.avoid
+    assert (avoided.target["testId"], avoided.error_code, avoided.frequency) == ("send", "TARGET_NOT_FOUND", 2)
+    assert avoided.action == "click" and "TARGET_NOT_FOUND" in avoided.rationale
+    assert all(each.preferred_target.value != "send" for each in known.suggested_next_actions)
+
+
+def test_a_success_since_ends_the_avoiding(flows):
+    for _ in range(2):
+        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", HOME)
+    assert not known.avoid
+    assert best(known) == ("click", "send")
+
+
+def test_two_failures_of_other_kinds_are_not_twice_the_same(flows):
+    for code in ("TIMEOUT", "TARGET_NOT_FOUND"):
+        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, code))
+    known = asked(flows, "Send 1 ETH", HOME)
+    assert known is None or not known.avoid
+
+
+def test_one_failure_lowers_confidence(flows):
+    a_transfer(flows)
+    before = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
+    after = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
+    assert after.preferred_target.value == "send" and after.confidence < before
+
+
+def test_what_just_failed_here_is_not_suggested_again(flows):
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", HOME, ("mm_click", "send", HOME, None, "TIMEOUT"))
+    assert all(each.preferred_target.value != "send" for each in known.suggested_next_actions)
+
+
+def test_more_sessions_that_agree_make_surer(flows):
+    a_transfer(flows)
+    once = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    for _ in range(4):
+        a_transfer(flows)
+    often = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
+    assert 0 < once < often.confidence <= 1
+    assert often.rationale == "Done 5 of 5 times at the beginning in sessions with a like goal."
+
+
+def test_where_sessions_end_nothing_is_sure(flows):
+    for _ in range(3):
+        a_transfer(flows)
+    walk(flows, "Send 1 ETH to a friend", ("mm_click", "send", HOME), ("mm_click", "menu", HOME))
+    in_between = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    _, steps = a_transfer(flows)
+    at_the_end = flows.prior_knowledge(steps[-1].session_id, HOME, previous=steps[-1])
+    assert all(each.confidence < in_between / 2 for each in at_the_end.suggested_next_actions)
+
+
+def test_the_own_session_is_no_knowledge_of_its_own(flows):
+    id_, steps = a_transfer(flows)
+    assert flows.prior_knowledge(id_, HOME, previous=steps[-1]) is None
+
+
+def test_what_is_not_on_the_page_is_not_suggested(flows):
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", page("home", "menu:button:Menu"))
+    assert not known.suggested_next_actions
+
+
+def test_without_a_look_at_the_page_all_targets_are_possible(flows):
+    a_transfer(flows)
+    assert best(asked(flows, "Send 1 ETH to a friend", Observation("home"))) == ("click", "send")
+
+
+def test_a_test_id_first_then_a_selector_then_role_and_name(flows):
+    target = {"testId": "send", "selector": "#send", "role": "button", "name": "Send"}
+    walk(flows, "Send", ("ui_click", target, HOME))
+    first = asked(flows, "Send", HOME).suggested_next_actions[0]
+    assert [first.preferred_target.type, *(each.type for each in first.fallback_targets)] == [
+        "testId",
+        "selector",
+        "a11yHint",
+    ]
+    first = asked(flows, "Send", page("home", "renamed:button:Send")).suggested_next_actions[0]
+    assert [first.preferred_target.type, *(each.type for each in first.fallback_targets)] == ["selector", "a11yHint"]
+
+
+def test_an_action_without_a_target_gives_its_value(flows):
+    walk(flows, "Search", ("ui_press", None, HOME, {"key": "Enter"}))
+    first = asked(flows, "Search", HOME).suggested_next_actions[0]
+    assert (first.action, first.preferred_target, first.input) == ("press", None, {"key": "Enter"})
+
+
+def test_a_value_of_the_goal_is_typed_again_as_this_goal_has_it(flows):
+    form = page("form", "name:textbox:Name", "go:button:Submit")
+    walk(
+        flows,
+        'Enter "Olin" as name and press Submit',
+        ("ui_type", "name", form, {"text": "Olin"}),
+        ("ui_click", "go", form),
+    )
+    first = asked(flows, 'Enter "Bob" as name and press Submit', form).suggested_next_actions[0]
+    assert (first.action, first.input) == ("type", {"text": "Bob"})
+
+
+def test_what_no_goal_names_is_not_given_away(flows):
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
+    assert best(known) == ("type", "to")
+    assert known.suggested_next_actions[0].input is None
+
+
+def test_a_redacted_value_never_appears(flows):
+    form = page("unlock", "password:textbox:Password")
+    walk(flows, 'Unlock with "hunter22x"', ("ui_type", "password", form, {"text": "hunter22x"}))
+    known = asked(flows, 'Unlock with "swordfish9"', form)
+    assert known.suggested_next_actions[0].input is None
+    assert "hunter22x" not in str(known.to_dict())
+
+
+def test_a_name_of_the_goal_is_another_element_here(flows):
+    dialog = page("dialog", ":button:Ok", ":button:Cancel")
+    walk(flows, 'Click on the "Ok" button', ("ui_click", {"a11yRef": "e1"}, dialog))
+    assert best(asked(flows, 'Click on the "Cancel" button', dialog)) == ("click", {"role": "button", "name": "Cancel"})
+
+
+def test_all_that_the_goal_lists_then_on(flows):
+    boxes = page(
+        "list", *(f":checkbox:{name}" for name in ("ash", "elm", "fir", "oak", "yew", "box", "bay")), ":button:Submit"
+    )
+    box = lambda name: ("ui_click", {"role": "checkbox", "name": name}, boxes)  # noqa: E731
+    submit = ("ui_click", {"role": "button", "name": "Submit"}, boxes)
+    walk(flows, "Select ash, elm and click Submit.", box("ash"), box("elm"), submit)
+    walk(flows, "Select box, bay and click Submit.", box("box"), box("bay"), submit)
+    goal, wanted = "Select fir, yew, oak and click Submit.", ["fir", "yew", "oak"]
+    steps = []
+    for name in wanted:
+        assert best(asked(flows, goal, boxes, *steps)) == ("click", {"role": "checkbox", "name": name})
+        steps.append(box(name))
+    assert best(asked(flows, goal, boxes, *steps)) == ("click", {"role": "button", "name": "Submit"})
+
+
+def test_another_version_counts_less_unless_it_was_confirmed(flows):
+    for _ in range(2):
+        walk(flows, "Send", ("ui_click", "send", HOME), app_version="1")
+        walk(flows, "Send", ("ui_click", "menu", HOME), app_version="2")
+    assert best(asked(flows, "Send", HOME, app_version="2")) == ("click", "menu")
+    assert best(asked(flows, "Send", HOME, app_version="1")) == ("click", "send")
+
+
+def test_older_knowledge_counts_less(flows):
+    old = datetime.now(UTC) - timedelta(days=300)
+    for _ in range(2):
+        begun = flows.start_session(goal="Send", created_at=old)
+        flows.record(begun.id, tool="ui_click", target={"testId": "send"}, before=HOME, timestamp=old)
+        walk(flows, "Send", ("ui_click", "menu", HOME))
+    assert best(asked(flows, "Send", HOME)) == ("click", "menu")
+
+
+def test_apps_do_not_know_of_one_another(flows):
+    a_transfer(flows, app="wallet")
+    assert asked(flows, "Send 1 ETH to a friend", HOME, app="shop") is None
+
+
+def test_related_sessions_are_of_the_last_hours_and_at_most_five(flows):
+    for days in range(8):
+        then = datetime.now(UTC) - timedelta(days=days, minutes=1)
+        flows.start_session(goal="Send ETH to a friend", created_at=then, id=f"s{days}", flow_tags=["send"])
+    begun = flows.start_session(goal="Send ETH to a friend")
+    known = flows.prior_knowledge(begun.id, HOME)
+    assert [each.session_id for each in known.related_sessions] == ["s0", "s1"]
+    known = flows.prior_knowledge(begun.id, HOME, window_hours=24 * 30)
+    assert [each.session_id for each in known.related_sessions] == [f"s{days}" for days in range(5)]
+
+
+def test_what_another_process_recorded_is_known_at_once(tmp_path):
+    path = tmp_path / "store.db"
+    with Recollect(path) as one, Recollect(path) as other:
+        assert asked(one.flows, "Send 1 ETH to a friend", HOME) is None
+        id_, _ = a_transfer(other.flows)
+        assert best(asked(one.flows, "Send 1 ETH to a friend", HOME)) == ("click", "send")
+        other.flows.delete(id_)
+        known = asked(one.flows, "Send 1 ETH to a friend", HOME)
+        assert known is None or not known.suggested_next_actions
+
+
+def test_a_session_that_is_done_with_refs_is_known_by_its_test_ids(flows):
+    for _ in range(2):
+        a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", {"a11yRef": "e1"}, HOME))
+    assert best(known) == ("type", "to")
+
+
+def test_it_can_be_printed_as_json(flows):
+    a_transfer(flows)
+    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME)).to_dict()
+    assert known["schemaVersion"] == 1
+    assert known["query"]["screen"] == "send" and known["query"]["previous"] == "click Send"
+    assert set(known["suggestedNextActions"][0]) >= {"rank", "action", "rationale", "confidence", "preferredTarget"}
+    assert known["relatedSessions"] and known["similarSteps"]
+
+
+def test_a_step_after_the_last_one_is_not_history(flows):
+    for _ in range(2):
+        a_transfer(flows)
+    id_, steps = a_transfer(flows)
+    assert best(flows.prior_knowledge(id_, SEND, previous=steps[0])) == ("type", "to")
+    done(flows, id_, "mm_click", "menu", HOME)
+    assert best(flows.prior_knowledge(id_, SEND, previous=steps[1])) == ("type", "amount")
