@@ -4,6 +4,7 @@ import json
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -53,24 +54,17 @@ def _memory(size: int) -> Callable[[Results], float]:
     return lambda results: results["latency"]["sizes"][str(size)]["engines"][RECOLLECT]["peak_mb"]
 
 
-def _own(size: int, *keys: str) -> Callable[[Results], float]:
-    def read(results: Results) -> float:
-        found = results["latency"]["sizes"][str(size)]
-        for key in keys:
-            found = found[key]
-        return found
+def _at(*keys: str) -> Callable[[Results], float]:
+    """What is found by following these keys, the first of which is the benchmark."""
+    return lambda results: reduce(lambda found, key: found[key], keys, results)
 
-    return read
+
+def _own(size: int, *keys: str) -> Callable[[Results], float]:
+    return _at("latency", "sizes", str(size), *keys)
 
 
 def _postgres(*keys: str) -> Callable[[Results], float]:
-    def read(results: Results) -> float:
-        found = results["postgres"]["engines"]["PostgreSQL"]
-        for key in keys:
-            found = found[key]
-        return found
-
-    return read
+    return _at("postgres", "engines", "PostgreSQL", *keys)
 
 
 def _nonsense(results: Results) -> int:
@@ -105,6 +99,17 @@ TARGETS = (
     Target("Cranfield nDCG@10", 0.37, "", _quality("cranfield", "nDCG@10"), least=True),
     Target("LoCoMo-dev recall@10", 0.67, "", _quality("locomo-dev", "recall@10"), least=True),
     Target("MetaTool-dev nDCG@10", 0.62, "", _quality("metatool-dev", "nDCG@10"), least=True),
+    Target("search, 1,000 flow steps, p50", 5, "ms", _at("flows", "search", "speed", "1000", "p50")),
+    Target("search, 1,000 flow steps, memory", 100, "MB", _at("flows", "prior", "memory_mb", "searched")),
+    Target("search, 100,000 flow steps, p50", 20, "ms", _at("flows", "search", "speed", "100000", "p50")),
+    Target("prior knowledge, 100,000 flow steps, p50", 20, "ms", _at("flows", "prior", "prior", "p50")),
+    Target("a look at 150 elements, median", 150, "ms", _at("flows", "observe", "snapshot, median ms")),
+    Target(
+        "MiniWoB++, next action, top-1", 0.55, "", _at("flows", "miniwob", "next action", "all", "top-1"), least=True
+    ),
+    Target(
+        "MiniWoB++, next action, top-3", 0.75, "", _at("flows", "miniwob", "next action", "all", "top-3"), least=True
+    ),
     Target("hits of a nonsense query, worst set and model", 0, "", _nonsense),
 )
 

@@ -6,17 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import documents, embedding, folders, latency, memories, postgres, quality, tools
+from benchmarks import documents, embedding, flows, folders, latency, memories, postgres, quality, tools
 from benchmarks.machine import describe
 from benchmarks.report import TABLES, write_readme
 
-NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "tools", "postgres")
+NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "tools", "flows", "postgres")
 RESULTS = Path(__file__).parent / "results"
 TABLES["memories"] = memories.tables
 TABLES["postgres"] = postgres.tables
 TABLES["documents"] = documents.tables
 TABLES["folders"] = folders.tables
 TABLES["tools"] = tools.tables
+TABLES["flows"] = flows.tables
 
 
 def main() -> None:
@@ -34,6 +35,7 @@ def main() -> None:
         "documents": documents.measure,
         "folders": folders.measure,
         "tools": tools.measure,
+        "flows": flows.measure,
         "postgres": lambda: postgres.measure(min(max(sizes), postgres.SIZE)),
     }
     for name, measure in benchmarks.items():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.flows.binding import bind, slots, values_in
+from recollect.flows.binding import bind, numberless, slots, values_in
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,70 @@ def test_a_target_named_by_the_goal_becomes_another_element():
 def test_a_target_that_the_goal_does_not_name_keeps_all_it_has():
     target = {"testId": "go", "role": "button", "name": "Submit"}
     assert bind(target, 'Enter "Olin" and submit', 'Enter "Bob" and submit') == target
+
+
+REPORT, BLOCK = 'For the user @ann, click on the "Report" button.', 'For the user @bob, click on the "Block" button.'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "selector", "bound"),
+    [
+        ('Open "Ada"', 'Open "Lyda"', '#tree span:text-is("Ada") >> nth=0', '#tree span:text-is("Lyda") >> nth=0'),
+        ('Open "Ada"', 'Open "Lyda"', "a[title='Ada']", "a[title='Lyda']"),
+        ('Open "Ada"', 'Open "Lyda"', "text=Ada", "text=Lyda"),
+        ('Open "Ada"', 'Open «Ann "O" Neill»', '[title="Ada"]', '[title="Ann \\"O\\" Neill"]'),
+        (REPORT, BLOCK, 'div:has(:text-is("@ann")) >> .more', 'div:has(:text-is("@bob")) >> .more'),
+        (
+            REPORT,
+            BLOCK,
+            'div:has(:text-is("@ann")) >> li:has-text("Report")',
+            'div:has(:text-is("@bob")) >> li:has-text("Block")',
+        ),
+        ('Open "Ada"', 'Open "Lyda"', "#Adaptor", "#Adaptor"),
+        ('Send 0 to "Ada"', 'Send 5 to "Lyda"', "#list li >> nth=0", "#list li >> nth=0"),
+        ('Tick "a"', 'Tick "b"', "ul > li a", "ul > li a"),
+    ],
+)
+def test_texts_in_a_selector_are_bound_and_nothing_else_in_it(old, new, selector, bound):
+    assert bind({"selector": selector}, old, new) == {"selector": bound}
+
+
+@pytest.mark.parametrize("selector", ["div >> .like", "#LIKE", '[title="Like"]', "[data-kind=like]", "text=Like it"])
+def test_a_selector_for_what_only_the_old_goal_names_leads_nowhere(selector):
+    target = {"selector": selector, "role": "button", "name": "+"}
+    assert bind(target, 'Click "Like"', "Click on whatever comes first") == {}
+
+
+def test_another_element_keeps_nothing_of_the_old_one_but_what_the_goal_changed():
+    target = {"selector": 'li:has-text("Ada") >> button', "testId": "open-7", "role": "button", "name": "Open"}
+    assert bind(target, 'Open "Ada"', 'Open "Lyda"') == {"selector": 'li:has-text("Lyda") >> button'}
+    target = {"selector": 'span:text-is("Ada")', "role": "generic", "name": "Ada"}
+    assert bind(target, 'Open "Ada"', 'Open "Lyda"') == {
+        "selector": 'span:text-is("Lyda")',
+        "role": "generic",
+        "name": "Lyda",
+    }
+
+
+@pytest.mark.parametrize("blank", ["+", "%20"])
+def test_an_address_is_bound_as_addresses_are_written(blank):
+    old, new = 'Search for "red shoes"', 'Search for "blue hats"'
+    assert bind(f"https://shop.example/?q=red{blank}shoes", old, new) == f"https://shop.example/?q=blue{blank}hats"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("Section #12", "Section #24", True),
+        ("Checkout (3 items, $10.50)", "checkout (12 items, $1,204.00)", True),
+        ("12", "24", False),
+        ("Inbox", "Sent", False),
+        ("Section 1", "Chapter 1", False),
+        ("API v2", "API v3", False),
+    ],
+)
+def test_names_that_differ_in_numbers_only(one, other, is_same):
+    assert (numberless(one) == numberless(other) != "") == is_same
 
 
 def test_lists_of_other_lengths_leave_values_over():

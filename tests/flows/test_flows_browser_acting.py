@@ -1,5 +1,9 @@
 """Using a page in a real Chromium: targets of every kind, what can stand in the way, tabs, and batches."""
 
+import os
+import signal
+import threading
+
 import pytest
 
 from recollect.errors import ActionFailed, InvalidInput, RecollectError
@@ -34,6 +38,22 @@ def test_a_target_can_be_named_in_every_way(at, target):
     browser = at("/slow.html")
     browser.click(**target)
     assert said(browser) == "div clicked"
+
+
+def test_whatever_listens_to_clicks_can_be_seen_and_clicked(at):
+    browser = at("/tree.html")
+    seen = [each for each in browser.describe_screen().observation.a11y if each.get("clickable")]
+    assert [(each["role"], each["name"]) for each in seen] == [
+        ("generic", "Letter"),
+        ("generic", "Folder"),
+        ("generic", "Cell"),
+        ("generic", "Paragraph"),
+        ("generic", "Like"),
+        ("heading", "Heading"),
+    ]
+    for each in seen:
+        browser.click(role=each["role"], name=each["name"])
+        assert said(browser) == each["name"].lower()
 
 
 def test_refs_lead_to_what_they_meant(at, shared_flows):
@@ -324,3 +344,32 @@ def test_a_batch_is_checked_before_anything_is_done(at, shared_flows):
     with pytest.raises(RecollectError):
         browser.run_steps([{"tool": "click", "testId": "nav-orders"}, {"tool": "navigate", "colour": "red"}])
     assert browser.get_state().url.endswith("/shop.html")
+
+
+def test_many_threads_may_use_one_browser(at, shared_flows):
+    browser = at("/restless.html")
+    failures = []
+
+    def click():
+        try:
+            browser.click(test_id="press-me")
+        except RecollectError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=click) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert said(browser, "count") == "8"
+    positions = [step.position for step in shared_flows.steps(browser.session_id)]
+    assert positions == list(range(1, len(positions) + 1))
+
+
+def test_an_interrupted_call_leaves_a_browser_that_works(at):
+    browser = at("/slow.html")
+    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        browser.click(test_id="nowhere")
+    assert browser.click(test_id="start").ok

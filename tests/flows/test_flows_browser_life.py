@@ -3,11 +3,10 @@
 import asyncio
 import gc
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 from tests.flows.webapp import PAGES
 
 from recollect.errors import ActionFailed, Conflict, InvalidInput, Unavailable
-from recollect.flows.browser import chromium
+from recollect.flows.browser import chromium, folders
 
 
 @pytest.fixture
@@ -48,9 +47,9 @@ def until(condition, limit_s=20):
 
 
 def test_a_launch_begins_a_session_and_cleanup_leaves_nothing(flows, site):
-    browser = flows.open_browser(git={"branch": "main"})
-    launched = browser.launch(url=f"{site}/login.html", goal="Log in", flow_tags=["login"], tags=["t"], app_version="2")
-    session = flows.session(launched.session_id)
+    described = {"goal": "Log in", "flow_tags": ["login"], "tags": ["t"], "app_version": "2"}
+    browser = flows.open_browser(url=f"{site}/login.html", git={"branch": "main"}, **described)
+    session = flows.session(browser.session_id)
     assert (session.goal, session.flow_tags, session.app_version, session.git) == (
         "Log in",
         ("login",),
@@ -58,61 +57,53 @@ def test_a_launch_begins_a_session_and_cleanup_leaves_nothing(flows, site):
         {"branch": "main"},
     )
     assert session.launch["url"] == f"{site}/login.html"
-    assert launched.screen.startswith("/login")
+    assert flows.steps(session.id)[0].after_screen.startswith("/login")
     profile = next(part.split("=", 1)[1] for part in main_process().cmdline() if part.startswith("--user-data-dir="))
-    assert Path(profile).stat().st_mode & 0o777 == 0o700
+    folder = Path(profile).parent
+    assert folder.stat().st_mode & 0o777 == 0o700
     processes = browsers_in()
     assert browser.cleanup().was_running
-    assert not Path(profile).exists()
+    assert not folder.exists()
     until(lambda: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes))
     assert not browser.cleanup().was_running
     assert [step.verb for step in flows.steps(session.id)] == ["launch", "cleanup"]
 
 
-def test_two_launches_are_one_too_many(flows):
-    with flows.open_browser() as browser:
-        with pytest.raises(Conflict) as failed:
-            browser.launch()
-        assert failed.value.code == "ALREADY_LAUNCHED"
-        assert flows.last(1)[0].error["code"] == "ALREADY_LAUNCHED"
-        first = browser.session_id
-        browser.cleanup()
-        assert browser.launch().session_id != first
-
-
-def test_nothing_works_before_a_launch_or_after_a_cleanup(flows):
-    browser = flows.open_browser()
-    for call in (
-        browser.get_state,
-        lambda: browser.click(test_id="x"),
-        lambda: browser.run_steps([{"tool": "get_state"}]),
-    ):
+def test_an_open_browser_is_at_its_address_and_not_launched_twice(flows):
+    browser = flows.open_browser(session="first-use")
+    assert browser.session_id == "first-use"
+    assert browser.get_state().url == "about:blank"
+    with pytest.raises(Conflict) as failed:
+        browser.launch()
+    assert failed.value.code == flows.last(1)[0].error["code"] == "ALREADY_LAUNCHED"
+    browser.cleanup()
+    for call in (browser.get_state, lambda: browser.run_steps([{"tool": "get_state"}])):
         with pytest.raises(ActionFailed) as failed:
             call()
-        assert failed.value.code == "NOT_LAUNCHED"
-    session = browser.launch().session_id
-    browser.cleanup()
-    with pytest.raises(ActionFailed):
-        browser.click(test_id="x")
-    assert flows.last(1, session=session)[0].error["code"] == "NOT_LAUNCHED"
-
-
-def test_opened_with_an_address_it_starts_at_its_first_use(flows, site):
-    browser = flows.open_browser(url=f"{site}/login.html", session="first-use")
-    assert browser.get_state().url == f"{site}/login.html"
-    assert browser.session_id == "first-use"
-    browser.cleanup()
+        assert failed.value.code == flows.last(1)[0].error["code"] == "NOT_LAUNCHED"
     assert browser.launch().session_id == "first-use", "a session that exists is gone on with"
     browser.cleanup()
 
 
-def test_two_browsers_run_side_by_side(flows, site):
-    with flows.open_browser(url=f"{site}/login.html") as one, flows.open_browser(url=f"{site}/shop.html") as two:
-        one.type("anna", test_id="user-name")
-        two.click(test_id="nav-orders")
-        assert one.get_state().url.endswith("/login.html")
-        assert two.get_state().url.endswith("#/orders")
-        assert one.session_id != two.session_id
+def test_a_prepared_browser_waits_for_its_launch(flows):
+    browser = flows.prepare_browser()
+    for call in (browser.get_state, lambda: browser.click(test_id="x")):
+        with pytest.raises(ActionFailed) as failed:
+            call()
+        assert failed.value.code == "NOT_LAUNCHED"
+    assert (browser.is_open, browser.session_id) == (False, None)
+
+
+def test_two_browsers_run_side_by_side_and_under_an_event_loop(flows, site):
+    async def main():
+        with flows.open_browser(url=f"{site}/login.html") as one, flows.open_browser(url=f"{site}/shop.html") as two:
+            await asyncio.to_thread(one.type, "anna", test_id="user-name")
+            two.click(test_id="nav-orders")
+            assert one.get_state().url.endswith("/login.html")
+            assert two.get_state().url.endswith("#/orders")
+            assert one.session_id != two.session_id
+
+    asyncio.run(main())
 
 
 def test_a_crashed_browser_is_reported_and_can_be_launched_again(flows, site):
@@ -140,53 +131,17 @@ def test_a_crashed_page_is_reported(flows, site):
                 browser.get_state()
                 time.sleep(0.1)
         assert failed.value.code == "BROWSER_CLOSED"
-        browser.launch()
-        assert browser.get_state().url.endswith("/login.html")
 
 
 def test_a_hanging_page_does_not_hang_the_caller(flows, site):
     with flows.open_browser(url=f"{site}/leaving.html", timeout_s=1) as browser:
         begun = time.monotonic()
-        for call in (lambda: browser.click(test_id="hang-soon"), browser.get_state, browser.get_state):
-            try:
-                call()
-            except ActionFailed as failed:
-                assert failed.code == "TIMEOUT"
-        with pytest.raises(ActionFailed):
-            browser.describe_screen()
+        with pytest.raises(ActionFailed) as failed:
+            browser.click(test_id="hang")
+        assert failed.value.code == "TIMEOUT"
         assert time.monotonic() - begun < 60
         processes = browsers_in()
     until(lambda: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes))
-
-
-def test_many_threads_may_use_one_browser(flows, site):
-    with flows.open_browser(url=f"{site}/restless.html", timeout_s=30) as browser:
-        failures = []
-
-        def click():
-            try:
-                browser.click(test_id="press-me")
-            except Exception as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=click) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failures == []
-        assert browser.wait_for(text="8").ok
-        positions = [step.position for step in flows.steps(browser.session_id)]
-        assert positions == list(range(1, len(positions) + 1))
-
-
-def test_it_works_under_a_running_event_loop(flows, site):
-    async def main():
-        with flows.open_browser(url=f"{site}/login.html") as browser:
-            await asyncio.to_thread(browser.type, "anna", test_id="user-name")
-            return browser.get_state().url
-
-    assert asyncio.run(main()).endswith("/login.html")
 
 
 def test_an_unpacked_extension_is_loaded(flows, tmp_path):
@@ -216,20 +171,16 @@ def test_an_unpacked_extension_is_loaded(flows, tmp_path):
     ],
 )
 def test_a_launch_that_cannot_be_is_refused(flows, options):
-    browser = flows.open_browser()
     with pytest.raises(InvalidInput):
-        browser.launch(**options)
-    assert not browser.is_open
+        flows.open_browser(**options)
     assert browsers_in() == []
 
 
 def test_an_address_that_fails_ends_the_launch(flows):
-    browser = flows.open_browser(goal="Nowhere")
     with pytest.raises(ActionFailed) as failed:
-        browser.launch(url="http://127.0.0.1:1/")
-    assert failed.value.code == "NAVIGATION_FAILED"
-    assert not browser.is_open
-    assert flows.last(1)[0].error["code"] == "NAVIGATION_FAILED"
+        flows.open_browser(url="http://127.0.0.1:1/", goal="Nowhere")
+    assert failed.value.code == flows.last(1)[0].error["code"] == "NAVIGATION_FAILED"
+    assert browsers_in() == []
 
 
 def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
@@ -247,7 +198,7 @@ def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
 def test_without_playwright_it_says_how_to_get_it(flows, monkeypatch):
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
     with pytest.raises(Unavailable, match=r"pip install 'recollect\[browser\]'"):
-        flows.open_browser().launch()
+        flows.open_browser()
 
 
 def test_installing_says_what_failed(monkeypatch):
@@ -261,10 +212,7 @@ def test_installing_says_what_failed(monkeypatch):
 
 
 def test_a_browser_that_is_forgotten_ends(flows):
-    from recollect.flows.browser import Browser
-
-    browser = Browser(flows)
-    browser.launch()
+    browser = flows.open_browser()
     processes = browsers_in()
     assert processes
     del browser
@@ -272,36 +220,78 @@ def test_a_browser_that_is_forgotten_ends(flows):
     until(lambda: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes))
 
 
-@pytest.mark.parametrize(
-    "ending", ["pass", "raise SystemExit(3)", "raise RuntimeError('x')", "os.kill(os.getpid(), 9)"]
-)
-def test_a_program_that_ends_takes_its_browser_along(tmp_path, ending):
-    program = f"""
-import os
+@pytest.fixture
+def temporary():
+    """A folder for temporary files with a short name, for there are sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="r-") as folder:
+        yield Path(folder)
+
+
+def program(temporary, ending):
+    """Starts a program that opens a browser, says so with `opened`, and ends in some way; in a group of its own."""
+    code = f"""
+import os, sys, time
 from recollect import Recollect
 recollect = Recollect(":memory:")
 browser = recollect.flows.open_browser()
-browser.launch()
-print(browser._running.window.folder, flush=True)
+opened = lambda: print("open", flush=True)
 {ending}
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    folder = done.stdout.strip()
-    assert folder, done.stderr
-
-    def is_used():
-        commands = (each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"]))
-        return any(folder in part for command in commands for part in command)
-
-    until(lambda: not is_used())
-    if "kill" in ending:
-        shutil.rmtree(folder)  # nobody was left to do it
-    assert not Path(folder).exists()
+    started = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        start_new_session=True,
+    )
+    assert started.stdout.readline() == "open\n", started.communicate(timeout=60)[1]
+    return started
 
 
-def test_an_interrupted_call_leaves_a_browser_that_works(flows, site):
-    with flows.open_browser(url=f"{site}/slow.html", timeout_s=20) as browser:
-        threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(KeyboardInterrupt):
-            browser.click(test_id="nowhere")
-        assert browser.click(test_id="start").ok
+def is_used(folder):
+    commands = (each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"]))
+    return any(str(folder) in part for command in commands for part in command)
+
+
+def test_a_program_that_fails_takes_its_browser_along(temporary):
+    _, said = program(temporary, "opened(); raise RuntimeError('x')").communicate(timeout=60)
+    assert said.endswith("RuntimeError: x\n")
+    until(lambda: not is_used(temporary))
+    assert list(temporary.iterdir()) == []
+
+
+def test_ctrl_c_ends_the_browser_without_a_word(temporary):
+    started = program(temporary, "try: opened(); time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(130)")
+    os.killpg(started.pid, signal.SIGINT)
+    _, said = started.communicate(timeout=60)
+    assert (started.returncode, said) == (130, "")
+    until(lambda: not is_used(temporary))
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_a_killed_program_left_is_taken_away_by_the_next(temporary):
+    program(temporary, "opened(); os.kill(os.getpid(), 9)").communicate(timeout=60)
+    until(lambda: not is_used(temporary))
+    assert len(list(temporary.iterdir())) == 1
+    program(temporary, "opened(); browser.cleanup()").communicate(timeout=60)
+    assert list(temporary.iterdir()) == []
+
+
+def test_only_what_nobody_uses_is_taken_away(temporary, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    used = folders.Folder()
+    outside = temporary / "outside"
+    outside.mkdir(mode=0o700)
+    (outside / "owner.lock").touch()
+    (temporary / "recollect-browser-link").symlink_to(outside)
+    for name, mode in (("open", 0o755), ("left", 0o700)):
+        folder = temporary / f"recollect-browser-{name}"
+        folder.mkdir(mode=mode)
+        (folder / "owner.lock").touch()
+    (temporary / "recollect-browser-new").mkdir(mode=0o700)
+    folders.sweep()
+    kept = {"outside", "recollect-browser-link", "recollect-browser-open", "recollect-browser-new", used.path.name}
+    assert {each.name for each in temporary.iterdir()} == kept
+    used.remove()
+    assert not used.path.exists()

@@ -13,15 +13,16 @@ SECRET = "tr0ub4dor-and-three"
 
 
 @pytest.fixture
-def flows():
-    with Recollect(":memory:") as recollect:
-        yield recollect.flows
+def flows(shared_flows):
+    return shared_flows
 
 
 @pytest.fixture
-def login(flows, site):
-    with flows.open_browser(url=f"{site}/login.html", goal="Log in as anna", timeout_s=10, git={}) as browser:
-        yield browser
+def login(flows, at):
+    """The browser at the login page, in a session of its own."""
+    with at("/style.css").recording(flows.start_session(goal="Log in as anna").id):
+        yield at("/login.html")
+        at("/style.css")  # what was typed is not to be seen in another session
 
 
 def test_every_call_is_a_step_on_the_screen_it_was_done_on(flows, login):
@@ -30,8 +31,8 @@ def test_every_call_is_a_step_on_the_screen_it_was_done_on(flows, login):
     login.type(SECRET, test_id="password")
     login.click(role="button", name="Log in")
     login.navigate(login.get_state().url)
-    launch, look, name, password, click, state, move = flows.steps(login.session_id)
-    assert [step.tool for step in (launch, look, name)] == ["ui_launch", "ui_describe_screen", "ui_type"]
+    look, name, password, click, state, move = flows.steps(login.session_id)[-6:]
+    assert [step.tool for step in (look, name)] == ["ui_describe_screen", "ui_type"]
     assert name.target == {"testId": "user-name", "role": "textbox", "name": "User name"}
     assert name.input["text"] == "anna"
     assert (click.screen, click.after_screen) == (look.screen, state.screen)
@@ -39,7 +40,7 @@ def test_every_call_is_a_step_on_the_screen_it_was_done_on(flows, login):
     assert click.target == {"testId": "log-in", "role": "button", "name": "Log in"}
     assert "log-in" in click.before.visible_test_ids
     assert move.input == {"url": state.before.url}
-    assert all(step.ok and step.duration_ms for step in (launch, look, name, password, click, state, move))
+    assert all(step.ok and step.duration_ms for step in (look, name, password, click, state, move))
 
 
 @pytest.mark.parametrize(
@@ -79,15 +80,15 @@ def test_failed_calls_are_steps_too(flows, login):
     assert not any(step.ok for step in failed)
 
 
-def test_knowledge_of_earlier_sessions_comes_with_the_description(flows, site):
-    url = f"{site}/shop.html#/send"
+def test_knowledge_of_earlier_sessions_comes_with_the_description(flows, at):
+    described = {"goal": "Send 3 coins to anna", "flow_tags": ["send"]}
     for _ in range(2):
-        with flows.open_browser(url=url, goal="Send 3 coins to anna", flow_tags=["send"], git={}) as browser:
+        with (browser := at("/shop.html#/send")).recording(flows.start_session(**described).id):
             browser.describe_screen()
             browser.type("anna", test_id="recipient")
             browser.type("3", test_id="amount")
             browser.click(test_id="send-confirm")
-    with flows.open_browser(url=url, goal="Send 3 coins to anna", git={}) as browser:
+    with (browser := at("/shop.html#/send")).recording(flows.start_session(**described).id):
         first = browser.describe_screen()
         assert first.prior_knowledge.suggested_next_actions[0].preferred_target.value == "recipient"
         assert first.to_dict()["priorKnowledge"]["suggestedNextActions"][0]["action"] == "type"

@@ -28,8 +28,8 @@ def a_click(target, before):
     return Step("s", "x", "app", 1, NOW, "ui_click", "click", {}, target, True, None, (), "home", before)
 
 
-def healed(target, before, now, rejected=()):
-    return heal(a_click(target, before), before, now, rejected)
+def healed(target, before, now, rejected=(), **more):
+    return heal(a_click(target, before), before, now, rejected, **more)
 
 
 BEFORE = a_page("send-button|button|Send", "swap-button|button|Swap", "menu|button|Menu")
@@ -54,6 +54,38 @@ def test_a_reworded_element_without_test_ids_is_found_by_role_and_name():
 
     assert isinstance(found, Heal)
     assert found.target == {"role": "button", "name": "Sign in"}
+
+
+SECTION = {"role": "tab", "name": "Section #12"}
+
+
+def sections(*numbers):
+    return a_page(*(f"|tab|Section #{number}" for number in numbers), "|button|Submit")
+
+
+def test_another_number_in_a_name_makes_no_other_element():
+    found = healed(SECTION, sections(12), sections(24))
+
+    assert isinstance(found, Heal)
+    assert found.target == {"role": "tab", "name": "Section #24"}
+    assert found.score >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (sections(12), sections(24, 31)),
+        (sections(12, 24), sections(24, 31)),  # one of them was there before
+        (sections(12, 17), sections(24)),  # it may be the other one
+        (sections(12, 24), sections(24)),
+    ],
+)
+def test_of_several_with_numbers_none_is_taken(before, now):
+    assert isinstance(healed(SECTION, before, now), Abstained)
+
+
+def test_a_number_that_is_asked_for_is_not_exchanged():
+    assert isinstance(healed(SECTION, sections(12), sections(24), is_asked_for=True), Abstained)
 
 
 def test_what_was_there_before_is_never_taken_for_it():

@@ -232,6 +232,41 @@ def test_a_name_in_the_goal_leads_to_another_element(flows, browser, site):
     assert flows.steps(done.session_id)[-1].target["name"] == "Cancel"
 
 
+def test_a_value_of_the_goal_in_a_selector_leads_to_another_element(flows, browser, site):
+    look = "display: inline-block; width: 9px; height: 9px"  # no text: nothing but a selector tells them apart
+    icon = "<i class=open style='{}' onclick=\"out.textContent = '{} opened'\"></i>"
+    rows = "".join(f"<li>{each} {icon.format(look, each)}</li>" for each in ("Ada", "Bo"))
+    site.pages["/rows"] = f'<h1>Rows</h1><ul>{rows}</ul><p role="status" id="out"></p>'
+    session = flows.start_session(app="shop", goal='Open the row of "Ada"')
+    with browser.recording(session.id):
+        browser.navigate(f"{site.url}/rows")
+        browser.click(selector='li:has-text("Ada") >> .open')
+
+    done = flows.replay(browser, session.id, goal='Open the row of "Bo"')
+    assert done.ok, done.reason
+    assert flows.steps(done.session_id)[-1].target["selector"] == 'li:has-text("Bo") >> .open'
+
+    stopped = flows.replay(browser, session.id, goal="Look at the rows")
+    assert (stopped.ok, stopped.code, stopped.done) == (False, "TARGET_NOT_FOUND", 1)
+    assert "only the goal of that session names" in stopped.reason
+
+
+def test_an_element_with_another_number_is_used_unless_the_goal_asks_for_a_number(flows, browser, site):
+    site.pages["/cart"] = "<h1>Cart</h1><button>Pay 10.50 euro</button><button>Back</button>"
+    session = flows.start_session(app="shop", goal="Pay what is in the cart")
+    with browser.recording(session.id):
+        browser.navigate(f"{site.url}/cart")
+        browser.click(role="button", name="Pay 10.50 euro")
+    site.change("/cart", ("10.50", "7"))
+
+    done = flows.replay(browser, session.id, heal=False)
+    assert done.ok, done.reason
+    assert flows.steps(done.session_id)[-1].target["name"] == "Pay 7 euro"
+
+    done = flows.replay(browser, session.id, goal="Pay 10.50 euro for what is in the cart")
+    assert (done.ok, done.code, done.done) == (False, "TARGET_NOT_FOUND", 1)
+
+
 def test_lists_of_another_length_are_gone_through(flows, browser, site):
     boxes = "".join(f'<label><input type="checkbox">{each}</label>' for each in ("milk", "eggs", "bread", "salt"))
     site.pages["/boxes"] = f"<h1>List</h1>{boxes}<button>Submit</button>"
@@ -269,3 +304,19 @@ def test_what_the_browser_cannot_do_is_told_with_its_code(flows, browser, bought
     done = flows.replay(browser, bought, values={"password": PASSWORD})
 
     assert (done.ok, done.stopped_at, done.code) == (False, 2, "TARGET_NOT_ENABLED")
+
+
+def test_what_was_typed_in_secret_is_kept_in_no_session_of_the_same_browser(flows, browser, site):
+    site.pages["/echo"] = (
+        '<h1>Echo</h1><input type="password" aria-label="Password" oninput="out.textContent = this.value">'
+        '<p role="status" id="out"></p>'
+    )
+    one, other = flows.start_session(app="shop"), flows.start_session(app="shop")
+    with browser.recording(one.id):
+        browser.navigate(f"{site.url}/echo")
+        browser.type("correct-horse-9", role="textbox", name="Password")
+    with browser.recording(other.id):
+        browser.describe_screen()
+    browser.describe_screen()
+    for session_id in (one.id, other.id, browser.session_id):
+        assert "correct-horse-9" not in str([step.to_dict() for step in flows.steps(session_id)])

@@ -114,7 +114,7 @@ def test_a_hit_tells_what_was_done_where_and_why(filled):
     assert hit.item.id == hit.id
     assert hit.timestamp == hit.item.timestamp
     assert hit.text == hit.snippet
-    assert set(hit.why.signals) == {"keyword", "semantic", "recency"}
+    assert set(hit.why.signals) == {"keyword", "semantic", "goal", "recency"}
     assert hit.to_dict()["matched_fields"] == list(hit.matched_fields)
 
 
@@ -196,6 +196,72 @@ def test_a_profile_adds_synonyms_and_a_prefix(tmp_path):
     assert [hit.tool for hit in flows.search("trolley", filters={"app": "shop"})] == ["sh_click"]
     assert [hit.matched_fields for hit in flows.search("sh_click")] == [("tool:sh_click",)]
     assert first(flows, "trolleys").session_id == "s"
+    store.close()
+
+
+CLICKS = (
+    ("test", "Click the button.", ["click-test"], 1_400),
+    ("button", 'Click on the "yes" button.', ["click-button"], 1),
+    ("sequence", "Click button ONE, then click button TWO.", ["click-button-sequence"], 1),
+    ("like", 'For the user @ultrices, click on the "Like" button.', ["social-media"], 1),
+    ("tree", 'Find and click on the file named "Lyda".', ["navigate-tree"], 1),
+)
+
+
+def click(flows, id_, goal, flow_tags, hours):
+    flows.start_session(id=id_, app="web", goal=goal, flow_tags=flow_tags, created_at=hours_ago(hours))
+    seen = Observation(screen=flow_tags[0], a11y=[{"role": "button", "name": "Click the button"}])
+    for tool, target in (("ui_describe_screen", None), ("ui_click", {"role": "button", "name": "button"})):
+        flows.record(id_, tool=tool, target=target, before=seen, timestamp=hours_ago(hours))
+
+
+@pytest.fixture
+def clicked(flows):
+    """Sessions that share words, tags and tools; the fresh ones have more of them."""
+    for each in CLICKS:
+        click(flows, *each)
+    return flows
+
+
+@pytest.mark.parametrize(("id_", "goal"), [each[:2] for each in CLICKS])
+def test_a_session_whose_goal_is_the_query_comes_first_however_old(clicked, id_, goal):
+    for query in (goal, goal.upper(), goal.rstrip(".").replace('"', "")):
+        hits = clicked.search(query)
+        assert [hit.session_id for hit in hits[:2]] == [id_, id_]
+        assert hits[0].score == 1.0
+
+
+def test_a_goal_in_nearly_the_same_words_comes_before_one_that_shares_a_few(clicked):
+    hits = clicked.search('For the user @dolores, click on the "Block" button.', once=True)
+    assert [hit.session_id for hit in hits[:2]] == ["like", "button"]
+
+
+def test_of_sessions_with_the_same_goal_the_newest_comes_first(clicked):
+    click(clicked, "again", "Click the button.", ["click-test"], 2)
+    hits = clicked.search("click the button", once=True)
+    assert [hit.session_id for hit in hits[:2]] == ["again", "test"]
+
+
+def test_a_long_goal_is_found_by_itself(flows):
+    words = " ".join(f"word{number}" for number in range(900))
+    for ending in ("north", "south"):
+        flows.record(flows.start_session(id=ending, goal=f"{ending} {words}").id, tool="ui_click")
+    assert first(flows, f"south {words}").session_id == "south"
+
+
+def test_a_broken_profile_is_noted_and_the_search_goes_on(tmp_path, caplog):
+    (tmp_path / "shop.toml").write_text("prefix = 3", encoding="utf-8")
+    (tmp_path / "._mail.toml").write_text("left behind by a copy", encoding="utf-8")
+    store = open_store(":memory:")
+    flows = Flows(store, LazyEmbedder(DEFAULT_MODEL), profile_folders=[tmp_path])
+    flows.record(flows.start_session(id="s", app="mail", goal="Pay for postage").id, tool="ui_click")
+    for filters in (None, {"app": "shop"}, {"app": "mail"}):
+        hits = flows.search("send", filters=filters)
+        assert [hit.session_id for hit in hits] == ([] if filters == {"app": "shop"} else ["s"])
+        assert ["shop.toml" in note for note in hits.notes] == ([] if filters == {"app": "mail"} else [True])
+    assert len([record for record in caplog.records if "shop.toml" in record.message]) == 1
+    (tmp_path / "shop.toml").write_text('prefix = "sh_"', encoding="utf-8")
+    assert not flows.search("send").notes
     store.close()
 
 

@@ -300,6 +300,7 @@ PARTS = [
 ]
 
 
+@example("xoxb-Sendhunter2")
 @given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
 def test_nothing_is_skipped_that_redaction_would_find(text):
     assert cleaned(text) == redaction.clean(text)

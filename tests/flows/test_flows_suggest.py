@@ -187,6 +187,103 @@ def test_a_value_of_the_goal_is_typed_again_as_this_goal_has_it(flows):
     assert (first.action, first.input) == ("type", {"text": "Bob"})
 
 
+def test_a_value_of_the_goal_in_a_selector_is_that_of_this_goal(flows):
+    tree = page("tree", ":heading:Files")
+    walk(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
+    known = asked(flows, 'Open the file "Lyda"', tree)
+    assert best(known) == ("click", '#tree span:text-is("Lyda")')
+
+
+@pytest.mark.parametrize("goal", ["Close everything", None])
+def test_a_selector_with_a_value_of_another_goal_is_not_suggested(flows, goal):
+    tree = page("tree", ":heading:Files")
+    walk(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
+    assert not asked(flows, goal, tree).suggested_next_actions
+
+
+def test_a_choice_that_only_another_goal_names_is_not_offered(flows):
+    shop = page("shop", "size:combobox:Size")
+    walk(flows, 'Buy shoes of size "Large"', ("ui_select", "size", shop, {"value": "Large"}))
+    first = asked(flows, 'Buy shoes of size "Small"', shop).suggested_next_actions[0]
+    assert (first.action, first.input) == ("select", {"value": "Small"})
+    first = asked(flows, "Buy some shoes", shop).suggested_next_actions[0]
+    assert (first.action, first.preferred_target.value, first.input) == ("select", "size", None)
+
+
+def test_an_address_that_only_another_goal_names_is_not_offered(flows):
+    walk(flows, 'Search for "red shoes"', ("ui_navigate", None, HOME, {"url": "https://shop.example/?q=red+shoes"}))
+    first = asked(flows, 'Search for "hats"', HOME).suggested_next_actions[0]
+    assert (first.action, first.input) == ("navigate", {"url": "https://shop.example/?q=hats"})
+    assert not asked(flows, "Search for something", HOME).suggested_next_actions
+
+
+def test_a_typed_text_is_no_part_of_a_word_of_the_goal(flows):
+    form = page("form", "name:textbox:Name")
+    walk(flows, "Fill in the form", ("ui_type", "name", form, {"text": "for"}))
+    assert asked(flows, "Fill in the form", form).suggested_next_actions[0].input is None
+
+
+def test_keys_pressed_into_a_secret_field_are_no_suggestion(flows):
+    form = page("unlock", "pin:textbox:PIN", "go:button:Unlock")
+    keys = [("ui_press", "pin", form, {"key": key}) for key in "4711"]
+    walk(flows, "Unlock", *keys, ("ui_click", "go", form))
+    known = asked(flows, "Unlock", form)
+    assert all(each.action != "press" for each in known.suggested_next_actions)
+
+
+SECTION = {"role": "tab", "name": "Section #12"}
+SUBMIT = {"role": "button", "name": "Submit"}
+
+
+def sections(*numbers):
+    return page("sections", *(f":tab:Section #{number}" for number in numbers), ":button:Submit")
+
+
+def test_a_name_with_another_number_now_is_the_same_element(flows):
+    for number in (12, 17, 9):
+        tab = {**SECTION, "name": f"Section #{number}"}
+        walk(flows, "Expand and submit", ("ui_click", tab, sections(number)), ("ui_click", SUBMIT, sections(number)))
+    now, clicked = sections(24), ("ui_click", {"role": "tab", "name": "Section #24"}, sections(24))
+    known = asked(flows, "Expand and submit", now)
+    assert best(known) == ("click", {"role": "tab", "name": "Section #24"})
+    assert known.suggested_next_actions[0].rationale.startswith("Done 3 of 3 times")
+    assert best(asked(flows, "Expand and submit", now, clicked)) == ("click", SUBMIT)
+    assert best(asked(flows, "Expand and submit", page("sections", ":button:Submit"), clicked)) == ("click", SUBMIT)
+
+
+def test_one_of_two_with_other_numbers_is_not_guessed(flows):
+    walk(flows, "Expand and submit", ("ui_click", SECTION, sections(12)), ("ui_click", SUBMIT, sections(12)))
+    known = asked(flows, "Expand and submit", sections(24, 31))
+    assert all(each.preferred_target.value["role"] != "tab" for each in known.suggested_next_actions)
+
+
+def test_a_number_that_the_goal_names_is_not_exchanged_for_another(flows):
+    walk(flows, "Expand section 12", ("ui_click", SECTION, sections(12)))
+    assert best(asked(flows, "Expand section 24", sections(24)))[1]["name"] == "Section #24"
+    for goal in ("Expand section 12", "Expand section 24"):
+        assert not asked(flows, goal, sections(31)).suggested_next_actions
+
+
+def test_what_is_there_twice_is_found_by_a_way_of_its_own_or_said_to_be_doubtful(flows):
+    once, twice = page("list", "no:button:No"), page("list", "no:button:No", "no:button:No")
+    own = {"testId": "no", "selector": "#list > button", "role": "button", "name": "No"}
+    walk(flows, "Say no", ("ui_click", own, once))
+    assert best(asked(flows, "Say no", once)) == ("click", "no")
+    assert best(asked(flows, "Say no", twice)) == ("click", "#list > button")
+
+
+def test_what_is_there_twice_lowers_confidence(flows):
+    once, twice = (page("dialog", *[":button:No"] * number, ":button:Help") for number in (1, 2))
+    for name in ("No", "Help"):
+        walk(flows, "Answer", ("ui_click", {"role": "button", "name": name}, once))
+    shown = [
+        next(each for each in asked(flows, "Answer", seen).suggested_next_actions if "No" in str(each.preferred_target))
+        for seen in (once, twice)
+    ]
+    assert shown[1].confidence < shown[0].confidence
+    assert "There are 2 such elements" in shown[1].rationale and "such elements" not in shown[0].rationale
+
+
 def test_what_no_goal_names_is_not_given_away(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import zip_longest
 from typing import overload
+from urllib.parse import quote, quote_plus, unquote_plus
 
 from recollect.flows.model import Target
 from recollect.text import FLOW_STOP_WORDS, fold, synonym_table
@@ -18,6 +19,8 @@ _TOKEN = re.compile(
     r"|(?P<word>\w+(?:['\u2019-]\w+)*)"
     r"|(?P<comma>,)"
 )
+_TEXT_IN_SELECTOR = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<=text=)[^"'>]+""")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:/]\d+)*(?!\w)")
 _VALUES = ("quoted", "email", "number")
 _JOINTS = frozenset(("and", "or", "then"))
 _ALIKE = 0.5  # the share of words that two goals need in common, for the others to be values of the same thing
@@ -56,14 +59,44 @@ class Slots:
     def bound(self, text: str) -> str:
         """A text of the old session with the values of the new goal in it."""
         folded = fold(text)
-        inside = [(old, new) for old, new in self.pairs if old != new and fold(old) in folded]
+        pairs = _in_address(self.pairs) if "://" in text else self.pairs
+        inside = [(old, new) for old, new in pairs if old != new and fold(old) in folded]
         whole = next((new for old, new in inside if fold(old) == folded.strip()), None)
         return whole if whole is not None else _replaced(text, inside)
+
+    def is_stale(self, text: str) -> bool:
+        """Whether a text is about something that only the old goal names; a number inside it may be any number."""
+        plain = unquote_plus(text) if "://" in text else text
+        return any(
+            fold(old) == fold(plain.strip()) or (not _is_number(old) and names(plain, old)) for old in self._gone
+        )
+
+    def bound_selector(self, selector: str) -> str:
+        """A selector with the values of the new goal in its texts; empty if it is about what only the old one names."""
+        if not self.old or not selector:
+            return selector
+        bound = _TEXT_IN_SELECTOR.sub(lambda text: _requoted(text[0], self.bound(_plain(text[0]))), selector)
+        texts, rest = _TEXT_IN_SELECTOR.findall(bound), _TEXT_IN_SELECTOR.sub("", bound)
+        is_stale = any(self.is_stale(_plain(text)) for text in texts) or any(
+            _is_called(rest, old) for old in self._gone
+        )
+        return "" if is_stale else bound
+
+    @property
+    def _gone(self) -> list[str]:
+        """The values of the old goal that the new one does not have."""
+        kept = set(map(fold, self.new))
+        return [old for old in self.old if fold(old) not in kept]
 
 
 def values_in(goal: str) -> tuple[str, ...]:
     """The values that are seen to be values: what is quoted, e-mail addresses, numbers."""
     return tuple(token.text for token in _tokens(goal) if token.kind in _VALUES)
+
+
+def asks_for(goal: str | None, name: str) -> bool:
+    """Whether a goal has a value that is in this name, so that nothing of another name is meant."""
+    return any(names(name, value) for value in values_in(goal or ""))
 
 
 def words_in(goal: str) -> tuple[str, ...]:
@@ -104,14 +137,50 @@ def bind(what: str | Target, old_goal: str | None, new_goal: str | None) -> str 
 
 
 def bound_target(target: Target, known: Slots) -> dict[str, str]:
-    """A target with the name that the new goal has for it."""
-    name = target.get("name", "")
-    new = known.bound(name)
-    return dict(target) if new == name else _renamed(target, new)
+    """A target as the new goal has it: of what was another element, only what the goal has changed is kept."""
+    new = {"name": known.bound(target.get("name", "")), "selector": known.bound_selector(target.get("selector", ""))}
+    changed = {part for part, value in new.items() if value != target.get(part, "")}
+    kept = changed | ({"role"} if "name" in changed else set()) if changed else set(target)
+    found = {**target, **new}
+    return {part: found[part] for part in target if part in kept and found[part]}
 
 
-def _renamed(target: Target, name: str) -> dict[str, str]:
-    return {**({"role": target["role"]} if "role" in target else {}), "name": name}
+def names(text: str, value: str) -> bool:
+    """Whether a text has a value in it, as whole words."""
+    return bool(value) and re.search(rf"(?<!\w){re.escape(fold(value))}(?!\w)", fold(text)) is not None
+
+
+def numberless(name: str) -> str:
+    """A name but for its numbers; empty where it has none, or nothing else."""
+    rest, found = _NUMBER.subn("0", fold(name).strip())
+    return rest if found and any(map(str.isalpha, rest)) else ""
+
+
+def _in_address(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs as an address writes them."""
+    return list(dict.fromkeys((form(old), form(new)) for form in (str, quote, quote_plus) for old, new in pairs))
+
+
+def _plain(text: str) -> str:
+    """A text of a selector without its quotes."""
+    return re.sub(r"""\\(["'\\])""", r"\1", text[1:-1]) if text[:1] in ('"', "'") else text
+
+
+def _requoted(text: str, new: str) -> str:
+    """The new text, written as the old one was."""
+    if new == _plain(text):
+        return text
+    return text[0] + re.sub(rf"[\\{text[0]}]", r"\\\g<0>", new) + text[0] if text[0] in ('"', "'") else new
+
+
+def _is_called(selector: str, value: str) -> bool:
+    """Whether a class, an id or the value of an attribute is called like this; a number is a place in a list."""
+    found = re.search(rf"[.#=]{re.escape(fold(value))}(?![\w-])", fold(selector))
+    return found is not None and not _is_number(value)
+
+
+def _is_number(value: str) -> bool:
+    return not any(map(str.isalpha, value))
 
 
 def _replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:

@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import BadData, Conflict, InvalidInput, NotFound
-from recollect.flows import layout, recording, records, sessions
+from recollect.errors import BadData, Conflict, InvalidInput, NotFound, StoreError
+from recollect.flows import layout, recording, records, retelling, sessions
 from recollect.flows.desk import Desk
 from recollect.flows.model import FlowSession, Step
 from recollect.flows.passages import to_passage
@@ -19,6 +22,7 @@ from recollect.store import Transaction
 from recollect.types import Noun
 
 LARGEST_FILE = 20_000_000
+LARGEST_SESSION = 500_000_000
 Progress = Callable[[int, int], None]
 
 
@@ -63,7 +67,11 @@ def import_folder(desk: Desk, path: Path, app: str, progress: Progress) -> Impor
 def _session_folders(path: Path) -> list[Path]:
     if not path.is_dir():
         raise NotFound(f"{path} is no folder. Give a folder with a session, or with sessions, in it.")
-    found = [each for each in sorted((path, *path.iterdir())) if _is_session(each)]
+    try:
+        inside = [each for each in path.iterdir() if not each.name.startswith(".")]  # what is hidden may be unfinished
+        found = [each for each in sorted((path, *inside)) if _is_session(each)]
+    except OSError as error:
+        raise BadData(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
     if not found:
         raise BadData(f"{path} has no session in it: a session is a folder with session.json or steps.")
     return found
@@ -79,20 +87,29 @@ def _is_session(folder: Path) -> bool:
 
 def _read(desk: Desk, folder: Path, app: str) -> _Read:
     """A session of a folder; steps that cannot be read are named."""
-    now, problems, raw_steps = desk.now(), [], []
-    for file in sorted((folder / "steps").glob("*.json")):
-        try:
-            raw = _json(file)
-            layout.calls_from_json([raw], now)
-            raw_steps.append(raw)
-        except InvalidInput as error:
-            problems.append(f"{folder.name}/steps/{file.name}: {error}")
-    raw_steps.sort(key=lambda raw: str(raw["timestamp"]))
+    now = desk.now()
+    raw_steps, problems = _raw_steps(folder, now)
     has_metadata = (folder / "session.json").exists()
     about = _json(folder / "session.json") if has_metadata else _guessed(raw_steps)
     session = layout.session_from_json(about, folder.name, app, now)
     calls = layout.calls_from_json(raw_steps, now) if raw_steps else []
     return _Read(replace(session, has_metadata=has_metadata and session.has_metadata), calls, tuple(problems))
+
+
+def _raw_steps(folder: Path, now: datetime) -> tuple[list[dict[str, Any]], list[str]]:
+    """The steps as their files have them, in the order they were done, and what cannot be read."""
+    timed: list[tuple[datetime, dict[str, Any]]] = []
+    problems = []
+    files = sorted((folder / "steps").glob("*.json"))
+    if (folder / "steps").is_symlink() or sum(file.lstat().st_size for file in files) > LARGEST_SESSION:
+        raise BadData(f"its folder steps is a link, or has more than {LARGEST_SESSION:,} bytes in it")
+    for file in files:
+        try:
+            raw = _json(file)
+            timed += [(call.timestamp or now, raw) for call in layout.calls_from_json([raw], now)]
+        except InvalidInput as error:
+            problems.append(f"{folder.name}/steps/{file.name}: {error}")
+    return [raw for _, raw in sorted(timed, key=lambda each: each[0])], problems
 
 
 def _guessed(raw_steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -103,8 +120,8 @@ def _guessed(raw_steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _json(file: Path) -> dict[str, Any]:
     """An object from a file of an ordinary size that really is there."""
     try:
-        if file.is_symlink() or file.stat().st_size > LARGEST_FILE:
-            raise BadData(f"{file.name} is a link, or larger than {LARGEST_FILE:,} bytes")
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > LARGEST_FILE:
+            raise BadData(f"{file.name} is no plain file of at most {LARGEST_FILE:,} bytes")
         raw = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadData(f"{file.name} cannot be read: {error}") from error
@@ -117,20 +134,20 @@ def _write(desk: Desk, read: _Read) -> int | None:
     """Write what is new of a session, at once; how many steps that were, None if nothing."""
     session, now = read.session, desk.now()
     with desk.store.snapshot() as snapshot:
-        known = snapshot.rows("SELECT space, steps FROM flows WHERE id = :id", {"id": session.id})
-    kept = known[0][1] if known else 0
-    if known and known[0][0] != session.app:
-        raise Conflict(f"there is a session {session.id!r} of the app {known[0][0]!r} already")
+        known = records.sessions_by_id(snapshot, [session.id]).get(session.id)
+    kept = known.steps if known else 0
+    if known and known.app != session.app:
+        raise Conflict(f"there is a session {session.id!r} of the app {known.app!r} already")
     if known and kept >= len(read.calls):
         return None
     steps = [recording.prepare(desk, session, call) for call in read.calls]
-    goal = desk.typed.without(session.id, session.goal)
-    session = replace(session, goal=goal)
-    vectors = desk.embed([to_passage(session, step) for step in steps[kept:]])
+    new = retelling.steps_without_typed(desk, session.id, steps[kept:])
+    session = retelling.without_typed(desk, known or session)
+    vectors = desk.embed([to_passage(session, step) for step in new])
     with desk.store.transaction(spaces=(session.app,)) as transaction:
         if not known:
             sessions.add(transaction, session, now)
-        written = _write_steps(transaction, session.id, steps[kept:], kept, now)
+        written = _write_steps(transaction, session.id, new, kept, now)
         transaction.put(INDEX, [to_passage(session, step) for step in written], vectors)
     return len(written)
 
@@ -151,9 +168,12 @@ def export_folder(desk: Desk, path: Path, chosen: Sequence[FlowSession] | None) 
         with desk.store.snapshot() as snapshot:
             steps = records.steps_of(snapshot, session)
         folder = path / session.id
-        if folder.exists():
+        if os.path.lexists(folder):
             raise Conflict(f"{folder} is there already. Export to another folder, or move it away.")
-        _export(folder, session, steps)
+        try:
+            _export(folder, session, steps)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be written: {error.strerror}. Choose another folder.") from error
         folders.append(folder)
     return folders
 
@@ -166,14 +186,22 @@ def _all(desk: Desk) -> list[FlowSession]:
 
 def _export(folder: Path, session: FlowSession, steps: Sequence[Step]) -> None:
     """Write a session for its owner's eyes alone, whole or not at all."""
-    unfinished = folder.with_name(f".{folder.name}.part")
-    (unfinished / "steps").mkdir(mode=0o700, parents=True)
-    unfinished.chmod(0o700)
-    if session.has_metadata:
-        _save(unfinished / "session.json", layout.session_to_json(session))
-    for step in steps:
-        _save(unfinished / "steps" / f"{step.position:05}-{step.verb[:60]}.json", layout.step_to_json(step))
-    unfinished.rename(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder.parent))
+    try:
+        (unfinished / "steps").mkdir(mode=0o700)
+        if session.has_metadata:
+            _save(unfinished / "session.json", layout.session_to_json(session))
+        for step in steps:
+            _save(unfinished / "steps" / _file_name(step), layout.step_to_json(step))
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _file_name(step: Step) -> str:
+    """A name that leads nowhere else, whatever the tool is called."""
+    return f"{step.position:05}-{re.sub(r'[^A-Za-z0-9_-]+', '_', step.verb)[:60]}.json"
 
 
 def _save(file: Path, value: Mapping[str, Any]) -> None:

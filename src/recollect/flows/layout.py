@@ -11,11 +11,20 @@ from typing import Any
 
 from recollect.errors import BadData, InvalidInput
 from recollect.flows.actions import ACTIONS, node_of, verb_of
-from recollect.flows.entry import check_error, check_mapping, check_observation, check_target, check_tool, plain_mapping
+from recollect.flows.entry import (
+    check_error,
+    check_mapping,
+    check_number,
+    check_observation,
+    check_path,
+    check_target,
+    check_tool,
+    plain_mapping,
+)
 from recollect.flows.model import SCHEMA, TARGETS, FlowSession, Observation, Step
 from recollect.flows.recording import Call
 from recollect.flows.sessions import Begun
-from recollect.inputs import check_past
+from recollect.inputs import check_name, check_past
 from recollect.types import plain
 
 _BEFORE = "before"
@@ -118,7 +127,7 @@ def _call(raw: Mapping[str, Any], now: datetime) -> Call:
     ok = outcome.get("ok", True) is not False
     knowledge = seen.get("priorKnowledge")
     target = {key: value for key, value in _part(tool, "target").items() if key in TARGETS}
-    duration = _part(raw, "timing").get("durationMs")
+    after, picture = raw.get("afterScreen"), _part(raw, "screenshot").get("path")
     if "timestamp" not in raw:
         raise BadData("it has no timestamp")
     return Call(
@@ -127,9 +136,9 @@ def _call(raw: Mapping[str, Any], now: datetime) -> Call:
         input=plain_mapping("input", _part(tool, "input")),
         error=check_error(None if ok else _part(outcome, "error"), ok=ok),
         before=_observation(seen),
-        after_screen=raw.get("afterScreen") if isinstance(raw.get("afterScreen"), str) else None,
-        screenshot=_part(raw, "screenshot").get("path"),
-        duration_ms=float(duration) if isinstance(duration, int | float) else None,
+        after_screen=None if after is None else check_name("afterScreen", after),
+        screenshot=None if picture is None else check_path("screenshot", picture),
+        duration_ms=check_number("durationMs", _part(raw, "timing").get("durationMs")),
         prior_knowledge=plain_mapping("priorKnowledge", knowledge) if isinstance(knowledge, Mapping) else None,
         timestamp=check_past("timestamp", raw["timestamp"], now),
     )
@@ -141,11 +150,19 @@ def _observation(seen: Mapping[str, Any]) -> Observation | None:
         return None
     state = _part(seen, "state")
     url = state.get("currentUrl") or state.get("url") or ""
-    nodes = _part(seen, "a11y").get("nodes") or ()
+    nodes = _list(_part(seen, "a11y"), "nodes")
     named = [{"name": "", **node} if isinstance(node, Mapping) else node for node in nodes]
     return check_observation(
-        Observation(state.get("currentScreen") or None, url, tuple(seen.get("testIds") or ()), tuple(named))
+        Observation(state.get("currentScreen") or None, url, tuple(_list(seen, "testIds")), tuple(named))
     )
+
+
+def _list(raw: Mapping[str, Any], name: str) -> list[Any]:
+    """A part of a file that should be a list; one that is not there is empty."""
+    found = raw.get(name) or []
+    if not isinstance(found, list):
+        raise BadData(f"{name} must be a list, not {type(found).__name__}.")
+    return found
 
 
 def _part(raw: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -11,15 +11,19 @@ _MOST_SEEN = 4_000  # characters of all that was visible
 def to_passage(session: FlowSession, step: Step) -> Passage:
     """The passage of a step. All steps of a session mean the same: what the session was for."""
     fields = _fields(session, step)
-    purpose = ". ".join(filter(None, (session.goal, *session.flow_tags, *session.tags)))
     return Passage(
         id=step.id,
         item_id=session.id,
         space=session.app,
         fields=fields,
-        text=purpose or " ".join(filter(None, fields[:3])),
+        text=purpose(session.goal, session.flow_tags, session.tags) or " ".join(filter(None, fields[:3])),
         created_at=to_microseconds(step.timestamp),
     )
+
+
+def purpose(goal: str | None, flow_tags: Iterable[str], tags: Iterable[str]) -> str:
+    """All that a session says about what it is for."""
+    return ". ".join(filter(None, (goal, *flow_tags, *tags)))
 
 
 def _fields(session: FlowSession, step: Step) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """App profiles: small TOML files that tell one web app from another. `default` and `metamask` come with the package."""
 
+import logging
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -14,8 +15,11 @@ from recollect.flows.model import DEFAULT_APP, UNKNOWN
 from recollect.inputs import check_name
 from recollect.types import Noun
 
+log = logging.getLogger("recollect")
+
 _BUNDLED = files("recollect.flows") / "profiles_data"
 _LARGEST = 1_000_000
+_LONGEST = 60  # characters of a name; whatever they are, 256 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class Profiles:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
         self._loaded: dict[str, Profile] = {}
+        self._broken: set[str] = set()  # what was said of files that cannot be read
 
     def get(self, name: str) -> Profile:
         """The profile of an app; one without a file of its own has the default one, under its name."""
@@ -72,6 +77,19 @@ class Profiles:
             file = self._files().get(name)
             self._loaded[name] = load(file) if file else replace(self.get(DEFAULT_APP), name=name)
         return self._loaded[name]
+
+    def readable(self, names: Iterable[str]) -> tuple[list[Profile], list[str]]:
+        """Those of the profiles that can be read, and for each of the others what is wrong with it; logged once."""
+        profiles, wrong = [], []
+        for name in names:
+            try:
+                profiles.append(self.get(name))
+            except (BadData, InvalidInput) as error:
+                wrong.append(str(error))
+        for problem in sorted(set(wrong) - self._broken):
+            log.warning("Searching flows without one of the profiles. %s", problem)
+        self._broken.update(wrong)
+        return profiles, wrong
 
     def names(self) -> list[str]:
         """The names of all profiles that have a file, in order."""
@@ -95,7 +113,9 @@ def load(path: Traversable) -> Profile:
 
 
 def _toml_files(folder: Traversable) -> Iterator[Traversable]:
-    return (file for file in folder.iterdir() if file.name.endswith(".toml")) if folder.is_dir() else iter(())
+    """Those of a folder; hidden ones are what copying and editing leave behind."""
+    listed = folder.iterdir() if folder.is_dir() else iter(())
+    return (file for file in listed if file.name.endswith(".toml") and not file.name.startswith("."))
 
 
 def _parsed(where: str, path: Traversable) -> dict[str, Any]:
@@ -111,8 +131,8 @@ def _parsed(where: str, path: Traversable) -> dict[str, Any]:
 
 
 def _text(where: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise BadData(f"{where} must be a text with something in it, not {value!r}.")
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or not value.isprintable():
+        raise BadData(f"{where} must be a text of 1 to {_LONGEST} visible characters, not {value!r}.")
     return value
 
 

@@ -5,18 +5,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.flows import records
+from recollect.flows import records, retelling
 from recollect.flows.actions import action_key, labels_of, resolved, verb_of
 from recollect.flows.desk import Desk
+from recollect.flows.entry import NAMES
 from recollect.flows.model import TARGETS, UNKNOWN, FlowSession, Observation, Step
 from recollect.flows.passages import to_passage
 from recollect.flows.profiles import Profile
 from recollect.flows.scoring import INDEX
 from recollect.flows.screens import detect
-from recollect.flows.secrets import MASK, cleaned, is_secret
+from recollect.flows.secrets import MASK, cleaned, is_secret, is_seen, names_secret, steers, written
 from recollect.store import Transaction, new_id, to_microseconds
 
-_TYPED = ("text", "value", "key")
+_TYPED = ("text", "value", "key", "label", "texts", "values", "keys")
+_KEYS = ("key", "keys")
+_TYPING = ("type", "press", "select")
 _STEP_IN_BATCH = ("tool", "action", "args", "input", "target")
 
 
@@ -40,17 +43,16 @@ def record(desk: Desk, session_id: str, call: Call) -> Step:
     """Keep a step as the last of its session."""
     with desk.store.snapshot() as snapshot:
         session = records.get_session(snapshot, session_id)
+    known = desk.typed.known(session.id)
     step = prepare(desk, session, call)
-    goal = desk.typed.without(session.id, session.goal)
-    is_told = goal != session.goal
-    vectors = desk.embed([to_passage(replace(session, goal=goal), step)])
+    has_learned = desk.typed.known(session.id) != known
+    vectors = desk.embed([to_passage(retelling.without_typed(desk, session), step)])
     with desk.store.transaction(spaces=(session.app,)) as transaction:
-        if is_told:
-            reword(desk, transaction, session, goal)
+        is_retold = has_learned and retelling.retell(desk, transaction, session.id)
         session = records.get_session(transaction, session.id)
         step = write(transaction, step, desk.now())
         transaction.put(INDEX, [to_passage(session, step)], vectors)
-    if is_told:
+    if is_retold:
         desk.store.erase_traces()
     return step
 
@@ -75,20 +77,6 @@ def write(transaction: Transaction, step: Step, now: datetime) -> Step:
         {"space": step.app, "id": step.session_id, "now": to_microseconds(now)},
     )
     return step
-
-
-def reword(desk: Desk, transaction: Transaction, session: FlowSession, goal: str | None) -> None:
-    """Give a session another goal, in its passages too."""
-    before = records.passages(transaction, [session.id])
-    transaction.execute(
-        "UPDATE flows SET goal = :goal, updated_at = :now WHERE space = :space AND id = :id",
-        {"goal": goal, "now": to_microseconds(desk.now()), "space": session.app, "id": session.id},
-    )
-    transaction.remove(INDEX, session.app, [session.id])
-    for passage in before:
-        transaction.forget(INDEX, passage)
-    after = records.passages(transaction, [session.id])
-    transaction.put(INDEX, after, desk.embed(after, transaction))
 
 
 def _before(transaction: Transaction, step: Step) -> tuple[int, str, bool]:
@@ -119,55 +107,70 @@ def _seen(call: Call, profile: Profile) -> Call:
 
 def _without_secrets(desk: Desk, session_id: str, call: Call, profile: Profile) -> Call:
     """The call without what was typed into secret fields, now or before, wherever it is echoed."""
-    hidden = _masked(desk, session_id, call, call.input, call.target, profile)
+    for shown in written(call.before, profile) if call.before else ():
+        desk.typed.remember(session_id, shown)
+    hidden = _Masking(desk, session_id, call.before, profile, is_unsure=_is_unsure(call, profile))
+    call = replace(call, input=hidden.masked(call.input, call.target))
 
     def safe(value: Any) -> Any:
         return cleaned(desk.typed.without(session_id, value), profile.secret_fields)
 
-    seen = call.before
-    if seen is not None:
-        seen = Observation(safe(seen.screen), safe(seen.url), tuple(safe(seen.test_ids)), tuple(safe(seen.a11y)))
-    return replace(
-        call,
-        input=safe(hidden),
-        target=safe(call.target),
-        error=safe(call.error),
-        before=seen,
-        after_screen=safe(call.after_screen),
-        prior_knowledge=safe(call.prior_knowledge),
-    )
+    return replace(call, before=retelling.shown(call.before, safe), **retelling.told(call, safe))
 
 
-def _masked(
-    desk: Desk, session_id: str, call: Call, given: Mapping[str, Any], target: Mapping[str, str], profile: Profile
-) -> dict[str, Any]:
-    """What was given, without texts for secret fields; also in the steps of a batch."""
-    hides = is_secret(target, call.before, given, profile)
-    masked: dict[str, Any] = {}
-    for name, value in given.items():
-        if hides and name in _TYPED and _is_typed(name, value):
-            desk.typed.remember(session_id, str(value))
-            masked[name] = MASK
-        elif isinstance(value, Mapping):
-            masked[name] = _masked(desk, session_id, call, value, {**target, **_target_in(value)}, profile)
-        elif isinstance(value, (list, tuple)):
-            masked[name] = [
-                _masked(desk, session_id, call, each, _target_in(each), profile) if isinstance(each, Mapping) else each
+@dataclass(frozen=True, slots=True)
+class _Masking:
+    """Takes what was typed into secret fields out of what was given to a tool, and remembers it."""
+
+    desk: Desk
+    session_id: str
+    before: Observation | None
+    profile: Profile
+    is_unsure: bool  # whether anything that was typed may have been meant for a secret field
+
+    def masked(self, given: Mapping[str, Any], target: Mapping[str, str], *, hides: bool = False) -> dict[str, Any]:
+        """What was given, without texts for secret fields; also in the steps of a batch."""
+        hides = hides or given.get("secret") is True
+        is_field = hides or is_secret(target, self.before, given, self.profile)
+        return {name: self._value(name, value, target, is_field, hides) for name, value in given.items()}
+
+    def _value(self, name: str, value: Any, target: Mapping[str, str], is_field: bool, hides: bool) -> Any:
+        hides = hides or names_secret(name, self.profile.secret_fields)
+        if isinstance(value, Mapping):
+            return self.masked(value, {**target, **_target_in(value)}, hides=hides)
+        is_typed = name in _TYPED or names_secret(name, self.profile.secret_fields)
+        if is_typed and (hides or is_field or self.is_unsure):
+            return self._hidden(name, value, is_known=hides or is_field)
+        if isinstance(value, (list, tuple)):
+            return [
+                self.masked(each, _target_in(each), hides=hides) if isinstance(each, Mapping) else each
                 for each in value
             ]
-        else:
-            masked[name] = value
-    return masked
+        return value
+
+    def _hidden(self, name: str, value: Any, *, is_known: bool) -> Any:
+        """A mask for what was typed; keys that write nothing, such as Enter, stay."""
+        if isinstance(value, (list, tuple)):
+            return [self._hidden(name, each, is_known=is_known) for each in value]
+        if value is None or isinstance(value, bool) or (name in _KEYS and steers(str(value))):
+            return value
+        if is_known:
+            remember = self.desk.typed.press if name in _KEYS else self.desk.typed.remember
+            remember(self.session_id, str(value))
+        return MASK
 
 
-def _is_typed(name: str, value: Any) -> bool:
-    """Whether this is text that was typed: a key with a name, such as Enter, is none."""
-    return isinstance(value, (str, int, float)) and (name != "key" or len(str(value)) == 1)
+def _is_unsure(call: Call, profile: Profile) -> bool:
+    """Whether nobody can say for which field a text was: it never came to one, or a step of its own tells it."""
+    verb = verb_of(call.tool, profile.prefix)
+    never_came = verb in _TYPING and call.error is not None and not is_seen(call.target, call.before)
+    return verb == "run_steps" or never_came
 
 
 def _target_in(value: Mapping[str, Any]) -> dict[str, str]:
     """The target that one step of a batch names."""
-    found = {key: each for key, each in value.items() if key in TARGETS and isinstance(each, str)}
+    named = {NAMES.get(key, key): each for key, each in value.items()}
+    found = {key: each for key, each in named.items() if key in TARGETS and isinstance(each, str)}
     inner = (value[key] for key in _STEP_IN_BATCH if isinstance(value.get(key), Mapping))
     return {**found, **{key: each for part in inner for key, each in _target_in(part).items()}}
 

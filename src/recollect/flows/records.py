@@ -106,7 +106,7 @@ def step_row(step: Step, action: str, previous: str) -> dict[str, Any]:
 
 def observation_row(space: str, seen: Observation) -> dict[str, str]:
     """The values of an observation's columns."""
-    content = to_json(seen.to_dict())
+    content = to_json({name: getattr(seen, name) for name in ("screen", "url", "test_ids", "a11y")})
     return {"space": space, "hash": text_hash(content).hex(), "content": content}
 
 
@@ -121,6 +121,15 @@ def insert(transaction: Transaction, table: str, row: Mapping[str, Any], *, if_n
     values = ", ".join(f":{name}" for name in row)
     conflict = " ON CONFLICT DO NOTHING" if if_new else ""
     transaction.execute(f"INSERT INTO {table} ({names}) VALUES ({values}){conflict}", row)
+
+
+def drop_unseen(transaction: Transaction, app: str) -> None:
+    """Take out the observations that no step of an app has any more."""
+    transaction.execute(
+        "DELETE FROM flow_observations WHERE space = :space AND NOT EXISTS (SELECT 1 FROM flow_steps s "
+        "WHERE s.space = flow_observations.space AND s.observation = flow_observations.hash)",
+        {"space": app},
+    )
 
 
 def get_session(snapshot: Snapshot, id_: object) -> FlowSession:

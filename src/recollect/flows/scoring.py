@@ -1,7 +1,8 @@
 """How well a step answers: pure, from candidates to the parts of their scores.
 
 Words decide: which share of the query a step and its session have, and in which fields. What the words leave open is
-filled by the meaning of the session. How old a session is then modulates that; alone it is never a match.
+filled by the meaning of the session, and a goal that reads like the query adds to both. How old a session is then
+modulates that; alone it is never a match.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from recollect.rank import Factor, Numbers, Part, bounded, calibrate_cosine, inverse_frequency
 from recollect.store import Index
-from recollect.text import spaced
+from recollect.text import spaced, terms
 from recollect.types import Calibration, Candidate, Candidates, QueryWord
 
 # What a word is worth in each field, of a step and of its session (benchmarks/flows_search.py).
@@ -30,6 +31,8 @@ WEIGHTS = {
 }
 ENOUGH = 6.0  # of that worth says most of what a word can say
 CORRECTED = 0.5  # of its worth, for a word that was corrected: one that nobody knows may mean something else
+GOAL = 0.7  # what a session gains whose goal is the query itself: more than age and tags can outweigh
+LONGEST_GOAL = 256  # terms that are compared
 RECENCY = 0.15  # how far age may move a score, up or down
 FADING = 48.0  # hours
 # A hit has at least so much of the words, or means at least so much the same; what has less is noise.
@@ -41,6 +44,7 @@ _HOUR = 3_600_000_000  # in microseconds
 INDEX = Index("flows", tuple(WEIGHTS), tuple(WEIGHTS.values()), item_columns=("created_at", "steps"))
 _NONE = np.zeros(0, np.int64)
 _FIELDS = np.array(INDEX.weights)[:, None]
+_GOAL = INDEX.fields.index("goal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,10 @@ class Relevance:
     answers: npt.NDArray[np.bool_]
 
 
-def relevance(candidates: Sequence[Candidate], found: Candidates, calibration: Calibration | None) -> Relevance:
-    """What words say of every candidate, and what the meaning of its session adds to that."""
+def relevance(
+    text: str, candidates: Sequence[Candidate], found: Candidates, calibration: Calibration | None
+) -> Relevance:
+    """What words say of every candidate, and what the goal and the meaning of its session add to that."""
     worths = _worths(candidates, found)
     rarity = np.array([_rarity(word, found.statistics.passages) for word in found.words])
     said = rarity @ (1 - np.exp(-worths.sum(axis=1) / ENOUGH)) / (rarity.sum() or 1.0)
@@ -64,13 +70,29 @@ def relevance(candidates: Sequence[Candidate], found: Candidates, calibration: C
         meaning = calibrate_cosine(cosines, calibration)
         parts["semantic"] = Part(cosines, meaning * (1 - said), 1.0)
         answers |= meaning >= LEAST_MEANING
+    alike = _alike(text, candidates)
+    parts["goal"] = Part(alike, alike**4, GOAL)  # far from the same counts little
     return Relevance(parts, answers)
 
 
-def age(candidates: Sequence[Candidate], now: int) -> Factor:
-    """A little more for what is new, fading by the day."""
+def age(candidates: Sequence[Candidate], now: int, same: Numbers) -> Factor:
+    """A little more for what is new, fading by the day; of less weight the more the goal is the same as the query."""
     hours = np.array([max(0, now - candidate.item[0]) / _HOUR for candidate in candidates])
-    return Factor(hours, bounded(np.exp(-hours / FADING), RECENCY))
+    return Factor(hours, 1 + (bounded(np.exp(-hours / FADING), RECENCY) - 1) * (1 - same))
+
+
+def _alike(text: str, candidates: Sequence[Candidate]) -> Numbers:
+    """How far query and goal have the same words in the same order, all of them counted: 1 is the same goal.
+
+    A single word is a keyword, whatever goals there are.
+    """
+    from rapidfuzz.distance import Indel
+
+    goals = [candidate.fields[_GOAL] for candidate in candidates]
+    asked = terms(text)[:LONGEST_GOAL]
+    written = set(goals) - {""} if len(asked) > 1 else ()
+    known = {goal: Indel.normalized_similarity(asked, goal.split()[:LONGEST_GOAL]) for goal in written}
+    return np.array([known.get(goal, 0.0) for goal in goals])
 
 
 def _rarity(word: QueryWord, passages: int) -> float:
@@ -84,16 +106,16 @@ def _worths(candidates: Sequence[Candidate], found: Candidates) -> Numbers:
 
     Fields are short lists of names: whether a word is in one says all, how often it is there says nothing.
     """
-    worths = np.zeros((len(found.words), len(INDEX.fields), len(candidates)))
-    for at, weight in enumerate(INDEX.weights):
-        texts = [candidate.fields[at] for candidate in candidates]
-        whole, ends = "".join(texts), np.cumsum([len(text) for text in texts])
-        for row, word in enumerate(found.words):
-            share = CORRECTED if word.word in found.corrections else 1.0
-            for variant in word.variants:
-                owners = _owners(whole, ends, spaced([variant.term]))
-                worths[row, at, owners] = np.maximum(worths[row, at, owners], weight * share * variant.worth)
-    return worths
+    texts = [candidate.fields[at] for at in range(len(INDEX.fields)) for candidate in candidates]
+    whole, ends = "".join(texts), np.cumsum([len(text) for text in texts])
+    weights = np.repeat(INDEX.weights, len(candidates))
+    worths = np.zeros((len(found.words), len(texts)))
+    for row, word in enumerate(found.words):
+        share = CORRECTED if word.word in found.corrections else 1.0
+        for variant in word.variants:
+            owners = _owners(whole, ends, spaced([variant.term]))
+            worths[row, owners] = np.maximum(worths[row, owners], weights[owners] * share * variant.worth)
+    return worths.reshape(len(found.words), len(INDEX.fields), len(candidates))
 
 
 def _owners(whole: str, ends: npt.NDArray[np.int64], needle: str) -> npt.NDArray[np.int64]:

@@ -25,8 +25,9 @@ _INTERNAL = ("about", "chrome", "chrome-error", "edge", "view-source")
 _PAGE = re.compile(r"(?:index)?\.(?:html?|php|aspx?|jsp)$", re.IGNORECASE)
 # A whole segment that is data: numbers, dates, hashes, addresses, and what nobody would write into a route.
 _DATA = re.compile(
-    r"\d[\d.,:-]*|0x[0-9a-f]+|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|.*[\s\x00-\x1f\x7f@'\"<>{}|/\\].*|[^\W_]{24,}",
-    re.IGNORECASE,
+    r"\d[\d.,:-]*|0x[0-9a-f]+|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[^\W_]{24,}|"
+    r".*[\s\x00-\x1f\x7f-\x9f@'\"<>{}|/\\].*",
+    re.IGNORECASE | re.DOTALL,
 )
 _RANDOM = re.compile(r"(?=(?:[^A-Z]*[A-Z]){3})(?=[^a-z]*[a-z])(?=\D*\d)[\w-]{8,}")
 # A part of a segment: long numbers, hexadecimal, and letters with digits here and there (`oauth2callback` is a word).
@@ -195,7 +196,7 @@ def _name(node: Mapping[str, Any]) -> str:
 
 def _level(node: Mapping[str, Any]) -> int:
     level = str(node.get("level", ""))
-    return int(level) if level.isdecimal() else 2
+    return int(level) if level.isdecimal() and len(level) == 1 else 2
 
 
 def _ancestors(node: Mapping[str, Any]) -> set[str]:

@@ -93,12 +93,12 @@ def search(
         return Hits()
     meaning = desk.embedder.attempt(lambda model: _meaning(model, asked.text)) or Meaning()
     with desk.store.snapshot() as snapshot:
-        made = _query(desk, snapshot, asked, meaning)
+        made, notes = _query(desk, snapshot, asked, meaning)
         found = snapshot.candidates(INDEX, made)
         calibration = meaning.calibration if found.by_vector else None
         ranked = _ranked(snapshot, asked, made, found, calibration, to_microseconds(desk.now()))
         hits = _hits(snapshot, ranked, [frozenset(each.term for each in word.variants) for word in found.words])
-    return Hits(hits, notes=_notes(desk, found), did_you_mean=found.corrections)
+    return Hits(hits, notes=[*notes, *_without_meaning(desk, found)], did_you_mean=found.corrections)
 
 
 def _session_of(scope: object, session: object) -> str | None:
@@ -118,14 +118,14 @@ def _meaning(model: Embedder, text: str) -> Meaning:
     return Meaning(model.embed_query(text), model.model_id, model.calibration)
 
 
-def _query(desk: Desk, snapshot: Snapshot, asked: Asked, meaning: Meaning) -> Query:
-    """The question as the store understands it."""
+def _query(desk: Desk, snapshot: Snapshot, asked: Asked, meaning: Meaning) -> tuple[Query, list[str]]:
+    """The question as the store understands it, and which profiles could not help to make it."""
     filters, app = asked.filters, asked.filters.app
     if asked.session is not None:
         filters, app = filters.of_session(asked.session), records.get_session(snapshot, asked.session).app
-    profiles = [desk.profiles.get(name) for name in (desk.profiles.names() if app is None else [app])]
+    profiles, wrong = desk.profiles.readable(desk.profiles.names() if app is None else [app])
     words = tokenize(asked.text, FLOW_STOP_WORDS | _prefixes(profiles))
-    return Query(
+    query = Query(
         text=asked.text,
         words=tuple(words),
         vector=meaning.vector,
@@ -135,6 +135,7 @@ def _query(desk: Desk, snapshot: Snapshot, asked: Asked, meaning: Meaning) -> Qu
         synonyms=_synonyms(words, profiles),
         candidates=max(CANDIDATES, asked.limit),
     )
+    return query, wrong
 
 
 def _prefixes(profiles: Sequence[Profile]) -> frozenset[str]:
@@ -158,8 +159,8 @@ def _by_stem(groups: tuple[tuple[tuple[str, ...], ...], ...]) -> Mapping[str, tu
     return {word: tuple(others) for word, others in found.items()}
 
 
-def _notes(desk: Desk, found: Candidates) -> list[str]:
-    """What the caller should know: whether meaning could not be searched."""
+def _without_meaning(desk: Desk, found: Candidates) -> list[str]:
+    """What the caller should know where meaning could not be searched."""
     if found.by_vector or not found.statistics.passages:
         return []
     return [without_meaning("Flows", desk.embedder, desk.when_uncovered, needed=False)]
@@ -171,30 +172,34 @@ def _ranked(
     """The candidates in order; of the sessions that come first, all steps are looked at."""
 
     def rank(candidates: Sequence[Candidate]) -> Ranked:
-        judged = relevance(candidates, found, calibration)
-        factors = {"recency": age(candidates, now)}
+        judged = relevance(asked.text, candidates, found, calibration)
+        factors = {"recency": age(candidates, now, judged.parts["goal"].calibrated)}
         scores: Numbers = totals(judged.parts, factors).round(9)
         kept = np.flatnonzero(judged.answers & (scores >= asked.least)).tolist()
-        return Ranked(candidates, judged.parts, factors, _ordered(snapshot, candidates, scores, kept))
+        most = len(candidates) if asked.once else asked.limit
+        return Ranked(candidates, judged.parts, factors, _ordered(snapshot, candidates, scores, kept, most))
 
     ranked = rank(found.passages)
     if asked.once:
         return replace(ranked, best=_once(ranked)[: asked.limit])
-    if cut := _cut_off(ranked, asked.limit):
-        whole = snapshot.passages_of(INDEX, query, cut)
-        ranked = rank([*(each for each in found.passages if each.item_id not in cut), *whole])
-    return replace(ranked, best=ranked.best[: asked.limit])
+    if cut := _cut_off(ranked):
+        others = [ranked.candidates[at] for at in ranked.best if ranked.candidates[at].item_id not in cut]
+        ranked = rank([*others, *snapshot.passages_of(INDEX, query, cut)])
+    return ranked
 
 
-def _ordered(snapshot: Snapshot, candidates: Sequence[Candidate], scores: Numbers, kept: Sequence[int]) -> list[int]:
-    """The best first; of equals the newest session, and the steps of one as they were done."""
-    positions = _positions(snapshot, [candidates[at].id for at in kept])
+def _ordered(
+    snapshot: Snapshot, candidates: Sequence[Candidate], scores: Numbers, kept: Sequence[int], most: int
+) -> list[int]:
+    """The best so many; of equals the newest session, and the steps of one as they were done."""
 
-    def key(at: int) -> tuple[float, int, str, int]:
-        each = candidates[at]
-        return -scores[at], -each.item[0], each.item_id, positions[each.id]
+    def place(at: int) -> tuple[float, int, str]:
+        return -scores[at], -candidates[at].item[0], candidates[at].item_id
 
-    return sorted(kept, key=key)
+    ranked = sorted((place(at), at) for at in kept)
+    first = [(each, at) for each, at in ranked if each <= ranked[:most][-1][0]]
+    positions = _positions(snapshot, [candidates[at].id for _, at in first])
+    return [at for _, _, at in sorted((each, positions[candidates[at].id], at) for each, at in first)][:most]
 
 
 def _positions(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
@@ -207,10 +212,10 @@ def _positions(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _cut_off(ranked: Ranked, limit: int) -> list[str]:
-    """The sessions among the first hits that have more steps than were found."""
+def _cut_off(ranked: Ranked) -> list[str]:
+    """The sessions among the hits that have more steps than were found."""
     known = Counter(candidate.item_id for candidate in ranked.candidates)
-    first = {ranked.candidates[at].item_id: ranked.candidates[at].item[1] for at in ranked.best[:limit]}
+    first = {ranked.candidates[at].item_id: ranked.candidates[at].item[1] for at in ranked.best}
     return sorted(id_ for id_, steps in first.items() if known[id_] < steps <= MOST_STEPS)
 
 

@@ -1,34 +1,33 @@
 """What must not be kept of a session: what was typed into secret fields, its echoes too, and secrets by their shape."""
 
-import html
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
 
 from recollect import redaction
+from recollect.flows.echoes import ADDRESS, LONGEST_TINY, Echoes
+from recollect.flows.echoes import MASK as MASK
 from recollect.flows.model import Observation, Target
 from recollect.flows.profiles import Profile
 from recollect.text import split_identifier
 
-MASK = "[redacted: typed]"
 _MASK_IN_ADDRESS = "[redacted: secret]"
-_LABEL = r"\[redacted: [^\]]*\]"
-_NEVER = "(?!)"
+_MASKED = "[redacted: "
 
 _SECRET_AUTOCOMPLETE = {"current-password", "new-password", "one-time-code", "cc-number", "cc-csc"}
 _FIELDS = ("textbox", "combobox", "spinbutton")
 _NO_FIELDS = "link button searchbox checkbox radio switch tab menuitem option heading img slider".split()
+_WRITTEN_IN = ("input", "textarea")  # elements whose text is what somebody wrote
 _NO_SECRET_TYPES = ("search", "email", "checkbox", "radio", "submit", "button", "date", "file", "color", "range")
 _TOLD_BY = ("htmlName", "testId", "selector", "name")
 # Read in words: identifiers are split, case and accents are gone.
 _SECRET_WORDS = re.compile(
     r"password|passwort|passphrase|passcode|kennwort|contrasena|mot de passe|wachtwoord|passord|losenord|adgangskode|"
     r"salasana|парол|密码|密碼|口令|パスワード|暗証|비밀번호|كلمة المرور|סיסמ|"
-    r"\b(?:senha|sifre|hasło|haslo|heslo|jelszo|parola|pwd|passwd|pin|pins|otp|totp|cvv|cvc|csc|ssn|mnemonic|secret|"
+    r"\b(?:senha|sifre|hasło|haslo|heslo|jelszo|parola|pw|pwd|passwd|pin|pins|otp|totp|cvv|cvc|csc|ssn|mnemonic|secret|"
     r"(?:seed|recovery|secret|backup) ?(?:phrase|words?)|(?:private|secret|api|access|recovery|encryption) ?key|"
     r"(?:access|api|auth|bearer|refresh) ?token|(?:security|secret) ?answer|(?:credit |debit )?card ?(?:number|no)|"
     r"(?:security|verification|auth(?:entication|enticator)?|sms|login|backup|recovery|access|one ?time|2 ?fa|mfa)"
@@ -39,14 +38,19 @@ _ABOUT_SECRETS = re.compile(
 )
 _SEARCHES = re.compile(r"\b(?:search|filter|find)\b")
 
-# Where a word is the name of something rather than an echo.
-_STRUCTURE = frozenset("ref a11yRef role tag testId selector htmlName inputType autocomplete type tool screen".split())
-_ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://|[/?#]")
-_LONGEST_WORD, _LONGEST_NUMBER, _LONGEST_TINY = 8, 7, 3
-_LONGEST_GROUPED = 40  # numbers of cards and accounts, which pages write in groups
 _SEED_WORDS = 12  # the fewest of a recovery phrase
-_CERTAIN = 24  # characters by which a long value is known, also where it was cut
-_LONGEST_KNOWN = 1000  # of what is longer, everything behind is removed too
+_MADE = 16  # the fewest characters of a key that a machine made
+_KEYS = frozenset(("token", "key"))
+
+# Keys that write nothing.
+_STEERING = re.compile(
+    r"(?:\w+\+)*(?:Enter|Tab|Escape|Backspace|Delete|Insert|Home|End|Page\w+|Arrow\w+|F\d+|CapsLock|Shift|Control|Alt|"
+    r"Meta|ControlOrMeta)|(?:\w+\+)*(?:Control|Alt|Meta|ControlOrMeta)\+.+"
+)
+_WRITING = re.compile(r"(?:Shift\+)?(?:Key|Digit|Numpad)?(.)", re.DOTALL)
+_NAMED_KEY = re.compile(
+    r"(?:Shift\+)?(?:Space|Minus|Equal|Bracket\w+|(?:Intl)?Backslash|Semicolon|Quote|Backquote|Comma|Period|Slash|Numpad\w+)"
+)
 
 _LONGEST_PARAMETER = 100
 _USERINFO = re.compile(r"([A-Za-z][\w+.-]{0,20}://)[^/?#\s\"'<>]*@")
@@ -61,6 +65,8 @@ _OPAQUE = re.compile(r"(?!0x[0-9a-fA-F]{40}$)(?=.*\d|.*[a-z][A-Z])[\w.~%+/=-]{8,
 
 # Short words and numbers that do not speak of secrets: nothing that redaction would find.
 _HARMLESS = re.compile(r"(?:[A-Za-z]{0,15}+[0-9]{0,4}+(?:[^A-Za-z0-9<@=\\%]++|\Z))*+")
+_SHORTEST_TOKEN = 12  # characters without a space in them
+_OFTEN_SEEN = 200
 _TELLING = re.compile("pass|pwd|secret|token|credential|auth|key|phrase|bearer|curl|mysql")
 
 
@@ -69,7 +75,8 @@ def is_secret(target: Target, before: Observation | None, given: Mapping[str, An
     if given.get("secret") is True:
         return True
     named = [target, *(_meant(target, before) if before else ())]
-    if any(_is_secret_field(field, profile.secret_fields) for field in named):
+    texts = [text for name in ("text", "value") if isinstance(text := given.get(name), str)]
+    if any(_is_secret_field(field, profile.secret_fields) or _has_key(field, texts) for field in named):
         return True
     if before is None or any(field.get("role") for field in named):
         return False
@@ -96,11 +103,24 @@ def _is_secret_field(field: Mapping[str, Any], extra: Sequence[str]) -> bool:
     kind = str(field.get("inputType") or "").lower()
     if kind in _NO_SECRET_TYPES or field.get("role") in _NO_FIELDS:
         return False
-    return kind == "password" or any(_names_secret(str(field[key]), tuple(extra)) for key in _TOLD_BY if field.get(key))
+    return kind == "password" or any(names_secret(str(field[key]), tuple(extra)) for key in _TOLD_BY if field.get(key))
+
+
+def _has_key(field: Mapping[str, Any], texts: Iterable[str]) -> bool:
+    """Whether a field for a token or a key, of which there are public ones too, has one that no person would write."""
+    if field.get("role") in _NO_FIELDS or not any(len(text) >= _MADE and _OPAQUE.fullmatch(text) for text in texts):
+        return False
+    return any(not _KEYS.isdisjoint(split_identifier(str(field[key])[:500])) for key in _TOLD_BY if field.get(key))
+
+
+def is_seen(target: Target, before: Observation | None) -> bool:
+    """Whether it can be told which field was meant."""
+    return before is not None and any(True for _ in _meant(target, before))
 
 
 @lru_cache(maxsize=4096)
-def _names_secret(name: str, extra: tuple[str, ...]) -> bool:
+def names_secret(name: str, extra: tuple[str, ...] = ()) -> bool:
+    """Whether what has this name is a secret."""
     words = " ".join(split_identifier(name[:500]))
     if _SEARCHES.search(words):
         return False
@@ -110,13 +130,56 @@ def _names_secret(name: str, extra: tuple[str, ...]) -> bool:
     )
 
 
+def steers(key: str) -> bool:
+    """Whether a key such as Enter or Control+v writes nothing."""
+    return _STEERING.fullmatch(key) is not None
+
+
+def written(seen: Observation, profile: Profile) -> Iterator[str]:
+    """What the secret fields of a page hold, where it shows; dots in the place of characters do not count."""
+    for node in (*seen.a11y, *seen.test_ids):
+        texts = [str(node[key]) for key in _written(node, profile.secret_fields)]
+        yield from (text for text in texts if len(set(text)) > 1 and len(text) > LONGEST_TINY and _MASKED not in text)
+
+
+def _written(field: Mapping[str, Any], extra: Sequence[str]) -> list[str]:
+    """The keys under which a field, if it is one for secrets, has what is written in it."""
+    keys = [key for key in ("value", "text") if field.get(key) and (key == "value" or field.get("tag") in _WRITTEN_IN)]
+    is_secret_field = keys and (_is_secret_field(field, extra) or _has_key(field, (str(field[key]) for key in keys)))
+    return keys if is_secret_field else []
+
+
 class Typed:
     """What was typed into secret fields, by session; in memory only."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._values: dict[str, frozenset[str]] = {}
-        self._echoes: dict[str, _Echoes] = {}
+        self._echoes: dict[str, Echoes] = {}
+        self._pressed: dict[str, str] = {}
+
+    def known(self, session_id: str) -> frozenset[str]:
+        """All that is removed from what is recorded in the session."""
+        return self._values.get(session_id, frozenset())
+
+    def forget(self, session_id: str) -> None:
+        """The session is no more."""
+        with self._lock:
+            for kept in (self._values, self._echoes, self._pressed):
+                kept.pop(session_id, None)
+
+    def press(self, session_id: str, key: str) -> None:
+        """A key was pressed in a secret field: what is written key by key is one value."""
+        found = _WRITING.fullmatch(key)
+        with self._lock:
+            before = self._pressed.get(session_id, "")
+            pressed = self._pressed[session_id] = before + found[1] if found else ""
+            if found and before in self._values.get(session_id, ()):
+                self._values[session_id] -= {before}
+        if found is None and not _NAMED_KEY.fullmatch(key):
+            self.remember(session_id, key)
+        if len(pressed) > LONGEST_TINY:
+            self.remember(session_id, pressed)
 
     def remember(self, session_id: str, value: str) -> None:
         """From now on this value is removed from what is recorded in the session."""
@@ -126,7 +189,12 @@ class Typed:
             known = self._values.get(session_id, frozenset())
             if not new <= known:
                 self._values[session_id] = known | new
-                self._echoes[session_id] = _Echoes(known | new)
+                self._echoes[session_id] = Echoes(known | new)
+
+    def share(self, session_id: str, other_id: str) -> None:
+        """What is secret in one session is so in another: both see the same pages."""
+        for value in self.known(session_id):
+            self.remember(other_id, value)
 
     def without(self, session_id: str, anything: Any) -> Any:
         """The same, with a mask in the place of every remembered value, however it is written."""
@@ -136,14 +204,19 @@ class Typed:
 
 def cleaned(value: Any, secret_fields: Sequence[str] = ()) -> Any:
     """The same without secrets that show by their shape, in all its texts, and without values of secret fields."""
+    return _deep(value, lambda text, _: _short(text) if len(text) <= _OFTEN_SEEN else _clean(text), secret_fields)
 
-    def change(text: str, _: str) -> str:
-        if _HARMLESS.fullmatch(text) and not _TELLING.search(text.lower()):
-            return text
-        text = clean_url(text) if _ADDRESS.match(text) else _IN_TEXT.sub(lambda address: clean_url(address[0]), text)
-        return redaction.clean(text)
 
-    return _deep(value, cache(change), secret_fields)
+def _clean(text: str) -> str:
+    """A text without secrets that show by their shape."""
+    is_plain = all(len(run) < _SHORTEST_TOKEN or run.isalpha() for run in text.split())
+    if is_plain and _HARMLESS.fullmatch(text) and not _TELLING.search(text.lower()):
+        return text
+    text = clean_url(text) if ADDRESS.match(text) else _IN_TEXT.sub(lambda address: clean_url(address[0]), text)
+    return redaction.clean(text)
+
+
+_short = lru_cache(maxsize=1 << 14)(_clean)  # pages say the same again and again
 
 
 def clean_url(url: str) -> str:
@@ -166,12 +239,15 @@ def _holds_secret(name: str, value: str) -> bool:
 
 
 def _deep(value: Any, change: Callable[[str, str], str], secret_fields: Sequence[str] = (), key: str = "") -> Any:
-    """A JSON-like value with every text in it changed; a secret field's own value is masked."""
+    """A JSON-like value with every text in it changed; a secret's own value, and a secret field's, is masked."""
     if isinstance(value, str):
         return change(value, key)
     if isinstance(value, Mapping):
-        if value.get("value") and _is_secret_field(value, secret_fields):
-            value = {**value, "value": MASK}
+        own = tuple(secret_fields)
+        value = {**value, **dict.fromkeys(_written(value, own), MASK)}
+        value |= {
+            name: MASK for name, each in value.items() if isinstance(each, str) and each and names_secret(name, own)
+        }
         return {
             name: change(each, name) if isinstance(each, str) else _deep(each, change, secret_fields, name)
             for name, each in value.items()
@@ -182,102 +258,3 @@ def _deep(value: Any, change: Callable[[str, str], str], secret_fields: Sequence
         ]
         return tuple(changed) if isinstance(value, tuple) else changed
     return value
-
-
-class _Echoes:
-    """Values however a page writes them: certain ones wherever they are, words and numbers where they stand alone."""
-
-    def __init__(self, values: Iterable[str]) -> None:
-        weak = sorted(filter(_is_weak, values))
-        numbers = [_digits(value) for value in values if not _is_weak(value) and _is_number(value)]
-        certain = [value for value in values if not _is_weak(value) and not _is_number(value)]
-        self._forms = [form for value in certain for form in _forms(value)]
-        is_phrase = sum(len(value) > _LONGEST_TINY and value.isalpha() for value in weak) > 2
-        tiny = [value for value in weak if len(value) <= _LONGEST_TINY or (is_phrase and value.isalpha())]
-        whole = _either(rf"(?<!\w){_cased(value)}(?!\w)" for value in weak if value not in tiny)
-        alone = _either(map(_cased, tiny))
-        phrase = rf"(?<!\w)(?i:{alone})(?:\W+(?:\d+\W+)?(?i:{alone}))+(?!\w)" if is_phrase else _NEVER
-        grouped = _either(r"(?<!\d)" + r"[\s-]?".join(digits) + r"(?!\d)" for digits in numbers)
-        anywhere = rf"{_LABEL}|{grouped}|(?<==)(?:{_either(map(_cased, weak))})(?=[&#;]|\Z)"
-        starts = {form.split(" ")[0][:_LONGEST_TINY].casefold() for form in (*self._forms, *weak)}
-        starts |= {digits[0] for digits in numbers}
-        self._may_have = re.compile(_either(map(re.escape, starts)))
-        self._certain = re.compile(rf"{_LABEL}|(?i:{_either(_spaced(form[:_CERTAIN]) for form in self._forms)})")
-        self._in_name = re.compile(anywhere)
-        self._in_text = re.compile(rf"{anywhere}|{whole}|{phrase}|(?<=[\"'])(?:{alone})(?=[\"'])")
-        self._whole = re.compile(rf"\s*(?:\d{{1,2}}[.):]?\s+)?(?:{alone})\s*")
-
-    def remove(self, text: str, key: str) -> str:
-        """The text without them; `key` says where it stands."""
-        if not self._may_have.search(text.casefold()):
-            return text
-        text = self._without_certain(text)
-        if key in _STRUCTURE or _ADDRESS.match(text):
-            return self._in_name.sub(_masked, text)
-        return MASK if self._whole.fullmatch(text) else self._in_text.sub(_masked, text)
-
-    def _without_certain(self, text: str) -> str:
-        """Long ones were perhaps cut by whoever showed them: as much goes as is there."""
-        kept, end = [], 0
-        while found := self._certain.search(text, end):
-            is_label = found[0].startswith("[redacted: ")
-            kept += [text[end : found.start()], found[0] if is_label else MASK]
-            reached = [_reach(text, found.start(), form) for form in self._forms if not is_label]
-            end = max(found.end(), *reached) if reached else found.end()
-        return "".join([*kept, text[end:]])
-
-
-def _reach(text: str, at: int, form: str) -> int:
-    """How far a text goes on like this form, case aside; what was too long to be known reaches to the end."""
-    for character in form:
-        if character == " " and text[at : at + 1].isspace():
-            at += len(text[at:]) - len(text[at:].lstrip())
-        elif character.casefold() == text[at : at + 1].casefold():
-            at += 1
-        else:
-            return at
-    return at if len(form) < _LONGEST_KNOWN else len(text)
-
-
-def _masked(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith("[redacted: ") else MASK
-
-
-def _either(patterns: Iterable[str]) -> str:
-    return "|".join(patterns) or _NEVER
-
-
-def _is_weak(value: str) -> bool:
-    """Whether a value may well be a word or a number that is there anyway."""
-    is_word = value.isascii() and value.isalpha() and len(value) <= _LONGEST_WORD
-    return len(value) <= _LONGEST_TINY or is_word or (value.isdecimal() and len(value) <= _LONGEST_NUMBER)
-
-
-def _cased(value: str) -> str:
-    return f"(?:{_either(map(re.escape, sorted({value, value.lower(), value.upper()})))})"
-
-
-def _digits(value: str) -> str:
-    return re.sub(r"[\s-]", "", value)
-
-
-def _is_number(value: str) -> bool:
-    return _digits(value).isdecimal() and len(value) <= _LONGEST_GROUPED
-
-
-def _forms(value: str) -> list[str]:
-    """How pages and addresses write a text: as it is, in other case, and escaped for URL, JSON and HTML."""
-    start = value[:_LONGEST_KNOWN]
-    forms: list[str] = []
-    for text in (start, start.upper(), start.lower()):
-        forms += [text, quote_plus(text, errors="replace")]
-        forms += [quote(text, safe, errors="replace") for safe in ("", "/", "!#$&'()*+,/:;=?@~")]
-        forms += [json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
-        in_html = [html.escape(text, quote=is_quoted) for is_quoted in (True, False)]
-        forms += [*in_html, *(each.replace("&#x27;", "&#39;") for each in in_html)]
-    unlike = {form.lower() if form.isascii() else form: form for form in forms}  # case aside, as they are looked for
-    return sorted(unlike.values(), key=len, reverse=True)
-
-
-def _spaced(text: str) -> str:
-    return re.escape(text).replace(r"\ ", r"\s+")

@@ -1,10 +1,12 @@
 """Flows: everything that can be done with them, each in its own module; this is the list."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from recollect.derive import Corpus
 from recollect.embed import LazyEmbedder
@@ -16,6 +18,7 @@ from recollect.flows.entry import (
     check_id,
     check_number,
     check_observation,
+    check_path,
     check_target,
     check_tool,
     plain_mapping,
@@ -54,7 +57,7 @@ class Flows:
         profiles = Profiles(profile_folders)
         self._desk = Desk(store, embedder, use_cache, clock, profiles, when_uncovered, window_hours)
         self._executable = browser
-        self._browsers: list[Browser] = []
+        self._browsers: WeakSet[Browser] = WeakSet()
 
     # Recording
 
@@ -100,12 +103,16 @@ class Flows:
             error=check_error(error, ok=ok),
             before=check_observation(before),
             after_screen=None if after_screen is None else check_name("after_screen", after_screen),
-            screenshot=None if screenshot is None else check_name("screenshot", str(screenshot)),
+            screenshot=None if screenshot is None else check_path("screenshot", screenshot),
             duration_ms=check_number("duration_ms", duration_ms),
             prior_knowledge=None if shown is None else plain_mapping("prior_knowledge", shown),
             timestamp=None if timestamp is None else check_past("timestamp", timestamp, self._desk.now()),
         )
         return recording.record(self._desk, check_id("session id", session_id), call)
+
+    def share_secrets(self, session_id: str, other_id: str) -> None:
+        """What was typed in secret in one session is not kept in another either: one browser writes both."""
+        self._desk.typed.share(session_id, other_id)
 
     # Finding
 
@@ -197,13 +204,18 @@ class Flows:
     # Using again
 
     def open_browser(self, **launch_options: Any) -> "Browser":
-        """A real browser whose every use is recorded in a session of its own."""
+        """A running browser whose every use is recorded in a session of its own."""
+        browser = self.prepare_browser(**launch_options)
+        browser.launch()
+        return browser
+
+    def prepare_browser(self, **launch_options: Any) -> "Browser":
+        """A browser that runs once it is launched, or a session is replayed in it: then as a part of that replay."""
         from recollect.flows.browser import Browser
 
         launch_options.setdefault("executable", self._executable)
-        self._browsers = [each for each in self._browsers if each.is_open]
         browser = Browser(self, **launch_options)
-        self._browsers.append(browser)
+        self._browsers.add(browser)
         return browser
 
     def replay(
@@ -277,6 +289,6 @@ class Flows:
 
     def close(self) -> None:
         """Close every browser that is still open."""
-        for browser in self._browsers:
-            browser.cleanup()
-        self._browsers = []
+        with ExitStack() as ending:  # all of them, whatever one of them says
+            for browser in list(self._browsers):
+                ending.callback(browser.cleanup)

@@ -12,7 +12,8 @@ from recollect.flows.actions import ACTIONS
 from recollect.flows.desk import Desk
 from recollect.flows.entry import check_id, check_mapping, plain_mapping
 from recollect.flows.filters import Filters
-from recollect.flows.model import DEFAULT_APP, FlowSession, SessionSummary, Step
+from recollect.flows.model import DEFAULT_APP, UNKNOWN, FlowSession, SessionSummary, Step
+from recollect.flows.moves import given, place_of
 from recollect.flows.scoring import INDEX
 from recollect.flows.secrets import cleaned
 from recollect.inputs import check_name, check_names, check_past, check_text
@@ -41,10 +42,10 @@ class Begun:
             app=check_id("app", self.app),
             created_at=begun,
             goal=None if self.goal is None else cleaned(check_text("goal", self.goal, longest=10_000)),
-            flow_tags=check_names("flow_tags", self.flow_tags),
-            tags=check_names("tags", self.tags),
-            git=_git(self.git),
-            app_version=None if self.app_version is None else check_name("app_version", self.app_version),
+            flow_tags=cleaned(check_names("flow_tags", self.flow_tags)),
+            tags=cleaned(check_names("tags", self.tags)),
+            git=cleaned(_git(self.git)),
+            app_version=None if self.app_version is None else cleaned(check_name("app_version", self.app_version)),
             launch=cleaned(plain_mapping("launch", self.launch)),
         )
 
@@ -94,7 +95,7 @@ def summary(session: FlowSession, steps: list[Step]) -> SessionSummary:
         ok=went_well,
         failed=len(steps) - went_well,
         seconds=first_to_last,
-        screens=tuple(dict.fromkeys(step.screen for step in steps)),
+        screens=tuple(dict.fromkeys(step.screen for step in steps if step.screen != UNKNOWN)),
         labels=dict(Counter(label for step in steps for label in step.labels)),
         errors=dict(Counter(str(step.error["code"]) for step in steps if step.error)),
         actions=tuple(in_words(step) for step in steps if step.verb in ACTIONS),
@@ -102,14 +103,15 @@ def summary(session: FlowSession, steps: list[Step]) -> SessionSummary:
 
 
 def in_words(step: Step) -> str:
-    """An action as one would say it."""
-    target = step.target
-    role_name = f'{target.get("role") or "element"} "{target["name"]}"' if target.get("name") else ""
-    place = role_name or target.get("testId") or target.get("selector") or target.get("a11yRef") or ""
-    value = next((step.input[name] for name in ("text", "value", "label", "key", "url") if name in step.input), None)
-    said = [step.verb.replace("_", " "), *([f"{value!r}"] if value is not None else []), *([place] if place else [])]
-    failed = f" (failed: {step.error['code']})" if step.error else ""
-    return f"{' '.join(said)} on {step.screen}{failed}"
+    """A step as one would say it: what was done, with which value, to what, where, and how it failed."""
+    value, place = given(step), place_of(step) or step.target.get("a11yRef", "")
+    said = [step.verb.replace("_", " ")]
+    said += [repr(value[1])] if value else []
+    said += ["into" if step.verb == "type" else "in"] if value and place else []
+    said += [place] if place else []
+    said += ["on", step.screen] if step.screen != UNKNOWN else []
+    said += [f"(failed: {step.error['code']})"] if step.error else []
+    return " ".join(said)
 
 
 def delete(desk: Desk, session_id: str) -> int:
@@ -125,10 +127,13 @@ def delete(desk: Desk, session_id: str) -> int:
         values = {"space": session.app, "id": session.id}
         transaction.execute("DELETE FROM flow_steps WHERE space = :space AND session = :id", values)
         transaction.execute("DELETE FROM flows WHERE space = :space AND id = :id", values)
+        records.drop_unseen(transaction, session.app)
         transaction.execute(
-            "DELETE FROM flow_observations WHERE space = :space AND NOT EXISTS (SELECT 1 FROM flow_steps s "
-            "WHERE s.space = flow_observations.space AND s.observation = flow_observations.hash)",
+            "DELETE FROM flow_rejections WHERE space = :space AND NOT EXISTS (SELECT 1 FROM flow_steps s WHERE "
+            "s.space = :space AND s.screen = flow_rejections.screen AND s.action = flow_rejections.action)",
             {"space": session.app},
         )
+    desk.typed.forget(session.id)
+    desk.remembered.forget(session.app)
     desk.store.erase_traces()
     return len(passages)

@@ -52,7 +52,7 @@ def replay(
     told = _pairs("--value", values) | _from_environment(_pairs("--value-env", variables))
     with session.open() as recollect:
         app = recollect.flows.session(id).app
-        browser = recollect.flows.open_browser(app=app, headless=not headed, **options.given(given))
+        browser = recollect.flows.prepare_browser(app=app, headless=not headed, **options.given(given))
         done = recollect.flows.replay(
             browser,
             id,

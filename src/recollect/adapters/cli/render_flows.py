@@ -258,7 +258,7 @@ def print_replay(console: Console, replay: "Replay") -> None:
         found = f"{_place(each.now)} instead of {_place(each.was)}"
         console.print(Text.assemble((f" ~ {each.position:>3}  ", "yellow"), in_one_line(found)))
         no = f"If that is wrong:  recollect flows reject-heal {replay.of} {each.position} {shlex.quote(each.element)}"
-        console.print(Text(f"        {in_one_line(each.reason)} {no}", "dim"), soft_wrap=True)
+        console.print(Text(f"        {in_one_line(f'{each.reason} {no}')}", "dim"), soft_wrap=True)
     if replay.ok:
         console.print(Text.assemble((" ✓ ", "green"), f"All {counted(replay.done, 'action')} done again."))
     else:

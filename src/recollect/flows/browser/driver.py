@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.errors import ActionFailed, Conflict, RecollectError
+from recollect.errors import ActionFailed, Conflict, NotFound, RecollectError
 from recollect.flows.browser import tabs
 from recollect.flows.browser.acting import Attempt
 from recollect.flows.browser.journal import Journal
@@ -70,8 +70,12 @@ class Driver:
         """Close the browser and take its profile away; it may be launched again."""
         with self._lock:
             was_open = self.is_open
-            step = self._journal.keep(Attempt("cleanup")) if self._journal and was_open else None
-            self._close()
+            try:
+                step = self._journal.keep(Attempt("cleanup")) if self._journal and was_open else None
+            except NotFound:  # its session was deleted meanwhile: there is nothing to write into
+                step = None
+            finally:
+                self._close()
             return Closed(self.session_id, was_open, step.id if step else None)
 
     def observe(self, limit: int = LIMIT) -> Observation:
@@ -117,9 +121,7 @@ class Driver:
             return journal.keep(attempt), done
 
     def _need(self, attempt: Attempt) -> tuple[Running, Journal]:
-        """The browser; one that was opened with an address starts by itself at its first use."""
-        if self._running is None and self._journal is None and self._options.get("url"):
-            self.launch()
+        """The browser and its session, or the error that there is none."""
         if self._running is None or self._journal is None:
             missing = ActionFailed("No browser is running. Launch one first.", code="NOT_LAUNCHED")
             raise self._failed(attempt, missing)

@@ -20,6 +20,7 @@ _NOISE = frozenset("generic none presentation paragraph row rowgroup strong emph
 _ROLES = {"image": "img", "DisclosureTriangle": "button", "Date": "textbox", "InputTime": "textbox"}
 _STATES = ("disabled", "checked", "expanded", "pressed", "selected", "focused", "required", "readonly", "invalid")
 _TELLING_WHEN_FALSE = ("checked", "expanded", "pressed")
+_SURFACES = ("html", "body")  # scripts listen there to all clicks
 _LONGEST, _DEEPEST, _MOST_OPTIONS = 100, 4, 20
 Ax = Mapping[str, Any]
 
@@ -127,20 +128,41 @@ def _element(document: Document, node: int, nodes: Mapping[int, Ax], test_id: st
     name = " ".join(_value(ax, "name").split())[:_LONGEST]
     role = _ROLES.get(role, role)
     own = attributes.get(test_id)
-    if own is None and not ax:
+    if own is None and not ax and node not in document.clickable:
         return Element(document, node, attributes, None, "", "", False, path=path)
     states = _states(ax, attributes)
     if role == "combobox" and document.tag(node) == "select":
         states["options"] = _options(document, node, nodes)
-    if node in document.clickable and role in ("generic", "") and not _holds_more(document, node, nodes):
-        role, name, states = "generic", document.text(node), {**states, "clickable": True}
+    if role not in INTERACTIVE and _is_to_click(document, node, attributes, nodes):
+        states["clickable"] = True
+        role, name = _called(role, name, document.text(node))
     return Element(document, node, attributes, own, role, name, document.is_visible(node), states, path)
 
 
-def _holds_more(document: Document, node: int, nodes: Mapping[int, Ax]) -> bool:
-    """Whether there are things to use inside, so that it is a surface rather than something to click."""
-    inside = (nodes.get(document.backend_ids[each]) for each in document.below(node))
-    return any(each is not None and _value(each, "role") in INTERACTIVE for each in inside)
+def _is_to_click(document: Document, node: int, attributes: Mapping[str, str], nodes: Mapping[int, Ax]) -> bool:
+    """Whether it is there to be clicked: no surface with such things in it, and no part of one."""
+    if node not in document.clickable or document.tag(node) in _SURFACES or "for" in attributes:
+        return False
+    around = document.above(node)
+    if any(_is_used(document, each, nodes) or "contenteditable" in document.attributes(each) for each in around):
+        return False
+    return not any(_is_used(document, each, nodes) or _is_read(document, each) for each in document.below(node))
+
+
+def _is_used(document: Document, node: int, nodes: Mapping[int, Ax]) -> bool:
+    return _value(nodes.get(document.backend_ids[node], {}), "role") in INTERACTIVE
+
+
+def _is_read(document: Document, node: int) -> bool:
+    """Whether it listens to clicks and says something."""
+    return node in document.clickable and bool(document.text(node))
+
+
+def _called(role: str, name: str, text: str) -> tuple[str, str]:
+    """Role and name of something to click: its own, else what can be read on it."""
+    if name and role[:1].islower() and role != "generic":
+        return role, name
+    return "generic", text or name
 
 
 def _states(ax: Ax, attributes: Mapping[str, str]) -> dict[str, Any]:
@@ -192,9 +214,13 @@ def _numbered(found: Sequence[Element], refs: Mapping[int, str]) -> list[Element
 def _most_telling(found: Sequence[Element]) -> set[int]:
     """The nodes that there is room for: first those that can be used."""
     nodes = [each for each in found if _means_something(each)]
-    usable = [each for each in nodes if each.role in INTERACTIVE]
-    others = [each for each in nodes if each.role not in INTERACTIVE]
+    usable = [each for each in nodes if _can_be_used(each)]
+    others = [each for each in nodes if not _can_be_used(each)]
     return {id(each) for each in [*usable, *others][:MOST_NODES]}
+
+
+def _can_be_used(element: Element) -> bool:
+    return element.role in INTERACTIVE or "clickable" in element.states
 
 
 def _with_ref(element: Element, ref: str) -> Element:

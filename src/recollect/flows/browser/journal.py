@@ -32,10 +32,12 @@ class Journal:
         kept = (self.session, self._previous, self._more)
         if session_id is not None:
             self.session, self._previous = self._flows.session(session_id), None
+            self._flows.share_secrets(kept[0].id, session_id)
         self._more = {**self._more, **more}
         try:
             yield
         finally:
+            self._flows.share_secrets(self.session.id, kept[0].id)
             self.session, self._previous, self._more = kept
 
     def inform(self, attempt: Attempt) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from recollect.errors import RecollectError
+from recollect.flows.browser import folders
 from recollect.flows.browser.acting import translated
 from recollect.flows.browser.options import LaunchOptions
 from recollect.flows.browser.window import Window
@@ -22,8 +23,10 @@ class Running:
     """A window and its worker, from launch to close."""
 
     def __init__(self, options: LaunchOptions, profile: Profile) -> None:
-        self.window = Window(options, profile)
-        self._worker = Worker()
+        folders.sweep()
+        self._folder = folders.Folder()
+        self.window = Window(options, profile, self._folder.profile)
+        self._worker = Worker(self._folder.path)
 
     def start(self) -> None:
         """Start the browser."""
@@ -57,7 +60,7 @@ class Running:
             if process is not None:
                 os.kill(process, signal.SIGTERM)
         self._worker.stop()
-        self.window.remove_folder()
+        self._folder.remove()
 
     def _process(self) -> int | None:
         """The number of the browser's process, which it writes into its profile."""

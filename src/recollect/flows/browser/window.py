@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping
@@ -36,10 +35,10 @@ class Shown:
 class Window:
     """One Chromium with a profile of its own, used from one event loop."""
 
-    def __init__(self, options: LaunchOptions, profile: Profile) -> None:
+    def __init__(self, options: LaunchOptions, profile: Profile, folder: Path) -> None:
         self.options = options
         self.profile = profile
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-browser-"))
+        self.folder = folder  # for the profile of the browser
         self.shown: Shown | None = None
         self.is_gone = False
         self.messages: list[str] = []  # of dialogs and crashes, all there were
@@ -77,7 +76,7 @@ class Window:
         self._watch()
 
     async def stop(self) -> None:
-        """End the browser and take its profile away."""
+        """End the browser."""
         self.is_gone = True
         if self._playwright is None:
             return
@@ -89,14 +88,6 @@ class Window:
                     await self._context.close()
         finally:
             await self._playwright.stop()
-
-    def remove_folder(self) -> None:
-        """Take the profile away; the last process may still be writing into it."""
-        for _ in range(20):
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if not self.folder.exists():
-                return
-            time.sleep(0.1)
 
     def screenshots(self) -> Path:
         """The folder for pictures: the one that was named, or one of its own, which stays for those who asked."""

@@ -1,22 +1,39 @@
 """One thread that owns the browser's event loop, so that any thread may use it, with a limit on every wait."""
 
 import asyncio
+import logging
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import TimeoutError as TookTooLong
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from recollect.errors import ActionFailed
 
 T = TypeVar("T")
+log = logging.getLogger("recollect")
 _GRACE_S = 5.0
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Starts processes that leave nothing outside a folder, and that do not hear Ctrl-C: they are ended in order."""
+
+    def __init__(self, temporary: Path) -> None:
+        super().__init__()
+        self._temporary = str(temporary)
+        self.set_exception_handler(_noted)
+
+    async def subprocess_exec(self, *arguments: Any, **options: Any) -> Any:
+        options["env"] = {**(options.get("env") or os.environ), "TMPDIR": self._temporary}
+        return await super().subprocess_exec(*arguments, start_new_session=True, **options)
 
 
 class Worker:
     """Runs coroutines one after the other in a thread of its own, until it is stopped."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+    def __init__(self, temporary: Path) -> None:
+        self._loop = _Loop(temporary)
         self._thread = threading.Thread(target=self._run, name="recollect-browser", daemon=True)
         self._thread.start()
 
@@ -62,3 +79,8 @@ class Worker:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self._loop.close()
+
+
+def _noted(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What goes wrong beside a call: the next call fails and says so, nothing is to be printed."""
+    log.debug("in the browser: %s", context.get("exception") or context.get("message"))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from recollect.flows.actions import action_key
-from recollect.flows.binding import Slots, bound_target, slots
+from recollect.flows.binding import Slots, asks_for, bound_target, numberless, slots
 from recollect.flows.model import Target
 from recollect.flows.prior.confidence import ANY_VALUE, Deed, Move, Walk
 from recollect.flows.prior.hints import Page
@@ -38,7 +38,7 @@ class Goals:
     @classmethod
     def of(cls, old: str | None, new: str | None) -> "Goals":
         """Two goals side by side."""
-        return cls(normal(old or ""), normal(new or ""), slots(old, new) if old and new else Slots())
+        return cls(normal(old or ""), normal(new or ""), slots(old or "", new or ""))
 
     def names_only_old(self, name: str, *, is_fixed: bool) -> bool:
         """Whether only the old goal names this, so that the new one must name something else."""
@@ -49,8 +49,11 @@ class Goals:
         return _names(name, self.new, self.old, self.slots.new, is_fixed=is_fixed)
 
     def bound(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What was given, with the values of the new goal."""
-        return {name: self.slots.bound(value) if isinstance(value, str) else value for name, value in given.items()}
+        """What was given, with the values of the new goal, and without those that only the old one has."""
+        bound = {name: self.slots.bound(value) if isinstance(value, str) else value for name, value in given.items()}
+        return {
+            name: value for name, value in bound.items() if not isinstance(value, str) or not self.slots.is_stale(value)
+        }
 
 
 def _names(name: str, goal: str, other: str, values: Sequence[str], *, is_fixed: bool) -> bool:
@@ -75,6 +78,7 @@ class Teller:
         self._used = frozenset(normal(each) for move in own for each in (move.target.get("name", ""), *_texts(move)))
         self._page = page
         self._named = _named_by(normal(goal or ""), page)
+        self._numbered = _numbered(own, page)
 
     def tell(self, walk: Walk, goal: str | None) -> Told:
         """A walk with a goal of its own as it would be with this one."""
@@ -106,21 +110,32 @@ class Teller:
 
     def _plain(self, move: Move, goals: Goals, more: bool | None) -> Deed:
         """A deed on the same element as before, unless its name has a value in it."""
-        target, given = bound_target(move.target, goals.slots), goals.bound(move.given)
+        bound, given = bound_target(move.target, goals.slots), goals.bound(move.given)
+        target = self._renumbered(bound) if bound == move.target else bound
         key = action_key(move.verb, self._place(move.screen, target), given)
         return Deed(key, key, move, target, given, self._is_here(move), values_left=more)
 
     def _valued(self, move: Move, goals: Goals, left: Sequence[str], more: bool | None) -> Deed:
         """A deed on something that its goal names: now on what stands for it, or on what else the goal names here."""
         given, name = goals.bound(move.given), goals.slots.bound(move.target["name"])
-        is_spent = normal(name) in self._used or name == move.target["name"] or not self._page.may_have(name)
+        target = bound_target(move.target, goals.slots)
+        is_there = "selector" in target or self._page.may_have(name)
+        is_spent = normal(name) in self._used or name == move.target["name"] or not is_there
         if is_spent and left:
             name, is_spent = left[0], False
-        target = {**_role(move), "name": name} if name != move.target["name"] else dict(move.target)
+            target = {**_role(move), "name": name}
         plain = self._key(move)
         key = plain if plain in self._own_keys else _any_value(move)
         offered = action_key(move.verb, {**_role(move), "name": name}, given)
         return Deed(key, offered, move, target, given, self._is_here(move), is_spent, more)
+
+    def _renumbered(self, target: Target) -> Target:
+        """A target under the number that it has now, where nothing else differs and no other can be meant."""
+        is_there = target.get("testId") in self._page.test_ids or self._page.node(target) is not None
+        if is_there or asks_for(self._goal, target.get("name", "")):
+            return target
+        now = self._numbered.get((target.get("role", ""), numberless(target.get("name", ""))), ())
+        return {**_without_test_id(target), "name": now[0]} if len(now) == 1 else target
 
     def _key(self, move: Move) -> str:
         return action_key(move.verb, self._place(move.screen, move.target), move.given)
@@ -156,6 +171,21 @@ def _named_by(goal: str, page: Page) -> list[tuple[str, str]]:
     named = [(str(node["role"]), str(node["name"])) for nodes in page.named.values() for node in nodes]
     mentioned = [each for each in named if is_in(normal(each[1]), goal)]
     return sorted(mentioned, key=lambda each: f" {goal} ".index(f" {normal(each[1])} "))
+
+
+def _numbered(own: Sequence[Move], page: Page) -> dict[tuple[str, str], list[str]]:
+    """What there is, or was in this session, with a number in its name: the names by their role and the rest."""
+    now = [(str(node["role"]), str(node["name"])) for nodes in page.named.values() for node in nodes]
+    used = {(move.target.get("role", ""), move.target.get("name", "")): None for move in own}
+    found: dict[tuple[str, str], list[str]] = {}
+    for role, name in (*now, *(each for each in used if each not in now)):
+        if numberless(name):
+            found.setdefault((role, numberless(name)), []).append(name)
+    return found
+
+
+def _without_test_id(target: Target) -> dict[str, str]:
+    return {part: value for part, value in target.items() if part != "testId"}
 
 
 def _values_while_here(screens: Sequence[str], are_values: Sequence[bool]) -> list[bool | None]:

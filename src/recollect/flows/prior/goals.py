@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from recollect.embed import Embedder, LazyEmbedder, embed_texts
 from recollect.flows.binding import words_in
+from recollect.flows.passages import purpose
 from recollect.flows.prior.confidence import Walk
 from recollect.flows.prior.similar import Look
 from recollect.rank import Numbers, calibrate_cosine
@@ -26,6 +27,7 @@ Times = npt.NDArray[np.int64]
 _KEPT_WALKS = 1_000
 _KEPT_LOOKS = 2_000
 _AT_ONCE = 500
+_PRIME = 1_000_003  # times are added up by what remains of them: whole ones are too large for a sum
 _PAST = "SELECT id, goal, flow_tags, tags, app_version, created_at, steps, updated_at FROM flows WHERE space = :space"
 
 
@@ -94,7 +96,7 @@ class Known:
     def state(self, own: str) -> tuple[int, int, int]:
         """Another value whenever a session was changed, but for one."""
         states = np.delete(self.states, [self.places[own]] if own in self.places else [], axis=0)
-        return len(states), int(states[:, 0].sum()), int(states[:, 1].max(initial=0))
+        return len(states), int(states[:, 0].sum()), int((states[:, 1] % _PRIME).sum())
 
     def nearness(self, text: str, embedder: LazyEmbedder) -> Numbers:
         """How near the goal of each session is; all the same if this one has none."""
@@ -127,6 +129,11 @@ class Remembered:
             self._known[space] = known
         return known
 
+    def forget(self, space: str) -> None:
+        """Read everything of an app again: a session of it was deleted."""
+        with self._lock:
+            self._known.pop(space, None)
+
     def walk(self, space: str, past: Past) -> Walk | None:
         """The walk of a session, if it was read as it is now."""
         found = self._walks.get((space, past.id))
@@ -149,11 +156,6 @@ class Remembered:
             self._looks[space, hash_] = look
 
 
-def purpose(goal: str | None, flow_tags: Iterable[str], tags: Iterable[str]) -> str:
-    """All that a session says about what it is for; the text whose vector its steps have."""
-    return ". ".join(filter(None, (goal, *flow_tags, *tags)))
-
-
 @lru_cache(maxsize=1 << 14)
 def telling(text: str) -> frozenset[str]:
     """The stems of the words that tell what a session is for; its values are not among them."""
@@ -168,10 +170,10 @@ def _make_room(kept: dict[tuple[str, str], Any], most: int) -> None:
 def _state(snapshot: Snapshot, space: str, own: str) -> tuple[int, ...]:
     """Another value whenever a session changed."""
     sql = (
-        "SELECT count(*), coalesce(sum(steps), 0), coalesce(max(updated_at), 0) FROM flows "
-        "WHERE space = :space AND id <> :own"
+        "SELECT count(*), coalesce(sum(steps), 0), coalesce(sum(updated_at - updated_at / :prime * :prime), 0) "
+        "FROM flows WHERE space = :space AND id <> :own"
     )
-    return tuple(map(int, snapshot.rows(sql, {"space": space, "own": own})[0]))
+    return tuple(map(int, snapshot.rows(sql, {"space": space, "own": own, "prime": _PRIME})[0]))
 
 
 def _sessions(snapshot: Snapshot, space: str, before: Mapping[str, Past]) -> dict[str, Past]:

@@ -8,8 +8,9 @@ import numpy as np
 from recollect.flows.actions import action_key
 from recollect.flows.desk import Desk
 from recollect.flows.model import FlowSession, Step
+from recollect.flows.passages import purpose
 from recollect.flows.prior.confidence import Move, Walk
-from recollect.flows.prior.goals import Known, Past, purpose
+from recollect.flows.prior.goals import Known, Past
 from recollect.flows.prior.walks import Here, Reader
 from recollect.rank import Numbers
 from recollect.store import to_microseconds

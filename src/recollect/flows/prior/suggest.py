@@ -8,7 +8,7 @@ from recollect.flows.model import SCHEMA, UNKNOWN, FlowSession, Observation, Pri
 from recollect.flows.prior.around import avoided, related, shown_avoids, similar
 from recollect.flows.prior.confidence import Count, Deed, Tally, Walk, add_votes, age_weight, goal_weight, shares, votes
 from recollect.flows.prior.deeds import Teller, Told, places_of
-from recollect.flows.prior.hints import Page, as_words, hints, how_possible, offered_input
+from recollect.flows.prior.hints import Page, as_words, hints, how_possible, offered_input, several
 from recollect.flows.prior.scene import Scene, set_scene
 from recollect.flows.prior.similar import Look
 from recollect.flows.prior.walks import Reader
@@ -64,7 +64,7 @@ def _suggested(
     possible = {}
     for key, tally in count.tallies.items():
         deed = tally.newest
-        factor = how_possible(deed.move.verb, deed.target, page)
+        factor = how_possible(deed.move.verb, deed.target, deed.given, page)
         if factor and not {key, deed.move.action} & forbidden:
             possible[key] = factor
     failures = Counter(each.action for each in scene.failures)
@@ -83,7 +83,7 @@ def _shown(rank: int, count: Count, tally: Tally, confidence: float, scene: Scen
     return SuggestedAction(
         rank=rank,
         action=deed.move.verb,
-        rationale=_rationale(count, tally, scene),
+        rationale=_rationale(count, tally, scene) + _doubt(several(deed.target, page)),
         confidence=round(confidence, 3),
         preferred_target=ways[0] if ways else None,
         fallback_targets=ways[1:],
@@ -100,6 +100,10 @@ def _rationale(count: Count, tally: Tally, scene: Scene) -> str:
     if tally.after:
         return f"Done {tally.after} of {count.after} times {after} in other sessions."
     return f"Done in {tally.sessions} other session{'s' if tally.sessions > 1 else ''} on this screen."
+
+
+def _doubt(number: int) -> str:
+    return f" There are {number} such elements now: look which is meant." if number else ""
 
 
 def _count(scene: Scene, reader: Reader, page: Page) -> Count:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from recollect.flows.binding import numberless
 from recollect.flows.model import Observation, Step, Target
 from recollect.flows.replaying.elements import Element, address, elements_of, meant
 from recollect.flows.replaying.wording import alike, are_opposed, words_of
@@ -71,14 +72,27 @@ class _Page:
         return next((f"{each.role} {each.says}" for each in elements if id(each) in self.staying), "")
 
 
-def heal(step: Step, before: Observation | None, now: Observation, rejected: Collection[str] = ()) -> Heal | Abstained:
-    """Find what a step was done to on a page where it is not found as it was recorded."""
+def heal(
+    step: Step,
+    before: Observation | None,
+    now: Observation,
+    rejected: Collection[str] = (),
+    *,
+    is_asked_for: bool = False,
+) -> Heal | Abstained:
+    """Find what a step was done to on a page where it is not found as it was recorded.
+
+    A name that a goal asks for has the right number in it; any other may have another number now.
+    """
     if before is None:
         return Abstained("What else was on the page when this was recorded is not known.")
     lost, then, today = _compared(step.target, elements_of(before), elements_of(now))
     if not words_of(lost.says) and not words_of(lost.test_id):
         return Abstained("The missing element has neither a name nor a test id to know it by.")
-    fresh = [each for each in today.elements if id(each) not in today.staying and each.key not in rejected]
+    numbered = [each for each in today.elements if _is_renumbered(lost, each)]
+    others = numbered if is_asked_for or len(numbered) > 1 else []
+    unfit = today.staying | set(map(id, others))
+    fresh = [each for each in today.elements if id(each) not in unfit and each.key not in rejected]
     fits = sorted((_fit(lost, then, each, today) for each in fresh), key=lambda fit: -fit.score)
     if not fits or not fits[0].score:
         return Abstained(f"Nothing new on the page is like {lost.label}.")
@@ -155,12 +169,19 @@ def _role_fit(lost: Element, candidate: Element) -> float:
 
 def _words_fit(lost: Element, candidate: Element) -> float:
     """How alike names and test ids are: the more alike pair counts most, the other may confirm it."""
-    labels = ((lost.says, candidate.says), (lost.test_id, candidate.test_id))
+    says = numberless if _is_renumbered(lost, candidate) else str
+    labels = ((says(lost.says), says(candidate.says)), (lost.test_id, candidate.test_id))
     pairs = [(words_of(one), words_of(other)) for one, other in labels if one and other]
     if not pairs or any(are_opposed(*pair) for pair in pairs):
         return 0.0
     fits = sorted((alike(*pair) for pair in pairs), reverse=True)
     return BETTER_WORDS * fits[0] + (1 - BETTER_WORDS) * fits[-1]
+
+
+def _is_renumbered(lost: Element, candidate: Element) -> bool:
+    """Whether nothing but a number in the name differs."""
+    rest = numberless(lost.says)
+    return bool(rest) and (lost.role, rest) == (candidate.role, numberless(candidate.says))
 
 
 def _path_fit(one: str, other: str) -> float:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ActionFailed, InvalidInput, RecollectError
+from recollect.flows.binding import asks_for
+from recollect.flows.entry import check_mapping, check_string
 from recollect.flows.model import FlowSession, Observation, Step, Target
 from recollect.flows.moves import actions_of, count, given, in_words, is_masked, ways
 from recollect.flows.replaying import healing
 from recollect.flows.replaying.healing import Heal
 from recollect.flows.replaying.plans import plan, wanted
 from recollect.flows.replaying.returning import is_page, landmarks, ways_now
-from recollect.inputs import check_count
+from recollect.inputs import check_count, check_text
 from recollect.types import Noun
 
 if TYPE_CHECKING:
@@ -83,11 +85,17 @@ def replay(
     Values are for what was secret, or is to be another: by test id or name of the field; for secrets a word of it does.
     Progress is told of each step that was done.
     """
+    told = {
+        check_string("A name in values", name): check_string(f"The value of {name}", value)
+        for name, value in check_mapping("values", values).items()
+    }
+    if goal is not None:
+        check_text("goal", goal)
     session = flows.session(session_id)
     steps = actions_of(flows.steps(session_id), check_count("start", start, most=_MOST_STEPS))
     if not steps:
         raise InvalidInput(f"Session {session.id} has no action that worked from step {start} on.")
-    planned = plan(steps, session.goal, goal, values or {})
+    planned = plan(steps, session.goal, goal, told)
     outcome = Replay(session.id, None, len(planned))
     unknown = [step for step, _ in planned if is_masked((given(step) or ("", ""))[1])]
     if unknown:
@@ -105,6 +113,7 @@ class _Player:
         self._browser = browser
         self._heals = heal
         self._timeout_s = timeout_s
+        self._goal: str | None = None
         self._healed: list[Healed] = []
 
     def begin(self, session: FlowSession, goal: str | None) -> FlowSession:
@@ -116,8 +125,9 @@ class _Player:
                 f"The browser was launched for the app {here.app!r}, the session is one of {session.app!r}. "
                 f"Launch it with app={session.app!r}."
             )
+        self._goal = session.goal if goal is None else goal
         return self._flows.start_session(
-            goal=session.goal if goal is None else goal,
+            goal=self._goal,
             flow_tags=session.flow_tags,
             tags=dict.fromkeys((*session.tags, "replay")),
             app=session.app,
@@ -158,12 +168,15 @@ class _Player:
         if step.verb in _ANYWHERE:
             self._act(step, {})
             return
-        seen = self._wait(step)
+        seen = self._wait(step, was)
         if not is_page(step, seen):
             raise _Differs(step, seen, "PAGE_DIFFERS", f"{in_words(step)}: the page is not the one it was done on.")
+        if was.target and not step.target:
+            told = f"{in_words(was)}: this is about what only the goal of that session names."
+            raise _Differs(step, seen, "TARGET_NOT_FOUND", told)
         if not step.target:
             self._act(step, {})
-        elif not any(self._is_done(step, way) for way in ways_now(step, seen)):
+        elif not any(self._is_done(step, way) for way in self._ways(step, was, seen)):
             self._act_on_healed(step, was, self._browser.observe())
 
     def _is_done(self, step: Step, way: Mapping[str, str]) -> bool:
@@ -176,13 +189,20 @@ class _Player:
             raise
         return True
 
-    def _wait(self, step: Step) -> Observation:
+    def _ways(self, step: Step, was: Step, seen: Observation) -> list[dict[str, str]]:
+        return ways_now(step, seen, is_asked_for=self._is_asked_for(step, was))
+
+    def _is_asked_for(self, step: Step, was: Step) -> bool:
+        """Whether the goal says what the element is called."""
+        return step.target != was.target or asks_for(self._goal, step.target.get("name", ""))
+
+    def _wait(self, step: Step, was: Step) -> Observation:
         """What is seen as soon as the step can be done, or when there was time enough for it."""
         until = time.monotonic() + self._timeout_s
         while True:
             seen = self._browser.observe()
-            is_ready = is_page(step, seen) and (not step.target or bool(ways_now(step, seen)))
-            if is_ready or time.monotonic() >= until:
+            is_there = not step.target or bool(self._ways(step, was, seen))
+            if (is_page(step, seen) and is_there) or time.monotonic() >= until:
                 return seen
             time.sleep(_EVERY_S)
 
@@ -193,7 +213,8 @@ class _Player:
         missing = f"{in_words(step)}: it is not on the page."
         if not self._heals:
             raise _Differs(step, seen, "TARGET_NOT_FOUND", missing)
-        found = healing.heal(step, step.before, seen, self._flows.rejected_heals(was))
+        rejected = self._flows.rejected_heals(was)
+        found = healing.heal(step, step.before, seen, rejected, is_asked_for=self._is_asked_for(step, was))
         if not isinstance(found, Heal):
             raise _Differs(step, seen, "TARGET_NOT_FOUND", f"{missing} {found.reason}")
         healed = Healed(step.position, step.target, found.target, found.element, found.score, found.reason)

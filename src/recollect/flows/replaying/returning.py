@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from recollect.flows.binding import numberless
 from recollect.flows.model import UNKNOWN, Observation, Step
 from recollect.flows.moves import count, ways
 from recollect.flows.replaying.healing import is_other
@@ -27,10 +28,15 @@ def is_page(step: Step, seen: Observation) -> bool:
     return bool(known) and len(known & set(landmarks(seen))) >= _SAME_PAGE * len(known)
 
 
-def ways_now(step: Step, seen: Observation) -> list[dict[str, str]]:
-    """The ways that lead to the element of a step now, and to it alone, as far as that can be told by looking."""
+def ways_now(step: Step, seen: Observation, *, is_asked_for: bool = False) -> list[dict[str, str]]:
+    """The ways that lead to the element of a step now, and to it alone, as far as that can be told by looking.
+
+    A name that a goal asks for has the right number in it; any other may have another number now.
+    """
     known = [_as_written(way, seen) for way in ways(step)]
-    return [way for at, way in enumerate(known) if _leads(way, step, seen, is_used=at == 0)]
+    found = [way for at, way in enumerate(known) if _leads(way, step, seen, is_used=at == 0)]
+    renumbered = [way for each in known if (way := _renumbered(each, step.before, seen)) is not None]
+    return found or [way for way in renumbered if not is_asked_for and _leads(way, step, seen, is_used=False)]
 
 
 def _as_written(way: dict[str, str], seen: Observation) -> dict[str, str]:
@@ -40,6 +46,19 @@ def _as_written(way: dict[str, str], seen: Observation) -> dict[str, str]:
     names = {str(node.get("name", "")) for node in seen.a11y if node.get("role") == way["role"]}
     same = [name for name in names if fold(name) == fold(way["name"])]
     return {**way, "name": same[0]} if len(same) == 1 else way
+
+
+def _renumbered(way: Mapping[str, str], before: Observation | None, seen: Observation) -> dict[str, str] | None:
+    """A role and name with the number it has now, if then and now there is but one that differs in nothing else."""
+    if before is None or "role" not in way or not numberless(way["name"]):
+        return None
+    then, now = _numbered(way, before), _numbered(way, seen)
+    return {**way, "name": now[0]} if len(then) == len(now) == 1 else None
+
+
+def _numbered(way: Mapping[str, str], seen: Observation) -> list[str]:
+    names = [str(node.get("name", "")) for node in seen.a11y if node.get("role") == way["role"]]
+    return [name for name in names if numberless(name) == numberless(way["name"])]
 
 
 def _leads(way: dict[str, str], step: Step, seen: Observation, *, is_used: bool) -> bool:

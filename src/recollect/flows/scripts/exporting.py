@@ -6,7 +6,7 @@ The plan is the same for all languages; each of them only writes it down.
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from recollect.errors import InvalidInput
 from recollect.flows.actions import node_of
@@ -22,6 +22,7 @@ _WRITERS = {"python": python.written, "typescript": typescript.written}
 _WEB = ("http", "https", "chrome-extension")
 _TARGETED = ("click", "type", "select")
 _WRITTEN_AT_ONCE = ("date", "time", "datetime-local", "month", "week", "color", "range")
+_TABS = {"index": int, "url": str, "title": str}  # how a tab may be named
 _LONG_TEXT = 200
 _NO_ROLE = "generic"  # something to click that says nothing but its text
 
@@ -74,8 +75,16 @@ def _start(steps: Sequence[Step], first: Step) -> str:
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
+    parts = _split(url)
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in _WEB and not is_masked(url) else ""
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address; what is none has none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def _deed(step: Step, after: Observation | None, names: _Names) -> Deed:
@@ -123,7 +132,7 @@ def _options(step: Step, text: str) -> Mapping[str, Any]:
     """How it was done, beyond the value."""
     node = node_of(step.target, step.before) or {}
     at_once = len(text) > _LONG_TEXT or node.get("inputType") in _WRITTEN_AT_ONCE
-    kept = {name: step.input[name] for name in ("index", "url", "title") if step.input.get(name) is not None}
+    kept = {name: step.input[name] for name, kind in _TABS.items() if isinstance(step.input.get(name), kind)}
     return {**kept, "clear": step.input.get("clear", True), "submit": step.input.get("submit", False), "fill": at_once}
 
 
@@ -134,14 +143,14 @@ def _seen_after(step: Step, steps: Sequence[Step]) -> Observation | None:
 
 def _expected_url(step: Step, after: Observation | None) -> str | None:
     """A pattern for the address, where the action led to another; data in it may be any."""
-    if after is None or is_masked(after.url) or urlsplit(after.url).scheme not in (*_WEB, "file"):
+    if after is None or is_masked(after.url) or _split(after.url).scheme not in (*_WEB, "file"):
         return None
     is_same = step.before is not None and path_of(step.before.url) == path_of(after.url)
     return None if is_same else _pattern(after.url)
 
 
 def _pattern(url: str) -> str:
-    parts = urlsplit(url)
+    parts = _split(url)
     if not parts.fragment.startswith(("/", "!/")):
         return f"{_segments(parts.path or '/')}([?#].*)?$"
     route = parts.fragment.partition("?")[0]

@@ -160,7 +160,8 @@ def _by_words(
             # The numbers first: SQLite would read the fields of all that match, not only of the best.
             f"SELECT p.number, p.created_at, p.id, {fields} "
             f"FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
-            f"ORDER BY bm25({table}, {weights}), rowid LIMIT ?) w CROSS JOIN {index.corpus}_passages p USING (number)",
+            f"ORDER BY bm25({table}, {weights}), rowid DESC LIMIT ?) w "  # of equals the newest
+            f"CROSS JOIN {index.corpus}_passages p USING (number)",
             (match, limit * max(LOOKED_AT_LEAST, min(LOOKED_AT, LOOKED_AT_CHARACTERS // (limit * length)))),
         )
         return best_by_words(found, keywords)[:limit]
