@@ -163,3 +163,16 @@ def test_bad_settings_are_explained(tmp_path):
         load_settings({"RECOLLECT_NO_CACHE": "perhaps"}, tmp_path / "no")
     with pytest.raises(InvalidInput, match="device must be auto, cpu or gpu"):
         load_settings({"RECOLLECT_DEVICE": "tpu"}, tmp_path / "no")
+
+
+def test_a_part_that_cannot_be_closed_keeps_no_other_open(tmp_path, monkeypatch):
+    recollect = Recollect(tmp_path / "store.db")
+
+    def stuck():
+        raise Unavailable("The browser is stuck.")
+
+    monkeypatch.setattr(recollect.flows, "close", stuck)
+    with pytest.raises(Unavailable, match="stuck"):
+        recollect.close()
+    with pytest.raises(StoreError, match="closed"):
+        recollect.memories.list()

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from os import PathLike
 from types import TracebackType
 from typing import Any, Self
@@ -179,12 +179,13 @@ class Recollect:
     def close(self) -> None:
         """Let go of the store; what the background was doing goes on with the next search."""
         self._closing.set()
-        self.documents.close()
-        self.tools.close()
-        self.flows.close()
-        if self._background is not None:
-            self._background.join()
-        self._store.close()
+        with ExitStack() as closing_all:  # the last first; one that fails keeps no other open
+            closing_all.callback(self._store.close)
+            if self._background is not None:
+                closing_all.callback(self._background.join)
+            closing_all.callback(self.flows.close)
+            closing_all.callback(self.tools.close)
+            closing_all.callback(self.documents.close)
 
     def _embed_in_background(self) -> None:
         """After a change of the model: make its vectors while keyword search serves."""

@@ -292,4 +292,4 @@ def test_reindexing_makes_every_index_anew(run, indexed, add):
         "identical": True,
     }
     again = run("reindex", "--verify").err
-    assert "Indexed 1 memory, 2 documents and 0 tools. The index was already identical." in again
+    assert "Indexed 1 memory, 2 documents, 0 tools and 0 steps of flows. The index was already identical." in again

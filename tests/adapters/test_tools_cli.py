@@ -308,5 +308,11 @@ def test_everything_knows_tools(run, board):
     assert "tool " in shown.out
     assert "tools 3" in shown.err
     assert "tools      3 of 1 server" in run("status").out
-    assert run("reindex", "--verify", "--json").json == {"memories": 0, "documents": 0, "tools": 3, "identical": True}
+    assert run("reindex", "--verify", "--json").json == {
+        "memories": 0,
+        "documents": 0,
+        "tools": 3,
+        "flows": 0,
+        "identical": True,
+    }
     assert "3 tools" in run("reindex").err

@@ -648,9 +648,7 @@ def test_what_is_recorded_while_it_is_deleted_is_not_found_or_gone(flows):
     assert (flows.count(), flows.count_steps()) == ({}, 0)
 
 
-def test_a_clock_that_goes_back_changes_no_order_and_hides_no_deletion(
-    location, monkeypatch
-):  # owner of the last line: prior
+def test_a_clock_that_goes_back_changes_no_order_and_hides_no_deletion(location, monkeypatch):
     now = [datetime(2026, 5, 1, tzinfo=UTC)]
     with Recollect(location) as recollect:
         flows = recollect.flows

@@ -56,4 +56,7 @@ def _told(step: Step, values: Mapping[str, str]) -> str | None:
 def wanted(steps: Sequence[Step]) -> str:
     """What is asked for, where values are missing."""
     names = ", ".join(dict.fromkeys(place_of(step) or step.verb for step in steps))
-    return f"What was put into {names} was secret and is not kept. Give it in values, under its test id or name."
+    return (
+        f"What was put into {names} was secret and is not kept. "
+        "Give it in values (--value or --value-env), under its test id or name."
+    )
