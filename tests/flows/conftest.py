@@ -4,6 +4,12 @@ from tests.flows.webapp import WebApp
 from recollect import Recollect
 
 
+@pytest.fixture
+def flows(recollect):
+    """The flows of an empty store, of each engine."""
+    return recollect.flows
+
+
 @pytest.fixture(scope="session")
 def site():
     """The address of the test pages."""

@@ -9,11 +9,6 @@ from recollect.errors import BadData, Conflict, InvalidInput, NotFound
 from recollect.flows import Observation
 
 
-@pytest.fixture
-def flows(recollect):
-    return recollect.flows
-
-
 def node(ref, role, name):
     return {"ref": ref, "role": role, "name": name, "path": []}
 

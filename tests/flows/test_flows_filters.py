@@ -19,11 +19,6 @@ def postgres_url(emptied):
 
 
 @pytest.fixture
-def flows(recollect):
-    return recollect.flows
-
-
-@pytest.fixture
 def filled(flows):
     """Three sessions that send something, each in its own way."""
     flows.start_session(

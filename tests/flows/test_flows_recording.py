@@ -18,11 +18,6 @@ HOME = Observation(
 
 
 @pytest.fixture
-def flows(recollect):
-    return recollect.flows
-
-
-@pytest.fixture
 def session(flows):
     return flows.start_session(goal="Send 0.1 ETH to another account", flow_tags=["send"], app="wallet", id="s-1")
 

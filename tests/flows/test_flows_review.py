@@ -23,11 +23,6 @@ SECRET = "zz8Q!hunter7"
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 
 
-@pytest.fixture
-def flows(recollect):
-    return recollect.flows
-
-
 @pytest.fixture(scope="module")
 def kept():
     """One store in memory for all that is only tried out."""

@@ -25,11 +25,6 @@ def postgres_url(emptied):
 
 
 @pytest.fixture
-def flows(recollect):
-    return recollect.flows
-
-
-@pytest.fixture
 def session(flows):
     """A session that nobody described."""
     return flows.start_session(app="metamask", id="s-1").id

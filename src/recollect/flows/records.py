@@ -142,7 +142,7 @@ def get_session(snapshot: Snapshot, id_: object) -> FlowSession:
 
 def sessions_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, FlowSession]:
     """The sessions of these ids, as far as there are such."""
-    return {row[1]: to_session(row) for row in _rows_by(snapshot, f"SELECT {SESSION} FROM flows", "id", ids)}
+    return {row[1]: to_session(row) for row in rows_by(snapshot, f"SELECT {SESSION} FROM flows", "id", ids)}
 
 
 def steps_of(snapshot: Snapshot, session: FlowSession) -> list[Step]:
@@ -153,7 +153,7 @@ def steps_of(snapshot: Snapshot, session: FlowSession) -> list[Step]:
 
 def steps_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Step]:
     """The steps of these ids, as far as there are such."""
-    found = _to_steps(snapshot, _rows_by(snapshot, f"SELECT {STEP} FROM flow_steps", "id", ids))
+    found = _to_steps(snapshot, rows_by(snapshot, f"SELECT {STEP} FROM flow_steps", "id", ids))
     return {step.id: step for step in found}
 
 
@@ -190,7 +190,7 @@ def _to_steps(snapshot: Snapshot, rows: Sequence[Row]) -> list[Step]:
     found = [
         row
         for space in sorted({row[0] for row in rows})
-        for row in _rows_by(snapshot, _OBSERVATION, "hash", hashes, {"space": space})
+        for row in rows_by(snapshot, _OBSERVATION, "hash", hashes, {"space": space})
     ]
     seen = {(space, hash_): to_observation(json.loads(content)) for space, hash_, content in found}
     return [to_step(row, seen.get((row[0], row[10]))) for row in rows]
@@ -201,8 +201,8 @@ def to_observation(content: Mapping[str, Any]) -> Observation:
     return Observation(content["screen"], content["url"], tuple(content["test_ids"]), tuple(content["a11y"]))
 
 
-def _rows_by(
-    snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, str] | None = None
+def rows_by(
+    snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, Any] | None = None
 ) -> list[Row]:
     """The rows whose column has one of these values, and whose other columns have those of `where`."""
     wanted, found = sorted(set(values)), []

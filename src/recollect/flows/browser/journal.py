@@ -74,12 +74,16 @@ def _code(error: RecollectError) -> str:
 
 
 def _begun(flows: "Flows", options: LaunchOptions) -> FlowSession:
-    """The session that was named, if there is one, else a new one."""
-    if options.session is not None:
-        try:
-            return flows.session(options.session)
-        except NotFound:
-            pass  # then it begins now, with this id
+    """The session that was named; where there is none of that id, it begins now."""
+    if options.session is None:
+        return _new(flows, options)
+    try:
+        return flows.session(options.session)
+    except NotFound:
+        return _new(flows, options)
+
+
+def _new(flows: "Flows", options: LaunchOptions) -> FlowSession:
     return flows.start_session(
         goal=options.goal,
         flow_tags=options.flow_tags,

@@ -15,6 +15,7 @@ from recollect.flows.binding import words_in
 from recollect.flows.passages import purpose
 from recollect.flows.prior.confidence import Walk
 from recollect.flows.prior.similar import Look
+from recollect.flows.records import rows_by
 from recollect.rank import Numbers, calibrate_cosine
 from recollect.store import Row, Snapshot
 from recollect.text import FLOW_STOP_WORDS, stem, text_hash
@@ -26,9 +27,8 @@ Times = npt.NDArray[np.int64]
 
 _KEPT_WALKS = 1_000
 _KEPT_LOOKS = 2_000
-_AT_ONCE = 500
 _PRIME = 1_000_003  # times are added up by what remains of them: whole ones are too large for a sum
-_PAST = "SELECT id, goal, flow_tags, tags, app_version, created_at, steps, updated_at FROM flows WHERE space = :space"
+_PAST = "SELECT id, goal, flow_tags, tags, app_version, created_at, steps, updated_at FROM flows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +181,8 @@ def _sessions(snapshot: Snapshot, space: str, before: Mapping[str, Past]) -> dic
     sql = "SELECT id, steps, updated_at FROM flows WHERE space = :space"
     states = {id_: (steps, at) for id_, steps, at in snapshot.rows(sql, {"space": space})}
     changed = [id_ for id_, state in states.items() if id_ not in before or before[id_].state != state]
-    fresh = {row[0]: _to_past(row) for row in _rows_of(snapshot, space, changed)}
+    fresh = {row[0]: _to_past(row) for row in rows_by(snapshot, _PAST, "id", changed, {"space": space})}
     return {id_: fresh.get(id_) or before[id_] for id_ in states}
-
-
-def _rows_of(snapshot: Snapshot, space: str, ids: Sequence[str]) -> list[Row]:
-    found: list[Row] = []
-    for start in range(0, len(ids), _AT_ONCE):
-        some = {f"v{at}": id_ for at, id_ in enumerate(ids[start : start + _AT_ONCE])}
-        names = ", ".join(f":{name}" for name in some)
-        found += snapshot.rows(f"{_PAST} AND id IN ({names})", {"space": space, **some})
-    return found
 
 
 def _to_past(row: Row) -> Past:

@@ -1,7 +1,7 @@
 """Reading what was done before: walks of other sessions, what was done on a screen, and what failed there."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,16 +89,16 @@ class Reader:
         """What was seen, by its hash."""
         wanted = set(hashes)
         found = {hash_: look for hash_ in wanted if (look := self.remembered.look(self.space, hash_)) is not None}
-        sql = "SELECT hash, content FROM flow_observations WHERE space = :space AND hash IN "
-        for hash_, content in self._rows_in(sql, sorted(wanted - set(found))):
+        sql = "SELECT hash, content FROM flow_observations"
+        for hash_, content in self._rows_by(sql, "hash", wanted - set(found)):
             found[hash_] = Look.of(records.to_observation(json.loads(content)))
             self.remembered.keep_look(self.space, hash_, found[hash_])
         return found
 
     def steps(self, ids: Sequence[str]) -> dict[str, Step]:
         """Steps as they were recorded, without what was seen."""
-        sql = f"SELECT {records.STEP} FROM flow_steps WHERE space = :space AND id IN "
-        return {row[1]: records.to_step(row, None) for row in self._rows_in(sql, ids)}
+        rows = self._rows_by(f"SELECT {records.STEP} FROM flow_steps", "id", ids)
+        return {row[1]: records.to_step(row, None) for row in rows}
 
     def _few_looks(self, observation: str) -> Look | None:
         """What was seen; only so many are read that a page can wait for it."""
@@ -109,17 +109,15 @@ class Reader:
         return look
 
     def _read_walks(self, ids: Sequence[str]) -> dict[str, Walk]:
-        sql = f"SELECT {_MOVE} FROM flow_steps WHERE space = :space AND is_ok = 1 AND action <> '' AND session IN "
+        rows = self._rows_by(f"SELECT {_MOVE}, position FROM flow_steps", "session", ids, is_ok=1)
         moves: dict[str, list[Move]] = {id_: [] for id_ in ids}
-        for row in self._rows_in(sql, ids, "ORDER BY session, position"):
-            moves[row[0]].append(_to_move(row))
+        for *row, _ in sorted(rows, key=lambda row: int(row[-1])):
+            if row[2]:  # an action, not only a look
+                moves[row[0]].append(_to_move(row))
         return {id_: Walk(id_, tuple(each)) for id_, each in moves.items()}
 
-    def _rows_in(self, sql: str, values: Sequence[str], order: str = "") -> Iterator[Row]:
-        if values:
-            named = {f"v{at}": value for at, value in enumerate(values)}
-            names = ", ".join(f":{name}" for name in named)
-            yield from self.snapshot.rows(f"{sql}({names}) {order}", {"space": self.space, **named})
+    def _rows_by(self, select: str, column: str, values: Iterable[str], **where: Any) -> list[Row]:
+        return records.rows_by(self.snapshot, select, column, values, {"space": self.space, **where})
 
 
 def _to_move(row: Sequence[Any]) -> Move:
