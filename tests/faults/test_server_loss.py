@@ -106,11 +106,20 @@ def test_a_number_given_out_again_after_a_crash_is_not_taken_for_the_lost_write(
     with closing(open_store(url)) as store:
         with pytest.raises(StoreError, match="not known"), store.transaction(spaces=()) as transaction:
             [(backend, lost)] = transaction.rows("SELECT pg_backend_pid(), pg_current_xact_id()::text")
-            psutil.Process(backend).kill()
+            with closing(psycopg.connect(url)) as witness:
+                psutil.Process(backend).kill()
+                _await_the_crash(witness)
             while _next_number(url) < int(lost):
                 pass
         assert _next_number(url) > int(lost)
     victim.drop(url)
+
+
+def _await_the_crash(witness):
+    """A server that lost a process ends all the others before it recovers."""
+    with suppress(psycopg.OperationalError):
+        while True:
+            witness.execute("SELECT 1")
 
 
 def _next_number(url):

@@ -45,7 +45,7 @@ FAULTS = {
     "LeavesDaemon": "",
     "HasChildren": "",
     "FloodsStderr": "",
-    "FloodsNotices": "^$|not ready within 4 s",
+    "FloodsNotices": "^$|not ready within 4 s|gave no answer within 2 s",  # it may be too busy with its own flood
     "DiesOfQuestions": "",
 }
 
