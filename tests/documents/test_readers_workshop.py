@@ -99,7 +99,7 @@ def test_a_file_that_takes_too_long_is_given_up(monkeypatch, deed):
         begin = time.monotonic()
         with pytest.raises(Unreadable, match="took longer than 1 s to read"):
             workshop.read(PAGE, b"BAD")
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 30
         assert workshop.child_pid is None
         assert workshop.read(PAGE, b"<p>after").text == "after"
 

@@ -102,7 +102,7 @@ def test_a_second_refresh_reads_none_of_them_again(zoo, monkeypatch):
     )
     begin = time.monotonic()
     again = recollect.documents.refresh(added.folder_id)
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 20
     assert read == [] and again.generation == added.generation
 
 

@@ -166,7 +166,7 @@ def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again
         time.sleep(random.uniform(0, 0.4))
         begin = time.monotonic()
         recollect.close()
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 30
         assert not [each for each in threading.enumerate() if each.name.startswith("recollect")]
         assert left_open(tmp_path) == []
         with indexed(tmp_path / "r.db") as (_, documents):
@@ -201,7 +201,7 @@ def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monk
     until(lambda: children() - before)
     begin = time.monotonic()
     recollect.close()
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
     assert children() == before
     monkeypatch.undo()
     _add(tmp_path / "r.db", folder)

