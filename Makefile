@@ -41,15 +41,19 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-demo: $(VENV)/.run
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+demo: $(VENV)/.demo
 	$(BIN)/recollect demo
 
 test: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/ruff check src tests benchmarks scripts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -85,6 +85,10 @@ TARGETS = (
     Target("PostgreSQL's vector side at 100,000, recall@20", 0.95, "", _postgres("recall"), least=True),
     Target("`recollect --help`", 0.4, "s", lambda results: results["latency"]["help_s"]),
     Target("first CLI search, 100,000 passages", 1, "s", _own(100_000, "cli_search_s")),
+    Target("first answer of `recollect mcp`, cold", 3, "s", _at("serving", "starts", "cold", "initialize")),
+    Target("first search of `recollect mcp`, cold", 3, "s", _at("serving", "starts", "cold", "search")),
+    Target("16 callers over HTTP, 100,000 passages, p95", 200, "ms", _at("serving", "load", RECOLLECT, "p95")),
+    Target("16 callers over HTTP, errors", 0, "", _at("serving", "load", RECOLLECT, "errors")),
     Target("bundled model, load", 0.2, "s", lambda results: results["embedding"]["load"]["model_s"]),
     Target(
         "bundled model, short texts on one core",

@@ -6,11 +6,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import documents, embedding, flows, folders, latency, memories, postgres, quality, tools
+from benchmarks import (
+    documents,
+    embedding,
+    everything,
+    flows,
+    folders,
+    latency,
+    memories,
+    postgres,
+    quality,
+    serving,
+    tools,
+)
 from benchmarks.machine import describe
 from benchmarks.report import TABLES, write_readme
 
-NAMES = ("quality", "embedding", "latency", "memories", "documents", "folders", "tools", "flows", "postgres")
+NAMES = (
+    "quality",
+    "embedding",
+    "latency",
+    "memories",
+    "documents",
+    "folders",
+    "tools",
+    "flows",
+    "everything",
+    "serving",
+    "postgres",
+)
 RESULTS = Path(__file__).parent / "results"
 TABLES["memories"] = memories.tables
 TABLES["postgres"] = postgres.tables
@@ -18,6 +42,8 @@ TABLES["documents"] = documents.tables
 TABLES["folders"] = folders.tables
 TABLES["tools"] = tools.tables
 TABLES["flows"] = flows.tables
+TABLES["everything"] = everything.tables
+TABLES["serving"] = serving.tables
 
 
 def main() -> None:
@@ -36,6 +62,8 @@ def main() -> None:
         "folders": folders.measure,
         "tools": tools.measure,
         "flows": flows.measure,
+        "everything": everything.measure,
+        "serving": lambda: serving.measure(min(max(sizes), serving.SIZE)),
         "postgres": lambda: postgres.measure(min(max(sizes), postgres.SIZE)),
     }
     for name, measure in benchmarks.items():

@@ -1,4 +1,5 @@
 import json
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ def run(monkeypatch, capsys, tmp_path):
         shown = capsys.readouterr()
         return Outcome(code, shown.out, shown.err)
 
-    return run
+    yield run
+    logging.getLogger("recollect").setLevel(logging.NOTSET)  # --quiet is for its own process
 
 
 @pytest.fixture(autouse=True)

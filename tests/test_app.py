@@ -97,7 +97,7 @@ def minilm_like(tmp_path):
     from recollect.embed import loader
 
     folder = tmp_path / "other-model"
-    shutil.copytree(loader._BUNDLED, folder)
+    shutil.copytree(loader.BUNDLED, folder)
     return folder
 
 

@@ -5,25 +5,33 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from recollect import copying
+from recollect import archive, copying, everything
 from recollect.config import Settings, load_settings
 from recollect.documents import Documents
-from recollect.embed import LazyEmbedder, ModelOptions
-from recollect.errors import InvalidInput, RecollectError
+from recollect.embed import LazyEmbedder
+from recollect.errors import RecollectError
+from recollect.everything import Asked, Corpora
 from recollect.flows import Flows
-from recollect.inputs import check_limit, check_names
+from recollect.inputs import check_path
 from recollect.memories import GLOBAL_SPACE, Memories
-from recollect.store import open_store
-from recollect.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Choices, Tools
+from recollect.modelling import model_options
+from recollect.store import check_target, open_store, restore_store
+from recollect.tools import Choices, Tools
 from recollect.types import Hit, Hits, Status
 
-CORPORA = ("memories", "documents", "tools", "flows")
+_MANY = 10_000
 
 log = logging.getLogger("recollect")
+
+
+def _unwatched(what: str, done: int, total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 class Recollect:
@@ -37,13 +45,7 @@ class Recollect:
         settings: Settings | None = None,
     ) -> None:
         settings = settings or load_settings()
-        options = ModelOptions(
-            device=settings.device,
-            cache_dir=settings.data_folder / "models",
-            base_url=settings.embeddings_url,
-            api_key=settings.embeddings_key,
-        )
-        self._embedder = LazyEmbedder(model or settings.model, options)
+        self._embedder = LazyEmbedder(model or settings.model, model_options(settings))
         self._store = open_store(str(location) if location is not None else settings.location)
         self.documents = Documents(
             self._store,
@@ -73,6 +75,7 @@ class Recollect:
             profile_folders=(settings.profiles_folder,),
             window_hours=settings.flow_window_hours,
             browser=settings.chromium,
+            pictures=settings.data_folder / "screenshots",
             when_uncovered=self._embed_in_background,
         )
         self._closing = threading.Event()
@@ -82,7 +85,7 @@ class Recollect:
         self,
         query: str,
         *,
-        corpora: tuple[str, ...] | list[str] | None = None,
+        corpora: Sequence[str] | None = None,
         limit: int = 10,
         min_score: float | None = None,
         project: str | None = None,
@@ -91,39 +94,8 @@ class Recollect:
         app: str | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
-        limit = check_limit(limit)
-        unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
-        if unknown:
-            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        asked = [corpus for corpus in CORPORA if corpus in (corpora or _where(project, folder_id, app))]
-        found: list[Hits[Any]] = []
-        if "memories" in asked:
-            found.append(
-                self.memories.search(query, project=project, limit=limit, min_score=min_score, reinforce=False)
-            )
-        if "documents" in asked:
-            found.append(self._documents(query, project, folder_id, limit, min_score))
-        if "tools" in asked:
-            catalogues = catalogue if catalogue is not None or project is None else (project, DEFAULT_CATALOGUE)
-            found.append(
-                self.tools.search(query, limit=min(limit, MOST_TOOLS), threshold=min_score, catalogue=catalogues)
-            )
-        if "flows" in asked:
-            found.append(self.flows.search(query, limit=limit, min_score=min_score, filters={"app": app}, once=True))
-        return _together(found, limit)
-
-    def _documents(
-        self,
-        query: str,
-        project: str | None,
-        folder_id: str | Sequence[str] | None,
-        limit: int,
-        min_score: float | None,
-    ) -> Hits[Any]:
-        """Each document once, with its best passage."""
-        if folder_id is None and project is not None:
-            return self.documents.search_project(query, project, limit, min_score=min_score, once=True)
-        return self.documents.search(query, folder_id=folder_id, limit=limit, min_score=min_score, once=True)
+        asked = Asked.checked(query, corpora, limit, min_score, project, folder_id, catalogue, app)
+        return everything.search(Corpora(self.memories, self.documents, self.tools, self.flows), asked)
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""
@@ -137,7 +109,7 @@ class Recollect:
         waiting = sum(server.waiting for server in servers)
         problems += [f"Waiting for approval: {waiting} of the tools. See: recollect tools list"] if waiting else []
         return Status(
-            store={"location": self._store.location, "bytes": self._store.size_bytes()},
+            store={"location": self._store.location, "bytes": self._store.size_bytes(), **self._store.facts()},
             model={
                 "name": self._embedder.name,
                 "dimensions": dimensions,
@@ -168,6 +140,27 @@ class Recollect:
             corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
             return copying.copy(self._store, target, corpora, progress)
 
+    def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Copy the store to a file while it is in use, verified; its path."""
+        target = check_path("path", path)
+        check_target(self._store, target)
+        self._store.back_up(target, force=force)
+        return target
+
+    def export(
+        self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched, force: bool = False
+    ) -> archive.Archived:
+        """Write all that is the user's own to one file; how much there is of what."""
+        return archive.write(self._content, check_path("path", path), progress, force=force)
+
+    def import_(self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched) -> archive.Unarchived:
+        """Read such a file; what is there already stays as it is."""
+        return archive.read(self._content, check_path("path", path), progress)
+
+    @property
+    def _content(self) -> archive.Content:
+        return archive.Content(self._store, self.memories, self.tools, self.flows)
+
     def distribute(self) -> dict[str, str]:
         """Spread the tables of a PostgreSQL store over the machines of its Citus cluster; what was done, by table."""
         return self._store.distribute()
@@ -175,6 +168,22 @@ class Recollect:
     def check(self) -> list[str]:
         """Read the whole store and name everything that is wrong with it."""
         return self._store.integrity()
+
+    def without_vectors(self) -> dict[str, int]:
+        """How many passages of each corpus have no vector of the current model yet, of the first ten thousand."""
+        model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
+        if model_id is None:
+            return {}
+        return {name: len(self._store.uncovered(name, model_id, 0, _MANY)) for name in everything.CORPORA}
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every passage a vector of the current model; whether all have one now."""
+        corpora = (self.memories, self.documents, self.tools, self.flows)
+        return all([corpus.embed_missing(stop) for corpus in corpora])
+
+    def compact(self) -> bool:
+        """Write the store anew without the gaps that deletions left; False if others are reading it."""
+        return self._store.erase_traces()
 
     def close(self) -> None:
         """Let go of the store; what the background was doing goes on with the next search."""
@@ -195,10 +204,7 @@ class Recollect:
 
     def _embed_missing(self) -> None:
         try:
-            self.memories.embed_missing(stop=self._closing.is_set)
-            self.documents.embed_missing(stop=self._closing.is_set)
-            self.tools.embed_missing(stop=self._closing.is_set)
-            self.flows.embed_missing(stop=self._closing.is_set)
+            self.embed_missing(self._closing.is_set)
         except RecollectError as error:
             log.warning("Making vectors stopped: %s", error)
 
@@ -211,6 +217,11 @@ class Recollect:
         self.close()
 
 
+def restore(location: str, backup: str | PathLike[str]) -> Path | None:
+    """Put a backup in the place of a store that nobody has open; where the old one is kept, if there was one."""
+    return restore_store(location, check_path("backup", backup), datetime.now(UTC))
+
+
 def _choices(settings: Settings) -> Choices:
     return Choices(
         limit=settings.search_limit,
@@ -218,24 +229,4 @@ def _choices(settings: Settings) -> Choices:
         alpha=settings.search_alpha,
         policy=settings.tool_policy,
         tokens=settings.data_folder / "logins",
-    )
-
-
-def _where(project: str | None, folder_id: str | Sequence[str] | None, app: str | None) -> tuple[str, ...]:
-    """What is searched when no corpus is named: a folder has documents only, an app flows, a project no flows."""
-    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
-    if project is not None:
-        return ("memories", "documents", "tools", *named)
-    return tuple(named) or CORPORA
-
-
-def _together(found: Sequence[Hits[Any]], limit: int) -> Hits[Hit]:
-    """The hits of several corpora, best first, with all that is said about them."""
-    hits = sorted((hit for hits in found for hit in hits), key=lambda hit: -hit.why.total)
-    return Hits(
-        hits[:limit],
-        notes=dict.fromkeys(note for hits in found for note in hits.notes),
-        did_you_mean={word: meant for hits in found for word, meant in hits.did_you_mean.items()},
-        freshness={folder: age for hits in found for folder, age in hits.freshness.items()},
-        facets={hits[0].corpus: len(hits) for hits in found if hits},
     )

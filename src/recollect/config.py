@@ -4,12 +4,14 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from recollect.errors import InvalidInput
+from recollect.inputs import check_text
 
 DATABASE = "recollect.db"
 _TRUE = {"1", "true", "yes", "on"}
@@ -24,6 +26,13 @@ _WANTED: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
+}
+_CHOICES = {"device": ("auto", "cpu", "gpu"), "tool_policy": ("first", "quarantine", "accept")}
+_RANGES = {
+    "search_limit": (1, 100),
+    "search_threshold": (0, 1),
+    "search_alpha": (0, 1),
+    "flow_window_hours": (0, 1_000_000),
 }
 
 
@@ -47,8 +56,12 @@ class Settings:
     flow_window_hours: float = 48.0
 
     def __post_init__(self) -> None:
-        if self.device not in ("auto", "cpu", "gpu"):
-            raise InvalidInput(f"device must be auto, cpu or gpu, not {self.device!r}.")
+        for name, words in _CHOICES.items():
+            if (value := getattr(self, name)) not in words:
+                raise InvalidInput(f"{name} must be {', '.join(words[:-1])} or {words[-1]}, not {value!r}.")
+        for name, (least, most) in _RANGES.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise InvalidInput(f"{name} must be a number from {least:,} to {most:,}, not {value}.")
 
     @property
     def data_folder(self) -> Path:
@@ -80,17 +93,64 @@ def load_settings(
 ) -> Settings:
     """Settings from the config file, then `data_dir`, then the environment."""
     environment = os.environ if environment is None else environment
-    given = _read(file or _config_file(environment))
+    given = _read(file or config_file(environment))
     if data_dir:
         given = {**given, "store": None, "data_dir": data_dir}
     for each in fields(Settings):
         value = environment.get(_ALSO.get(each.name, "")) or environment.get(f"RECOLLECT_{each.name.upper()}")
         if value and not (each.name == "data_dir" and data_dir):
-            given[each.name] = _value(each.name, each.type, value)
+            given[each.name] = _value(f"RECOLLECT_{each.name.upper()}", each.type, value)
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _config_file(environment: Mapping[str, str]) -> Path:
+def explain_settings(
+    environment: Mapping[str, str] | None = None, data_dir: str | None = None
+) -> dict[str, tuple[Any, str]]:
+    """Every setting by its name: its value, and where that comes from: a variable, a file, or nobody said anything."""
+    environment = os.environ if environment is None else environment
+    settings = load_settings(environment, data_dir=data_dir)
+    written = _read(config_file(environment))
+    return {
+        each.name: (getattr(settings, each.name), _origin(each.name, environment, written, data_dir))
+        for each in fields(Settings)
+    }
+
+
+def check_setting(name: str, text: str) -> Any:
+    """The value that a text means for a setting; an error that names what is wrong with either."""
+    check_name(name)
+    check_text(name, text)
+    value = _value(name, {each.name: each.type for each in fields(Settings)}[name], text)
+    Settings(**{name: value})
+    return value
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no setting has."""
+    if name not in setting_names():
+        close = get_close_matches(name, setting_names(), n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise InvalidInput(f"No setting {name!r}.{hint} See all with: recollect config")
+
+
+def setting_names() -> list[str]:
+    """All settings by their names."""
+    return [each.name for each in fields(Settings)]
+
+
+def _origin(name: str, environment: Mapping[str, str], written: Mapping[str, Any], data_dir: str | None) -> str:
+    """What said so: the name of a variable or an option, `file`, or `default`."""
+    if data_dir and name == "data_dir":
+        return "--data-dir"
+    variables = [each for each in (_ALSO.get(name, ""), f"RECOLLECT_{name.upper()}") if environment.get(each)]
+    if variables:
+        return variables[0]
+    return "file" if written.get(name) is not None and not (data_dir and name == "store") else "default"
+
+
+def config_file(environment: Mapping[str, str] | None = None) -> Path:
+    """Where the settings are written down, whether the file exists or not."""
+    environment = os.environ if environment is None else environment
     return Path(environment.get("RECOLLECT_CONFIG") or platformdirs.user_config_path("recollect") / "config.toml")
 
 
@@ -112,17 +172,17 @@ def _read(path: Path) -> dict[str, Any]:
     return given
 
 
-def _value(name: str, kind: Any, text: str) -> Any:
-    """What a variable says, as the kind of value that is wanted."""
+def _value(label: str, kind: Any, text: str) -> Any:
+    """What a text says, as the kind of value that is wanted."""
     if kind not in (int, float):
-        return _flag(name, text) if kind is bool else text
+        return _flag(label, text) if kind is bool else text
     try:
         return kind(text)
     except ValueError as error:
-        raise InvalidInput(f"RECOLLECT_{name.upper()} must be {_WANTED[kind][1]}, not {text!r}.") from error
+        raise InvalidInput(f"{label} must be {_WANTED[kind][1]}, not {text!r}.") from error
 
 
-def _flag(name: str, value: str) -> bool:
+def _flag(label: str, value: str) -> bool:
     if value.strip().lower() in _TRUE | _FALSE:
         return value.strip().lower() in _TRUE
-    raise InvalidInput(f"RECOLLECT_{name.upper()} must be 1 or 0, not {value!r}.")
+    raise InvalidInput(f"{label} must be 1 or 0, not {value!r}.")

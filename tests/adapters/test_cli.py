@@ -127,6 +127,7 @@ def test_a_deleted_memory_can_be_brought_back(run):
         (("search", "x", "--corpus", "films"), 2, "No corpus named films"),
         (("memory", "add", "x", "--created-at", "soon"), 2, "is not a time"),
         (("nonsense",), 2, "No such command"),
+        (("serach",), 2, "Did you mean 'search'?"),
         (("memory", "add"), 2, "Missing argument"),
     ],
 )
@@ -143,14 +144,6 @@ def test_status_checks_the_store(run):
     shown = run("status", "--check")
     assert "memories   1 in 1 project" in shown.out
     assert "checked" in shown.out
-
-
-def test_the_demo_leaves_the_users_store_alone(run):
-    shown = run("demo")
-    assert shown.code == 0
-    assert "API keys rotate every 24 hours" in shown.out
-    assert "Nothing fits" in shown.err
-    assert run("memory", "list", "--json").json == []
 
 
 def test_bench_measures_a_labelled_set(run, tmp_path):
@@ -195,6 +188,14 @@ def test_a_closed_pipe_is_no_crash(tmp_path):
     with os.fdopen(writer, "w") as closed:
         done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, env=environment, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_no_crash():
+    words = [sys.executable, "-c", "from recollect.adapters.cli import main; main()", "config", "--json"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&- <&-', "sh", *words], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_colours_are_left_out_where_nobody_sees_them(run):

@@ -79,7 +79,7 @@ def test_a_question_is_answered_with_place_lines_and_reasons(run, indexed):
     assert "keyword █" in shown
     assert "meaning █" in shown
     assert "matched: deploy, staging" in shown
-    assert "documents 2 (fresh)" in run("docs", "search", "staging").err
+    assert "documents 2 files (fresh)" in run("docs", "search", "staging").err
 
 
 def test_search_keeps_to_folders_paths_and_scores(run, indexed):
@@ -267,7 +267,7 @@ def test_memories_and_documents_answer_together(run, indexed, add):
     shown = run("search", "how do I deploy to staging?")
     assert "memory    Staging deploys need a fresh token" in shown.out
     assert "document  deploying.md:1" in shown.out
-    assert "memories 1 · documents 2 (fresh)" in shown.err
+    assert "memories 1 · documents 2 files (fresh)" in shown.err
     only = run("search", "how do I deploy to staging?", "--folder", "notes", "--json").json["hits"]
     assert {hit["corpus"] for hit in only} == {"documents"}
     beside = run("memory", "search", "staging", "--documents", "--project", "shop", "--json").json["hits"]

@@ -1,5 +1,6 @@
 import logging
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,18 +60,31 @@ def test_an_endpoint_is_not_asked_before_it_is_needed():
 
 
 def test_lazy_loads_once_whoever_asks(monkeypatch):
-    loads = []
-    monkeypatch.setattr(loader, "load_embedder", lambda name, options: loads.append(name) or "embedder")
+    loads, fake = [], SimpleNamespace(embed_query=len, model_id="fake")
+    monkeypatch.setattr(loader, "load_embedder", lambda name, options: loads.append(name) or fake)
     lazy = LazyEmbedder("recollect-static-1")
     assert not loads
-    threads = [threading.Thread(target=lazy.attempt, args=(str,)) for _ in range(8)]
+    threads = [threading.Thread(target=lazy.attempt, args=(lambda model: model.model_id,)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert loads == ["recollect-static-1"]
-    assert lazy.attempt(str) == "embedder"
+    assert lazy.attempt(lambda model: model.model_id) == "fake"
     assert lazy.problem is None
+
+
+def test_a_question_that_goes_to_several_corpora_is_embedded_once(monkeypatch):
+    asked = []
+    real = loader.load_embedder()
+    fake = SimpleNamespace(embed_query=lambda text: asked.append(text) or real.embed_query(text))
+    monkeypatch.setattr(loader, "load_embedder", lambda name, options: fake)
+    lazy = LazyEmbedder("recollect-static-1")
+    one, other = (lazy.attempt(lambda model: model.embed_query("deploy to staging")) for _ in range(2))
+    assert (one == other).all()
+    assert asked == ["deploy to staging"]
+    with pytest.raises(ValueError, match="read-only"):
+        one[0] = 1.0
 
 
 def test_a_model_that_does_not_answer_is_said_once_and_tried_again_later(monkeypatch, caplog):

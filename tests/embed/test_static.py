@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from recollect.embed import load_embedder
-from recollect.embed.loader import _BUNDLED
+from recollect.embed.loader import BUNDLED
 from recollect.embed.safetensors import load_safetensors
 from recollect.errors import DataError
 
@@ -78,7 +78,7 @@ def test_no_texts_make_no_rows(embedder):
 
 
 def test_a_damaged_model_file_is_explained(tmp_path):
-    shutil.copytree(_BUNDLED, tmp_path / "model")
+    shutil.copytree(BUNDLED, tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"\xff" * 100)
     with pytest.raises(DataError, match=r"model\.safetensors is not a safetensors file"):
         load_safetensors(tmp_path / "model" / "model.safetensors")
@@ -91,4 +91,4 @@ def test_the_model_loads_without_heavy_libraries():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[]"
-    assert Path(_BUNDLED, "tokenizer.json").is_file()
+    assert Path(BUNDLED, "tokenizer.json").is_file()

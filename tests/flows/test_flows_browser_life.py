@@ -94,6 +94,14 @@ def test_a_prepared_browser_waits_for_its_launch(flows):
     assert (browser.is_open, browser.session_id) == (False, None)
 
 
+def test_pictures_outlive_the_browser_and_go_with_the_session(flows, site):
+    with flows.open_browser(url=f"{site}/login.html") as browser:
+        session, path = browser.session_id, Path(browser.screenshot().path)
+    assert (path.is_file(), path.parent, path.stat().st_mode & 0o777) == (True, flows.pictures(session), 0o600)
+    flows.delete(session)
+    assert not path.parent.exists()
+
+
 def test_two_browsers_run_side_by_side_and_under_an_event_loop(flows, site):
     async def main():
         with flows.open_browser(url=f"{site}/login.html") as one, flows.open_browser(url=f"{site}/shop.html") as two:

@@ -244,3 +244,13 @@ def test_an_import_survives_a_reopened_store(full, tmp_path):
     with Recollect(str(tmp_path / "store.db")) as recollect:
         assert recollect.memories.reindex() == 3
         assert recollect.memories.fingerprint() == before
+
+
+def test_links_in_a_folder_of_notes_are_not_followed(memories, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "mine.md").write_text("Staging deploys need the VPN")
+    (tmp_path / "secret.md").write_text("The vault opens with 4711")
+    (notes / "link.md").symlink_to(tmp_path / "secret.md")
+    assert memories.import_(notes).new == 1
+    assert [memory.content for memory in memories.list()] == ["Staging deploys need the VPN"]

@@ -20,7 +20,7 @@ def node():
 def package(name):
     """The folder of a package, in the version that is wanted."""
     described = INSTALLED / name / "package.json"
-    wanted = json.loads(WANTED.read_text())["dependencies"][name]
+    wanted = json.loads(WANTED.read_text())["dependencies"][name].rpartition("@")[2]  # behind an alias, if it has one
     found = json.loads(described.read_text())["version"] if described.exists() else "none"
     assert found == wanted, f"{name} {wanted} is needed and {found} is installed. Run `make setup`."
     return described.parent

@@ -60,7 +60,7 @@ def test_a_variable_that_makes_no_sense_is_refused(name, value):
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(InvalidInput, match="first, quarantine, accept"):
+    with pytest.raises(InvalidInput, match="first, quarantine or accept"):
         opened_with(RECOLLECT_TOOL_POLICY="sometimes")
 
 

@@ -10,7 +10,7 @@ from recollect.documents.desk import Desk
 from recollect.documents.globs import path_filter
 from recollect.documents.model import DocumentHit
 from recollect.documents.scoring import FLOOR, INDEX, matches, modulation, repetition
-from recollect.inputs import check_fraction, check_limit, check_text
+from recollect.inputs import check_fraction, check_limit, check_query
 from recollect.rank import Factor, KeywordQuery, Part, clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Snapshot
 from recollect.text import excerpts, tokenize
@@ -33,10 +33,8 @@ class Asked:
     @classmethod
     def checked(cls, query: object, limit: object, path: Any, min_score: object, *, once: bool = False) -> "Asked":
         """The same, or the error that names what is wrong."""
-        if not isinstance(query, str):
-            check_text("query", query)
         least = None if min_score is None else check_fraction("min_score", min_score)
-        return cls(str(query), check_limit(limit), path, least, once)
+        return cls(check_query(query), check_limit(limit), path, least, once)
 
 
 @dataclass(frozen=True, slots=True)

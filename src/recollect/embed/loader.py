@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from recollect.embed.base import Embedder
 from recollect.embed.models import DEFAULT_MODEL, MODELS, ModelCard
+from recollect.embed.remembering import Remembering
 from recollect.errors import InvalidInput, StoreError, Unavailable
 
 log = logging.getLogger("recollect")
-_BUNDLED = Path(__file__).parent / "recollect_static_1"
+BUNDLED = Path(__file__).parent / "recollect_static_1"
 _ENDPOINT = "openai:"
 # A model that could not be had is not asked for with every search.
 RETRY_SECONDS = 30
@@ -53,16 +54,17 @@ def _load_named(card: ModelCard, options: ModelOptions) -> Embedder:
     if card.kind == "static":
         from recollect.embed.static import StaticEmbedder
 
-        return StaticEmbedder(_BUNDLED, card)
+        return StaticEmbedder(BUNDLED, card)
     from recollect.embed.download import fetch_model
     from recollect.embed.onnx import CPU, OnnxEmbedder, choose_provider
 
     if choose_provider(options.device) == CPU:
         card = card.for_processor(platform.machine())
-    return OnnxEmbedder(fetch_model(card, options.cache_dir or _default_cache()), card, options.device)
+    return OnnxEmbedder(fetch_model(card, options.cache_dir or default_cache()), card, options.device)
 
 
-def _default_cache() -> Path:
+def default_cache() -> Path:
+    """Where models are kept when nobody says where."""
     from platformdirs import user_cache_path
 
     return user_cache_path("recollect") / "models"
@@ -125,5 +127,5 @@ class LazyEmbedder:
 
     def _load(self) -> Embedder:
         with self._lock:
-            self._embedder = self._embedder or load_embedder(self.name, self._options)
+            self._embedder = self._embedder or Remembering(load_embedder(self.name, self._options))
             return self._embedder

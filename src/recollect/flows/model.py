@@ -96,7 +96,7 @@ class Hint(Noun):
     value: str | Mapping[str, str]
 
 
-class _Camel(Noun):
+class CamelCased(Noun):
     """Nouns whose JSON has the names that agents know: camel case, without what is not there."""
 
     __slots__ = ()
@@ -108,7 +108,7 @@ class _Camel(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedSession(_Camel):
+class RelatedSession(CamelCased):
     """A session that may have been here before, for a like goal."""
 
     session_id: str
@@ -119,7 +119,7 @@ class RelatedSession(_Camel):
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarStep(_Camel):
+class SimilarStep(CamelCased):
     """A step that was done in a like place."""
 
     session_id: str
@@ -134,7 +134,7 @@ class SimilarStep(_Camel):
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestedAction(_Camel):
+class SuggestedAction(CamelCased):
     """What probably comes next; `input` has the values that the goal names for it."""
 
     rank: int
@@ -147,7 +147,7 @@ class SuggestedAction(_Camel):
 
 
 @dataclass(frozen=True, slots=True)
-class Avoid(_Camel):
+class Avoid(CamelCased):
     """What has failed here more than once."""
 
     rationale: str
@@ -158,7 +158,7 @@ class Avoid(_Camel):
 
 
 @dataclass(frozen=True, slots=True)
-class PriorKnowledge(_Camel):
+class PriorKnowledge(CamelCased):
     """What earlier sessions know about a screen."""
 
     schema_version: int

@@ -18,7 +18,7 @@ from recollect.flows.model import FlowHit, FlowSession, Step
 from recollect.flows.profiles import Profile
 from recollect.flows.scoring import INDEX, age, relevance
 from recollect.flows.snippets import Wanted, matched_fields, snippet
-from recollect.inputs import check_fraction, check_limit, check_text
+from recollect.inputs import check_fraction, check_limit, check_query
 from recollect.rank import Factor, Numbers, Part, clamp, explain, totals
 from recollect.store import Snapshot, to_microseconds
 from recollect.text import FLOW_STOP_WORDS, split_identifier, stem, synonym_table, tokenize
@@ -48,7 +48,7 @@ class Asked:
     ) -> "Asked":
         """The same, or the error that names what is wrong."""
         return cls(
-            query if isinstance(query, str) else check_text("query", query),
+            check_query(query),
             check_limit(limit),
             _session_of(scope, session),
             Filters.checked(filters),

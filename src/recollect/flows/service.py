@@ -1,5 +1,6 @@
 """Flows: everything that can be done with them, each in its own module; this is the list."""
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -51,12 +52,14 @@ class Flows:
         profile_folders: Sequence[Path] = (),
         window_hours: float = 48.0,
         browser: str | None = None,
+        pictures: Path | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         when_uncovered: Callable[[], None] = lambda: None,
     ) -> None:
         profiles = Profiles(profile_folders)
         self._desk = Desk(store, embedder, use_cache, clock, profiles, when_uncovered, window_hours)
         self._executable = browser
+        self._pictures = pictures
         self._browsers: WeakSet[Browser] = WeakSet()
 
     # Recording
@@ -162,6 +165,11 @@ class Flows:
             window_hours=self._desk.window_hours if window is None else window,
         )
 
+    def suggest(self, session_id: str) -> PriorKnowledge | None:
+        """What is known about the screen that a session has seen last, after the action before."""
+        seen, previous = sessions.newest_look(session_id, self.steps(session_id))
+        return self.prior_knowledge(session_id, seen, previous=previous)
+
     def last(self, n: int = 20, session: str | None = None) -> list[Step]:
         """The newest steps, newest first."""
         limit = check_limit(n)
@@ -189,7 +197,15 @@ class Flows:
 
     def delete(self, session_id: str) -> int:
         """Take out a session and leave nothing of it; how many steps it had."""
-        return sessions.delete(self._desk, check_id("session id", session_id))
+        steps = sessions.delete(self._desk, check_id("session id", session_id))
+        pictures = self.pictures(session_id)
+        if pictures and pictures.is_dir():
+            shutil.rmtree(pictures)
+        return steps
+
+    def pictures(self, session_id: str) -> Path | None:
+        """The folder of a session's screenshots, where they are kept at all; it goes with the session."""
+        return self._pictures / check_id("session id", session_id) if self._pictures else None
 
     def count(self) -> dict[str, int]:
         """How many sessions there are, by app."""

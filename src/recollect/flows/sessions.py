@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import Conflict
+from recollect.errors import Conflict, NotFound
 from recollect.flows import records
 from recollect.flows.actions import ACTIONS
 from recollect.flows.desk import Desk
 from recollect.flows.entry import check_id, check_mapping, plain_mapping
 from recollect.flows.filters import Filters
-from recollect.flows.model import DEFAULT_APP, UNKNOWN, FlowSession, SessionSummary, Step
+from recollect.flows.model import DEFAULT_APP, UNKNOWN, FlowSession, Observation, SessionSummary, Step
 from recollect.flows.moves import given, place_of
 from recollect.flows.scoring import INDEX
 from recollect.flows.secrets import cleaned
@@ -100,6 +100,15 @@ def summary(session: FlowSession, steps: list[Step]) -> SessionSummary:
         errors=dict(Counter(str(step.error["code"]) for step in steps if step.error)),
         actions=tuple(in_words(step) for step in steps if step.verb in ACTIONS),
     )
+
+
+def newest_look(session_id: str, steps: list[Step]) -> tuple[Observation, Step | None]:
+    """What a session has seen last, and the action that worked before."""
+    seen = next((step for step in reversed(steps) if step.before is not None), None)
+    if seen is None or seen.before is None:
+        raise NotFound(f"Session {session_id} has seen no screen yet. Look at one first, with describe_screen.")
+    done = [step for step in steps if step.ok and step.verb in ACTIONS and step.position < seen.position]
+    return seen.before, done[-1] if done else None
 
 
 def in_words(step: Step) -> str:

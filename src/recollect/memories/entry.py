@@ -6,7 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.inputs import check_choice, check_fraction, check_name, check_names, check_past, check_text, check_time
+from recollect.inputs import (
+    check_choice,
+    check_fraction,
+    check_name,
+    check_names,
+    check_past,
+    check_text,
+    check_time,
+    shown,
+)
 from recollect.memories.model import GLOBAL_SPACE, WRITERS, Memory
 from recollect.memories.sectors import MEMORY_TYPES, SECTOR_OF_TYPE, SECTORS, TIERS, classify
 from recollect.redaction import clean
@@ -36,7 +45,7 @@ def _cleaned(values: Iterable[object]) -> list[object]:
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidInput(f"pinned must be true or false, not {value!r}.")
+        raise InvalidInput(f"pinned must be true or false, not {shown(value)}.")
     return value
 
 

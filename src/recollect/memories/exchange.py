@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from recollect.errors import Conflict, InvalidInput, StoreError
+from recollect.inputs import check_path
 from recollect.memories import adding, foreign, records, relations
 from recollect.memories.desk import Desk
 from recollect.memories.entry import check_project, new_memory
 from recollect.memories.lines import HEADER, Key, Link, from_line, to_line
 from recollect.memories.model import Imported, Memory, Relation, Session, to_passage
 from recollect.memories.scoring import INDEX
-from recollect.store import Snapshot, Transaction, to_datetime
+from recollect.store import Snapshot, Transaction, check_target, to_datetime
 from recollect.types import Filter, Noun
 
 BATCH = 512
@@ -29,7 +30,8 @@ Kind = TypeVar("Kind", bound=Noun)
 
 def export(desk: Desk, path: str | PathLike[str], project: str | None) -> int:
     """Write everything, in an order that depends on nothing but the content; how many memories."""
-    target = Path(path).expanduser()
+    target = check_path("path", path)
+    check_target(desk.store, target)
     try:
         return _write(desk, target, project)
     except OSError as error:
@@ -57,7 +59,9 @@ def import_(
     desk: Desk, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
 ) -> Imported:
     """Read an export or a file of another tool."""
-    source = Path(path).expanduser()
+    source = check_path("path", path)
+    if source.exists() and not (source.is_file() or source.is_dir()):
+        raise InvalidInput(f"{source} is neither a file nor a folder.")
     kind = format_ or foreign.format_of(source)
     if kind == "recollect":
         if project is not None:

@@ -29,11 +29,19 @@ def format_of(path: Path) -> str:
 
 def read(path: Path, kind: str, project: str) -> Iterator[tuple[Path, int, Item]]:
     """The arguments of `add` for everything in a file, or a folder of notes; each with where it stands."""
-    files = sorted(path.rglob("*.md")) if path.is_dir() else [path]
+    files = _notes_in(path) if path.is_dir() else [path]
     parse = _notes if check_choice("format", kind, FORMATS) == "markdown" else _entities
     for file in files:
         for number, item in parse(file):
             yield file, number, {**item, "project": project, "written_by": "import"}
+
+
+def _notes_in(folder: Path) -> list[Path]:
+    try:
+        # A link may lead out of the folder: what is there is not the folder's.
+        return sorted(path for path in folder.rglob("*.md") if path.is_file() and not path.is_symlink())
+    except OSError as error:  # what vanished while we walked
+        raise InvalidInput(f"{folder} cannot be read: {error.strerror}. Nothing was imported.") from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

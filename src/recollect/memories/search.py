@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.derive import without_meaning
 from recollect.errors import Conflict, InvalidInput, StoreError
-from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_text
+from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
 from recollect.memories import ranking, records
 from recollect.memories.adding import ensure_session
 from recollect.memories.desk import Desk, spaces_of
@@ -43,12 +43,10 @@ class Asked:
 
     def checked(self, now: datetime) -> "Asked":
         """The same, or the error that names what is wrong."""
-        if not isinstance(self.text, str):
-            check_text("query", self.text)
         if not isinstance(self.weights, Weights | None):
             raise InvalidInput(f"weights must be Weights, such as recollect.SEED_WEIGHTS, not {self.weights!r}.")
         return Asked(
-            self.text,
+            check_query(self.text),
             None if self.project is None else check_project(self.project),
             self.filters,
             check_limit(self.limit),

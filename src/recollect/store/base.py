@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
@@ -119,6 +120,12 @@ class Store(Protocol):
         """The fingerprint of the newest snapshot."""
 
     def size_bytes(self) -> int: ...
+
+    def facts(self) -> dict[str, str | int]:
+        """What it is: the engine, its version, the version of the schema, and bytes not yet folded in (`log`)."""
+
+    def back_up(self, path: Path, *, force: bool = False) -> None:
+        """Copy one moment to a file, verified, while others read and write."""
 
     def distribute(self) -> dict[str, str]:
         """Spread the tables over several machines, where the engine can; what was done, by table."""

@@ -313,7 +313,12 @@ KEYS = {
 
 def columns(table: str) -> tuple[str, ...]:
     """The columns of a table, in the order they were added."""
+    return tuple(kinds(table))
+
+
+def kinds(table: str) -> dict[str, str]:
+    """What each column of a table holds: TEXT, INTEGER or REAL."""
     every = MEMORIES + MEMORIES_IN_FULL + DOCUMENTS + TOOLS + FLOWS
     created = re.search(rf"CREATE TABLE {table} \((.*?)\n\)", every, re.DOTALL)
-    first = re.findall(r"^    ([a-z_]+) (?:TEXT|INTEGER|REAL)", created[1] if created else "", re.MULTILINE)
-    return (*first, *re.findall(rf"ALTER TABLE {table} ADD COLUMN ([a-z_]+)", every))
+    first = re.findall(r"^    ([a-z_]+) (TEXT|INTEGER|REAL)", created[1] if created else "", re.MULTILINE)
+    return dict([*first, *re.findall(rf"ALTER TABLE {table} ADD COLUMN ([a-z_]+) (TEXT|INTEGER|REAL)", every)])

@@ -51,7 +51,10 @@ def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any],
     if said == "deny":
         raise Refused(f"A rule of yours denies {tool.id}. See: recollect tools rules")
     if said == "ask" and confirm is None:
-        raise Refused(f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer.")
+        raise Refused(
+            f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer. "
+            f"Call it with: recollect tools call {tool.id}, or see the rule: recollect tools rules"
+        )
     if said == "ask" and confirm is not None and not confirm(tool, arguments):
         raise Refused(f"{tool.id} was not called: the answer was no.")
 

@@ -34,6 +34,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "windsurf": ("{home}/.codeium/mcp_config.json", "{home}/.codeium/windsurf/mcp_config.json"),
 }
 CLIENTS = tuple(_PLACES)
+_OWN_NAME = "recollect"  # how our entries begin, also where they have only an address
 _LARGEST = 64_000_000  # some programs keep all that was ever said in the same file
 _OURS = (
     "type transport command args env envFile cwd url headers timeout connectSeconds callSeconds "
@@ -131,7 +132,7 @@ def _take(found: ClientServers, client: str, name: str, given: Any, path: Path, 
     """Keep a server in our form, or say why not."""
     if not isinstance(given, Mapping):
         found.notes.append(f"The server {name!r} in {path} is no object; it was left out.")
-    elif _is_us(given):
+    elif _is_us(given) or (name.startswith(_OWN_NAME) and "command" not in given):
         found.notes.append(f"The server {name!r} in {path} is Recollect itself; it was left out.")
     else:
         translated = _TRANSLATED.get(client, dict)(given)

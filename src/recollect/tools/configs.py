@@ -162,6 +162,8 @@ def _text(given: Mapping[str, Any], key: str) -> str | None:
     value = given.get(key)
     if value is not None and not isinstance(value, str):
         raise BadData(f"{key} must be text.")
+    if value is not None and ("\0" in value or not is_text(value)):
+        raise BadData(f"{key} has characters in it that are no text.")
     return value
 
 

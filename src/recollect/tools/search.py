@@ -11,7 +11,7 @@ import numpy as np
 from recollect.derive import without_meaning
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
-from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_text
+from recollect.inputs import check_choice, check_fraction, check_limit, check_name, check_query
 from recollect.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
 from recollect.store import Snapshot
 from recollect.text import are_near, tokenize
@@ -55,8 +55,6 @@ class Asked:
         spaces: tuple[str, ...] | None,
     ) -> "Asked":
         """The same, or the error that names what is wrong; what is not given comes from the settings."""
-        if not isinstance(query, str):
-            check_text("query", query)
         choices = desk.choices
         shares = {"semantic": 1.0, "keyword": 0.0}
         if mode is not None and check_choice("mode", mode, MODES) in shares:
@@ -64,7 +62,7 @@ class Asked:
                 raise InvalidInput("Give either mode or alpha: a mode is alpha 1 or 0.")
             alpha = shares[str(mode)]
         return cls(
-            str(query),
+            check_query(query),
             check_limit(choices.limit if limit is None else limit, MOST),
             check_fraction("threshold", choices.threshold if threshold is None else threshold),
             check_fraction("alpha", choices.alpha if alpha is None else alpha),

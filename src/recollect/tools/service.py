@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from recollect.derive import Corpus
 from recollect.embed import LazyEmbedder
 from recollect.errors import InvalidInput
-from recollect.inputs import check_choice, check_name, check_names
+from recollect.inputs import check_choice, check_name, check_names, check_text
 from recollect.store import Store
 from recollect.tools import approving, calling, records, search, servers, sources, upkeep
 from recollect.tools import catalogue as catalogues
@@ -51,6 +51,7 @@ class Tools:
         self._rests = calling.Rests()
         self._counter = Counter(store)
         self._running = Running(self._desk, self._take_in)
+        self.catalogues: tuple[str, ...] | None = None  # those that load_all named; before, all
 
     # Servers
 
@@ -88,7 +89,8 @@ class Tools:
         if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
             raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
         given = catalogues.offer(space, name, tools, is_all=False, by_hand=True)
-        servers.register_list(self._desk, space, name, description)
+        about = check_text("description", description) if description else None
+        servers.register_list(self._desk, space, name, about)
         return self._take_in(given)
 
     def load_all(
@@ -102,7 +104,9 @@ class Tools:
 
         Nothing is started. Returns the catalogues to search, what wins first.
         """
-        return sources.load_all(self, *(None if each is None else Path(each) for each in (user, folder, config)))
+        given = (None if each is None else Path(each) for each in (user, folder, config))
+        self.catalogues = sources.load_all(self, *given)
+        return self.catalogues
 
     def connect_new(self, catalogue: Catalogues = None) -> int:
         """Connect to the servers whose tools were never seen, in the background; how many there are."""

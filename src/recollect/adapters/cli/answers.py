@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.adapters.cli.session import Session
-from recollect.adapters.cli.words import ago, counted
+from recollect.adapters.cli.words import ago, counted, in_one_line, took
 
 if TYPE_CHECKING:
     from recollect.app import Recollect
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 EVERYTHING = ("memories", "documents", "tools", "flows")
 NO_FOLDERS = "No folder of documents yet. Add one with: recollect docs add FOLDER"
 _FRESH = 60  # seconds
+_FEW = 3
+_PLACES = {"projects": "project", "folders": "folder", "servers": "server", "apps": "app"}
 
 
 def answer(
@@ -25,10 +27,12 @@ def answer(
     *,
     explain: bool,
     corpora: Sequence[str] | None = None,
+    further: str | None = None,
 ) -> None:
     """Print hits as JSON, or for people: corrections and notes beside them, and what was searched below.
 
-    Without `corpora` everything there is was asked; with it, these by their names.
+    Without `corpora` everything there is was asked; with it, these by their names. `further` is a command that shows
+    more where nothing fits.
     """
     if session.as_json:
         session.show(hits.to_dict())
@@ -43,32 +47,66 @@ def answer(
     for note in (*hits.notes, *worries(hits.freshness)):
         session.say(f" {note}")
     print_hits(session.console(), hits, explain=explain)
-    _tell_searched(session, recollect, hits, seconds, corpora)
+    searched = _searched(recollect, hits, corpora or EVERYTHING)
+    pieces = [_how_many(hits, seconds), *(f"{name} {said}" for name, said in searched.items())]
+    session.say(click.style("\n".join(["", *_by_place(hits), f" {' · '.join(pieces)}"]), dim=True))
+    _tell_more(session, hits, searched, corpora, further)
 
 
-def _tell_searched(
-    session: Session, recollect: "Recollect", hits: "Hits[Any]", seconds: float, corpora: Sequence[str] | None
-) -> None:
-    asked = corpora or EVERYTHING
-    memories = sum(recollect.memories.count().values())
-    folders = recollect.documents.list_folders() if "documents" in asked else []
-    tools = sum(recollect.tools.count().values()) if "tools" in asked else 0
-    flows = sum(recollect.flows.count().values()) if "flows" in asked else 0
-    pieces = [counted(len(hits), "hit") if hits else "Nothing fits", f"{seconds * 1000:.0f} ms"]
+def _how_many(hits: "Hits[Any]", seconds: float) -> str:
+    """How many hits are shown, of how many that were found, in what time."""
+    if not hits:
+        return f"Nothing fits · {took(seconds)}"
+    found = sum(number for number in hits.facets.values() if isinstance(number, int))
+    shown = f"{len(hits)} of {found:,} hits" if found > len(hits) else counted(len(hits), "hit")
+    return f"{shown} in {took(seconds)}"
+
+
+def _by_place(hits: "Hits[Any]") -> list[str]:
+    """Where the hits are, if they are of several corpora: what a narrower question could name."""
+    places = {name: numbers for name, numbers in hits.facets.items() if isinstance(numbers, Mapping)}
+    told = [f"{_PLACES.get(name, name)} {_most(numbers)}" for name, numbers in places.items()]
+    return [f" {' · '.join(told)}"] if len(told) > 1 else []
+
+
+def _most(numbers: Mapping[str, int]) -> str:
+    first = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    told = [f"{in_one_line(name)} {number}" for name, number in first[:_FEW]]
+    return ", ".join([*told, *([f"{len(first) - _FEW} more"] if len(first) > _FEW else [])])
+
+
+def _searched(recollect: "Recollect", hits: "Hits[Any]", asked: Sequence[str]) -> dict[str, str]:
+    """How much there is of each corpus that was asked; of memories also that there are none."""
+    said: dict[str, str] = {}
     if "memories" in asked:
-        pieces.append(f"memories {memories:,}")
-    if folders:
-        pieces.append(f"documents {sum(each.documents for each in folders):,}{_freshness(hits.freshness)}")
-    if tools:
-        pieces.append(f"tools {tools:,}")
-    if flows:
-        pieces.append(f"flows {flows:,}")
-    session.say(click.style(f"\n {' · '.join(pieces)}", dim=True))
-    if corpora and "documents" in corpora and "tools" not in corpora and not folders:
+        said["memories"] = f"{sum(recollect.memories.count().values()):,}"
+    if "documents" in asked and (folders := recollect.documents.list_folders()):
+        files = counted(sum(each.documents for each in folders), "file")
+        said["documents"] = f"{files}{_freshness(hits.freshness)}"
+    if "tools" in asked and (tools := sum(recollect.tools.count().values())):
+        said["tools"] = f"{tools:,}"
+    if "flows" in asked and (flows := sum(recollect.flows.count().values())):
+        said["flows"] = f"{flows:,}"
+    return said
+
+
+def _tell_more(
+    session: Session,
+    hits: "Hits[Any]",
+    searched: Mapping[str, str],
+    corpora: Sequence[str] | None,
+    further: str | None,
+) -> None:
+    """What came closest, and what could be done next."""
+    if hits.closest:
+        session.say(f" Closest: {', '.join(map(in_one_line, hits.closest))}")
+    if corpora and "documents" in corpora and "tools" not in corpora and "documents" not in searched:
         session.say(f" {NO_FOLDERS}")
-    elif not hits and not memories and not folders and not tools and not flows:
-        more = "  or: recollect docs add FOLDER" if "documents" in asked else ""
+    elif not hits and searched in ({}, {"memories": "0"}):
+        more = "  or: recollect docs add FOLDER" if "documents" in (corpora or EVERYTHING) else ""
         session.say(f' The store is empty. Begin with: recollect memory add "…"{more}')
+    elif not hits and further:
+        session.say(f" What is only a little like it:  {further}")
 
 
 def _freshness(freshness: Mapping[str, Any]) -> str:

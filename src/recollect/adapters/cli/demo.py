@@ -1,93 +1,158 @@
-"""`recollect demo`: the whole thing in a minute, on an example of its own, touching nothing of yours."""
+"""`recollect demo`: the whole thing in a minute, in a folder of its own, touching nothing of yours."""
 
-import tempfile
+import shlex
+import shutil
+import textwrap
 import time
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.adapters.cli.answers import answer
+from recollect.adapters.cli.install import own_command
 from recollect.adapters.cli.session import Session, command
 
 if TYPE_CHECKING:
+    from recollect.adapters.cli.demo_home import Home
     from recollect.app import Recollect
 
 _top = click.Group()
 
-_MEMORIES = (
-    ("shop", 3, "Staging deploys need the VPN and a fresh token; production does not.", "mira", ("deploy",)),
+_INDENT = 14
+_NARROWEST = 60
+# What is to be seen, what is asked, and how many answers.
+QUESTIONS = (
     (
-        "shop",
-        41,
-        "Decided to keep carts in PostgreSQL instead of Redis: a lost cart costs more than 4 ms.",
-        "mira",
-        ("db",),
+        "Asked of all four: which tool, how it is done here, where the ticket is, what the docs say.",
+        "start a branch for ticket 9",
+        6,
     ),
-    (
-        "shop",
-        12,
-        "The checkout test is flaky when the clock crosses midnight UTC; freeze time in the fixture.",
-        "jon",
-        (),
-    ),
-    ("shop", 77, "Customers in Norway are charged in NOK; rounding is to whole kroner.", "ada", ("payments",)),
-    ("shop", 6, "API keys rotate every 24 hours; cache them per worker, never on disk.", "ada", ("auth",)),
-    ("shop", 19, "Image uploads over 8 MB fail behind the old load balancer with a bare 502.", "jon", ()),
-    ("blog", 2, "Posts are rendered at build time; a typo fix needs a rebuild, not a cache purge.", "mira", ()),
-    ("blog", 30, "Readers asked for dark mode three times this month.", "ada", ("ui",)),
-    ("blog", 55, "The RSS feed must keep GUIDs when a slug changes, or every reader sees old posts as new.", "jon", ()),
-    ("home", 9, "Prefers short answers with the command first and the reason after it.", "user", ("preference",)),
-    ("home", 120, "The NAS backs up at 03:00; do not schedule anything heavy before 04:30.", "user", ()),
-    ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user", ()),
-)
-_HANDBOOK = Path(__file__).parent / "handbook"
-# What is asked, what to look at, and how many answers; the last one is answered by memories and documents together.
-_QUESTIONS = (
-    ("By meaning: no word in common with the answer.", "Scandinavian currency", 1, False),
-    ("With a typo, and with the arithmetic of the score.", "postgress or redis?", 1, True),
-    ("Nothing fits, so nothing is returned.", "qwxyz zzgrmpf", 1, False),
-    ("Memories and documents together, best first, each with its reasons.", "when do API keys expire?", 2, False),
+    ("With a typo: what was meant is told, and found.", "cancel an oredr", 3),
+    ("Nothing fits, so nothing is returned.", "who won the chess tournament?", 3),
 )
 
 
 @command(_top, "demo")
-def demo(session: Session) -> None:
-    """See it work: memories, a folder of documents, a few questions, answers with their reasons."""
+@click.option("--no-server", is_flag=True, help="Leave no server running.")
+@click.option("--stop", is_flag=True, help="End the server that a demo has left, and remove all of it.")
+def demo(session: Session, no_server: bool, stop: bool) -> None:
+    """See it work, in a minute, on a store of its own.
+
+    Indexes the docs of Recollect, starts real MCP servers for their tools, adds memories, imports walks through a web
+    app, and asks three questions of all of them. Then it leaves a server that you can add to a client. That stops by
+    itself after half an hour; the next demo begins anew.
+
+    \b
+    Examples:
+      recollect demo
+      recollect demo --stop
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    from recollect.adapters.cli.demo_home import Home
+    from recollect.config import load_settings
+
+    home = Home(load_settings(data_dir=session.data_dir).data_folder / "demo")
+    if stop:
+        there_was = home.remove()
+        session.say(" Stopped, and nothing is left of it." if there_was else " There is no demo to stop.")
+        return
+    with home.taken() as handle:
+        shown = _show(session, home)
+        server = None if no_server else _serve(session, home, handle)
+    if session.as_json:
+        session.show(shown | {"server": server})
+    elif server:
+        _tell_server(session, home, server)
+
+
+def _show(session: Session, home: "Home") -> dict[str, Any]:
+    """Fill the store, and ask it."""
+    from recollect.adapters.cli.demo_store import fill
     from recollect.app import Recollect
 
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Recollect(str(Path(folder) / "demo.db"), model=session.model) as recollect,
-    ):
-        _fill(session, recollect)
-        for remark, question, limit, explain in _QUESTIONS:
-            _ask(session, recollect, remark, question, limit, explain=explain)
-    session.say('\nYour turn:  recollect memory add "…"   recollect docs add FOLDER   then   recollect search "…"')
+    corpora = {}
+    with Recollect(model=session.model, settings=home.settings) as recollect:
+        session.say(click.style(f" A store of its own, in {_typed(home.folder)}\n", dim=True))
+        for filled in fill(session, recollect, home.folder):
+            corpora[filled.corpus] = filled.data
+            _tell_filled(session, filled.corpus, filled.text)
+        questions = [_ask(session, recollect, *question) for question in QUESTIONS]
+    return {"corpora": corpora, "questions": questions}
 
 
-def _fill(session: Session, recollect: "Recollect") -> None:
-    """The memories of three projects, and a small handbook."""
-    now = datetime.now(UTC)
-    session.say(f"Adding {len(_MEMORIES)} memories of three projects to a store of its own …")
-    recollect.memories.add_many(
-        {
-            "content": content,
-            "project": project,
-            "author": author,
-            "tags": tags,
-            "created_at": now - timedelta(days=days),
-        }
-        for project, days, content, author, tags in _MEMORIES
-    )
-    added = recollect.documents.add(_HANDBOOK)
-    session.say(f"Indexing a handbook beside them: {added.documents} documents in {added.chunks} chunks …")
+def _tell_filled(session: Session, corpus: str, text: str) -> None:
+    """What a corpus has now: the first line, then the rest, as wide as the terminal."""
+    if session.as_json:
+        return
+    first, *more = (line for each in text.split("\n") for line in textwrap.wrap(each, _width() - _INDENT))
+    session.say(f" {click.style('✓', fg='green')} {corpus:<10} {first}")
+    for line in more:
+        session.say(f"{' ' * _INDENT}{line}")
 
 
-def _ask(session: Session, recollect: "Recollect", remark: str, question: str, limit: int, *, explain: bool) -> None:
-    flag = " --explain" if explain else ""
-    session.say(f"\n{click.style('# ' + remark, dim=True)}\n$ recollect search {question!r}{flag}\n")
+def _width() -> int:
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def _ask(session: Session, recollect: "Recollect", remark: str, question: str, limit: int) -> dict[str, Any]:
     started = time.perf_counter()
     hits = recollect.search(question, limit=limit)
-    answer(session, recollect, hits, time.perf_counter() - started, explain=explain)
+    seconds = time.perf_counter() - started
+    if not session.as_json:
+        said = textwrap.fill(remark, _width() - 1, subsequent_indent=" ")
+        session.say(f"\n {click.style(said, bold=True)}\n $ recollect search {shlex.quote(question)}\n")
+        answer(session, recollect, hits, seconds, explain=False)
+    return {"query": question} | hits.to_dict()
+
+
+def _serve(session: Session, home: "Home", handle: int) -> dict[str, Any]:
+    from recollect.adapters.cli.demo_server import start
+
+    return start(home, handle, session.model)
+
+
+def _tell_server(session: Session, home: "Home", server: Mapping[str, Any]) -> None:
+    """Where it is, and what can be done with it: every line can be pasted."""
+    from recollect.adapters.cli.demo_server import MINUTES
+
+    if session.quiet:
+        click.echo(server["url"])
+        return
+    session.say(f"\n {click.style('A server is left running', bold=True)} for {MINUTES} minutes: {server['url']}")
+    folder, token = _typed(home.folder), _typed(Path(server["token_file"]))
+    where = f" --data-dir {shlex.quote(session.data_dir)}" if session.data_dir else ""
+    for remark, lines in _what_next(_program(), folder, token, where, server):
+        session.say(f"\n {click.style(remark, dim=True)}\n   {lines}")
+
+
+def _what_next(
+    program: str, folder: str, token: str, where: str, server: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
+    header, on = f'"Authorization: Bearer $(cat {token})"', " \\\n     "
+    return (
+        ("Ask it", f"curl -s '{server['url']}/v1/search?query=cancel+an+order'{on}-H {header}"),
+        ("Or ask the same store here", f'RECOLLECT_HOME={folder}{on}{program} search "cancel an order"'),
+        (
+            "Add it to Claude Code, or to cursor, vscode, codex, gemini, windsurf",
+            f"{program} install claude-code --name recollect-demo{on}--http {server['mcp']} --data-dir {folder}",
+        ),
+        ("Stop it, and remove all of this", f"{program} demo --stop{where}"),
+        ("Your turn", f'{program} memory add "…"\n   {program} search "…"'),
+    )
+
+
+def _program() -> str:
+    """How this very Recollect is typed here: by its path, where its environment is not active."""
+    first, *more = own_command()
+    place, here = Path(first), Path.cwd()
+    if shutil.which("recollect") == first:
+        return "recollect"
+    typed = shlex.quote(str(place.relative_to(here))) if place.is_relative_to(here) else _typed(place)
+    return " ".join((typed, *more))
+
+
+def _typed(path: Path) -> str:
+    """A path as one would type it in a shell."""
+    home = Path.home()
+    return f"~/{shlex.quote(str(path.relative_to(home)))}" if path.is_relative_to(home) else shlex.quote(str(path))

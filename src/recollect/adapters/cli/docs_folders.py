@@ -41,7 +41,7 @@ def add(session: Session, /, path: str, **given: Any) -> None:
       recollect docs add ./docs --name handbook --project shop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as recollect:
-        with _progress(session, given["folder_id"] or Path(path).name or path) as progress:
+        with indexing_bar(session, given["folder_id"] or Path(path).name or path) as progress:
             folder = recollect.documents.add(path, **options.given(given), progress=progress)
         _tell_indexed(session, recollect, folder, progress.seconds)
     if not session.as_json:
@@ -120,7 +120,7 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
     with session.open() as recollect:
         known = recollect.documents.list_folders()
         for folder_id in folders or [each.folder_id for each in known if each.state != "offline"]:
-            with _progress(session, folder_id) as progress:
+            with indexing_bar(session, folder_id) as progress:
                 fresh.append(recollect.documents.refresh(folder_id, progress=progress))
             if not session.as_json:
                 _tell_indexed(session, recollect, fresh[-1], progress.seconds)
@@ -207,7 +207,7 @@ class _Told:
 
 
 @contextmanager
-def _progress(session: Session, name: str) -> Iterator[_Told]:
+def indexing_bar(session: Session, name: str) -> Iterator[_Told]:
     """A bar on a terminal, until the work is done; nothing elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

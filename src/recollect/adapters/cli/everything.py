@@ -1,5 +1,6 @@
 """Commands over the whole store: search, status, reindex."""
 
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.adapters.cli.answers import EVERYTHING, answer
+from recollect.adapters.cli.options import among
 from recollect.adapters.cli.session import Session, command
 from recollect.adapters.cli.tools_open import servers_file
 from recollect.adapters.cli.words import counted
@@ -24,7 +26,13 @@ _VERDICT = {False: " The index was already identical.", True: " The old index di
 
 @command(_top, "search")
 @click.argument("query")
-@click.option("--corpus", "corpora", multiple=True, help="Search this corpus only; may be repeated.")
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    shell_complete=among(*EVERYTHING),
+    help="Search this corpus only; may be repeated.",
+)
 @click.option("--project", help="Memories of this project only, and its folders.")
 @click.option("--folder", "folder_id", metavar="ID", help="Documents of this folder only.")
 @click.option("--app", metavar="NAME", help="Flows of this app only.")
@@ -40,41 +48,47 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
       recollect search "token rotation" --project shop --explain
       recollect search "token rotation" --folder notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    started = time.perf_counter()
+    from recollect.everything import corpora_with
+
     with session.open() as recollect:
         catalogue = recollect.tools.load_all(user=servers_file(session), folder=Path.cwd())
+        started = time.perf_counter()
         hits = recollect.search(query, corpora=corpora or None, catalogue=catalogue, **given)
-        asked = corpora or _asked(**given)
-        answer(session, recollect, hits, time.perf_counter() - started, explain=explain, corpora=asked)
-
-
-def _asked(project: str | None, folder_id: str | None, app: str | None, **_: Any) -> tuple[str, ...] | None:
-    """The corpora that the filters leave; None for all of them."""
-    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
-    if project is not None:
-        return ("memories", "documents", "tools", *named)
-    return tuple(named) or None
+        seconds = time.perf_counter() - started
+        asked = corpora or corpora_with(given["project"], given["folder_id"], given["app"])
+        further = shlex.join(["recollect", "search", query, "--min-score", "0"]) if given["min_score"] is None else None
+        answer(session, recollect, hits, seconds, explain=explain, corpora=asked, further=further)
 
 
 @command(_top, "status")
 @click.option("--check", is_flag=True, help="Read the whole store and verify it.")
-@click.option("--problems", "with_files", is_flag=True, help="Every file that could not be read, and why.")
+@click.option(
+    "--problems", "with_files", is_flag=True, help="Everything that does not work: store, folders, files, servers."
+)
 def status(session: Session, check: bool, with_files: bool) -> None:
-    """Show what there is and whether it is well."""
+    """Show what there is and whether it is well.
+
+    \b
+    Examples:
+      recollect status
+      recollect status --problems
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as recollect:
         found = recollect.status()
-        damage = recollect.check() if check else []
+        damage = recollect.check() if check or with_files else []
         files = recollect.documents.problems() if with_files else []
     problems = [*found.problems, *damage]
     if session.as_json:
         more = {"document_problems": [each.to_dict() for each in files]} if with_files else {}
         session.show(found.to_dict() | {"problems": problems} | more)
     else:
-        _print_status(found, problems, checked=check)
+        _print_status(found, problems, checked=check or with_files)
         if files:
             from recollect.adapters.cli.render_folders import print_problems
 
             print_problems(session.console(), files)
+        if with_files and not problems and not files:
+            session.say(" No problems.")
     if damage:
         raise SystemExit(65)
 
@@ -90,13 +104,24 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "tools": _tools(status),
         "flows": _flows(status),
     }
+    worried = _worried(status)
     for name, text in lines.items():
-        mark = (
-            click.style("!", fg="yellow") if name == "model" and not model["working"] else click.style("✓", fg="green")
-        )
+        mark = click.style("!", fg="yellow") if name in worried else click.style("✓", fg="green")
         click.echo(f" {mark} {name:<10} {text}")
     for problem in problems:
         click.echo(f" {click.style('!', fg='yellow')} {problem}")
+
+
+def _worried(status: "Status") -> set[str]:
+    """The parts of which something does not work."""
+    folders, servers = status.corpora["documents"]["folders"], status.corpora["tools"]["servers"]
+    is_waiting = bool(status.corpora["tools"]["waiting"])
+    wrong = {
+        "model": not status.model["working"],
+        "documents": any(each["reason"] for each in folders),
+        "tools": is_waiting or any(each["reason"] for each in servers),
+    }
+    return {name for name, is_wrong in wrong.items() if is_wrong}
 
 
 def _documents(status: "Status") -> str:

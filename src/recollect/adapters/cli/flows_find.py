@@ -13,8 +13,7 @@ from recollect.adapters.cli.words import in_one_line
 from recollect.errors import NotFound
 
 if TYPE_CHECKING:
-    from recollect.flows import PriorKnowledge, Step
-    from recollect.flows.service import Flows
+    from recollect.flows import Step
 
 commands = click.Group()
 
@@ -187,7 +186,7 @@ def suggest(session: Session, /, id: str) -> None:
       recollect flows suggest ID
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as recollect:
-        knowledge = _knowledge(recollect.flows, id)
+        knowledge = recollect.flows.suggest(id)
     if session.as_json:
         session.show(knowledge and knowledge.to_dict())
     elif knowledge is None:
@@ -199,15 +198,3 @@ def suggest(session: Session, /, id: str) -> None:
         from recollect.adapters.cli.render_flows import print_knowledge
 
         print_knowledge(session.console(), knowledge.to_dict())
-
-
-def _knowledge(flows: "Flows", id_: str) -> "PriorKnowledge | None":
-    """What is known about the screen that a session has seen last, after the action before."""
-    from recollect.flows.actions import ACTIONS
-
-    steps = flows.steps(id_)
-    seen = next((step for step in reversed(steps) if step.before is not None), None)
-    if seen is None or seen.before is None:
-        raise NotFound(f"Session {id_} has seen no screen yet. Look at one first, with describe_screen.")
-    done = [step for step in steps if step.ok and step.verb in ACTIONS and step.position < seen.position]
-    return flows.prior_knowledge(id_, seen.before, previous=done[-1] if done else None)

@@ -4,6 +4,8 @@ import importlib
 import logging
 import os
 import sys
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,25 +16,47 @@ from recollect.errors import RecollectError
 
 EXIT_IO = 74
 EXIT_INTERRUPTED = 130
-EXIT_PIPE_CLOSED = 141
 
 _COLOR = False if os.environ.get("NO_COLOR") else None  # None: as the terminal can
-_COMMANDS = {
-    "search": "everything",
-    "memory": "memory",
-    "docs": "docs",
-    "tools": "tools",
-    "flows": "flows",
-    "status": "everything",
-    "reindex": "everything",
-    "store": "store",
-    "demo": "demo",
-    "bench": "bench",
+# By section and name: the module, and what is said of it in the list, so that no module is imported for that.
+_SECTIONS = {
+    "Find": {
+        "search": ("everything", "Ask one question of everything there is."),
+        "memory": ("memory", "Keep and find what should be remembered."),
+        "docs": ("docs", "Index folders of files, find passages in them, read them."),
+        "tools": ("tools", "Find, check and call the tools of MCP servers."),
+        "flows": ("flows", "UI sessions that were walked, and what is known about each screen."),
+    },
+    "Serve": {
+        "serve": ("serve", "Serve everything over HTTP: MCP, REST, and a page that describes it."),
+        "mcp": ("mcp_server", "Serve MCP on standard input and output, for a client that starts it."),
+        "token": ("token", "Give others a token for the server, and take it back."),
+        "install": ("install", "Add Recollect to an MCP client."),
+        "uninstall": ("install", "Take Recollect out of an MCP client."),
+    },
+    "Look after": {
+        "status": ("everything", "Show what there is and whether it is well."),
+        "doctor": ("doctor", "Check everything, and mend what can be mended."),
+        "config": ("config", "Show and change settings."),
+        "models": ("models", "Show, choose and fetch embedding models."),
+        "reindex": ("everything", "Make every index anew from what is stored; nothing stored is changed."),
+        "export": ("exchange", "Write all that is yours to one file."),
+        "import": ("exchange", "Read such a file into this store."),
+        "backup": ("backup", "Copy the store to a file while it is in use."),
+        "restore": ("backup", "Put a backup in the place of the store."),
+        "store": ("store", "Move the store to another engine, or spread it over machines."),
+    },
+    "Try": {
+        "demo": ("demo", "See it work, in a minute, on a store of its own."),
+        "bench": ("bench", "Measure the search."),
+        "completion": ("completion", "Let the shell complete commands and options."),
+    },
 }
+_COMMANDS = {name: about for section in _SECTIONS.values() for name, about in section.items()}
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is used, or listed."""
+    """Imports a command's module when the command is used; its help is a table of contents."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order a newcomer needs them."""
@@ -42,9 +66,24 @@ class LazyGroup(click.Group):
         """The command of that name."""
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"recollect.adapters.cli.{_COMMANDS[cmd_name]}")
-        found: click.Command = getattr(module, cmd_name)
+        module = importlib.import_module(f"recollect.adapters.cli.{_COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for, or which one was meant: click itself knows only those that are loaded."""
+        if args[0] not in _COMMANDS and (close := get_close_matches(args[0], _COMMANDS, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list per section, their second columns in line."""
+        width = max(map(len, _COMMANDS))
+        for heading, commands in _SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", about[1]) for name, about in commands.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -69,11 +108,10 @@ def cli(**given: Any) -> None:
 
 def main() -> None:
     """Run the command line; every failure is one sentence on stderr and the right exit code."""
+    _open_closed_streams()
     logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stderr)
     try:
         cli(prog_name="recollect", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -82,13 +120,16 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader has gone; Python must not complain about it once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_PIPE_CLOSED)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}.", EXIT_IO)
+
+
+def _open_closed_streams() -> None:
+    """Whoever starts us without standard input or output reads and hears nothing; it is no failure."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - open as long as the process runs
 
 
 def _fail(message: str, code: int) -> None:

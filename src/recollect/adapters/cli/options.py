@@ -1,6 +1,6 @@
 """Options that several commands share, and the words they accept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -36,6 +36,11 @@ document_id = click.argument("document_id", metavar="DOCUMENT")
 folders = click.option("--folder", "folders", metavar="ID", multiple=True, help="In this folder only; may be repeated.")
 path = click.option("--path", metavar="PATTERN", help='Only documents whose path fits, such as "*.md" or "src/**".')
 token = click.option("--token", "continuation_token", metavar="T", help="Go on behind the page that gave this token.")
+
+
+def among(*names: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Lets a shell complete names that an option also takes otherwise."""
+    return lambda context, parameter, begun: [name for name in names if name.startswith(begun)]
 
 
 def described(command: Command) -> Command:

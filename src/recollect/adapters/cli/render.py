@@ -28,10 +28,12 @@ _LABELS = {
     "path": "in path",
     "document": "its document",
     "repetition": "same document",
+    "scale": "common scale",
 }
 _SINGULAR = {"memories": "memory", "documents": "document", "tools": "tool", "flows": "flow"}
 _FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
-_PARTS = ("keyword", "semantic", "author", "neighbours")  # never factors, whatever their numbers
+_PARTS = ("keyword", "semantic", "author", "neighbours", "scale")  # never factors, whatever their numbers
+_LEAST_SHOWN = 0.05  # of a reason, in a line that has room for a few
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
@@ -65,9 +67,16 @@ def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) ->
             console.print(line, overflow="ellipsis", no_wrap=hit.corpus == "flows")
         if explain:
             console.print(_explained(hit))
-        pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
-        for line in (*_superseded(hit), *flow(pieces, console.width), *_key_phrases(hit, told)):
+        for line in (*_superseded(hit), *_beside(hit, console.width, told, explain=explain)):
             console.print(line, overflow="ellipsis", no_wrap=True)
+
+
+def _beside(hit: "Hit", width: int, told: set[tuple[str, str]], *, explain: bool) -> list[Text]:
+    """The reasons and remarks of a hit; among hits of all corpora, the main reasons in one line."""
+    if "scale" in hit.why.signals:
+        return [] if explain else flow(_main_reasons(hit), width)[:1]
+    pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
+    return [*flow(pieces, width), *_key_phrases(hit, told)]
 
 
 def flow(pieces: Iterable[Text], width: int) -> list[Text]:
@@ -83,7 +92,8 @@ def flow(pieces: Iterable[Text], width: int) -> list[Text]:
 
 def _headline(hit: "Hit", room: int) -> Text:
     kind = _SINGULAR.get(hit.corpus, hit.corpus)
-    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(_plainly(hit, hit.title))
+    name = hit.id if hit.corpus == "tools" else hit.title
+    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(_plainly(hit, name))
     if hit.corpus != "documents":
         title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
@@ -103,7 +113,7 @@ def _origin(hit: "Hit") -> str:
     if hit.corpus == "documents":
         return in_one_line(hit.item.folder_id)
     if hit.corpus == "tools":
-        return in_one_line(hit.item.server)
+        return f"server {in_one_line(hit.item.server)}"
     if hit.corpus == "flows":
         return f"{in_one_line(hit.item.app)} · {ago(hit.item.timestamp)}"
     return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
@@ -150,7 +160,7 @@ def _plainly(hit: "Hit", text: str) -> str:
 def words_of(hit: "Hit") -> Words:
     """The words of a hit that matched: as they are written in it, where the hit tells, else as they were asked for."""
     written = [word for each in getattr(hit, "highlights", ()) for word in _MARK.findall(each)]
-    if hit.corpus != "documents" or written:
+    if written or hit.corpus in ("memories", "flows"):
         return Words.of(written)
     return Words.literally(hit.why.matched) if "exact" in hit.why.signals else Words.of((), hit.why.matched)
 
@@ -166,13 +176,32 @@ def _label(name: str, hit: "Hit") -> str:
 def _reasons(hit: "Hit") -> Iterator[Text]:
     """Bars for what was found, factors for what moved it."""
     for name, signal in hit.why.signals.items():
-        label = (f"{_label(name, hit)} ", "dim")
         if not _is_factor(name, signal):
             if signal.contribution:
-                value = (f" {fraction(signal.calibrated)}", "dim")
-                yield Text.assemble(label, (bar(signal.calibrated), "blue"), value)
+                yield _as_bar(_label(name, hit), signal)
         elif abs(signal.weight - 1) > 0.005:
-            yield Text.assemble(label, (f"{_TIMES}{signal.weight:.2f}", "dim"))
+            yield _as_factor(_label(name, hit), signal)
+
+
+def _as_bar(label: str, signal: "Signal") -> Text:
+    value = fraction(signal.calibrated)
+    return Text.assemble((f"{label} ", "dim"), (bar(signal.calibrated), "blue"), (f" {value}", "dim"))
+
+
+def _as_factor(label: str, signal: "Signal") -> Text:
+    return Text.assemble((f"{label} ", "dim"), (f"{_TIMES}{signal.weight:.2f}", "dim"))
+
+
+def _main_reasons(hit: "Hit") -> Iterator[Text]:
+    """Bars, then the factors that moved the score most, strongest first; what hardly counts is left out."""
+    parts = {name: each for name, each in hit.why.signals.items() if not _is_factor(name, each) and name != "scale"}
+    for name, each in sorted(parts.items(), key=lambda part: part[0] in ("semantic", "goal")):  # words come first
+        if abs(each.contribution) >= _LEAST_SHOWN:
+            yield _as_bar(_label(name, hit), each)
+    factors = [(name, each) for name, each in hit.why.signals.items() if _is_factor(name, each)]
+    for name, each in sorted(factors, key=lambda factor: -abs(factor[1].weight - 1)):
+        if abs(each.weight - 1) >= _LEAST_SHOWN:
+            yield _as_factor(_label(name, hit), each)
 
 
 def _remarks(hit: Any) -> Iterator[Text]:

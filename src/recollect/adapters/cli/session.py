@@ -3,8 +3,10 @@
 import json
 import logging
 import shlex
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -133,6 +135,16 @@ def standard_input() -> str:
         return sys.stdin.buffer.read().decode("utf-8").rstrip("\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"Standard input is not UTF-8 at byte {error.start}. Convert it before.") from error
+
+
+@contextmanager
+def tidy_when_ended() -> Iterator[None]:
+    """To be told to end is like Ctrl-C: what was begun is taken away, and no copy of the store lies about."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def confirm(question: str) -> None:

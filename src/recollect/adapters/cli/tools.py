@@ -5,7 +5,7 @@ from recollect.adapters.cli.groups import SectionedGroup
 
 tools = SectionedGroup(
     "tools",
-    help="Find the tools of MCP servers, type them, call them, and decide which may be called.",
+    help="Find, check and call the tools of MCP servers.",
     sections={
         "Find": tools_find.commands,
         "Call": tools_call.commands,

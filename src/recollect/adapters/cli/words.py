@@ -1,7 +1,9 @@
 """How things are said in a line of text: names, numbers, times; nothing here draws."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from recollect.memories import Session as MemorySession
 
 WITHIN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+HIDDEN = "•••"
+_PASSWORD = re.compile(r"(?<=://)([^:/@]*:).+(?=@)|([?&](?:ssl)?password=)[^&]+")
 _BAR = 9
 _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
 # Stored text must not steer the terminal: control characters are shown as pictures of themselves.
@@ -24,6 +28,16 @@ _PICTURES = {
 def visible(text: str) -> str:
     """The text without anything that a terminal would obey."""
     return text.translate(_PICTURES)
+
+
+def from_home(text: str) -> str:
+    """The text with paths in the user's home as people write them."""
+    return re.sub(rf"(?<![^\s“(]){re.escape(str(Path.home()))}(?=/)", "~", text)
+
+
+def without_password(address: str) -> str:
+    """The address as others may see it."""
+    return _PASSWORD.sub(rf"\1\2{HIDDEN}", address)
 
 
 def in_one_line(text: str) -> str:

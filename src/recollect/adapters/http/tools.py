@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.params import Depends
 from starlette.responses import Response
@@ -18,20 +16,21 @@ from recollect.adapters.http.tools_requests import (
     PIECE,
     Asked,
     Call,
-    Catalogues,
     Characters,
     Filter,
     Named,
     fitting,
-    nobody,
-    within,
 )
+from recollect.adapters.operations.answers import schema_of
+from recollect.adapters.operations.catalogues import Catalogues, within
+from recollect.adapters.operations.threads import Threads
 from recollect.app import Recollect
 from recollect.errors import NotFound
 from recollect.inputs import check_choice
+from recollect.tools import CallResult, Server, Tool, ToolHit, ToolStats
 from recollect.tools.model import STATES
+from recollect.types import Hits
 
-_CALLS_AT_ONCE = 64
 _LANGUAGES = {"types": "typescript", "python": "python"}
 
 
@@ -44,18 +43,29 @@ def tools_app(recollect: Recollect, *, catalogue: Catalogues = None, dependencie
 
 
 def tools_router(
-    recollect: Recollect, *, catalogue: Catalogues = None, dependencies: Sequence[Depends] = ()
+    recollect: Recollect,
+    *,
+    catalogue: Catalogues = None,
+    dependencies: Sequence[Depends] = (),
+    threads: Threads | None = None,
 ) -> APIRouter:
     """The routes of the gateway, for the tools of these catalogues or of all."""
-    router = APIRouter(dependencies=dependencies, default_response_class=Json, tags=["tools"])
+    router = APIRouter(
+        dependencies=dependencies,
+        default_response_class=Json,
+        tags=["gateway"],
+        generate_unique_id_function=lambda route: f"gateway_{route.name}",
+    )
     _add_finding(router, recollect, catalogue)
     _add_looking(router, recollect, catalogue)
-    _add_calling(router, recollect, catalogue)
+    _add_calling(router, recollect, catalogue, threads or Threads())
     _add_runtime(router, recollect, catalogue)
     return router
 
 
 def _add_finding(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
+    found = _answering(Hits[ToolHit], "text/markdown")
+
     def search(asked: Asked, request: Request) -> Response:
         catalogue = within(asked.catalogue, reachable)
         hits = recollect.tools.search(asked.query, catalogue=catalogue, **asked.options())
@@ -66,29 +76,29 @@ def _add_finding(router: APIRouter, recollect: Recollect, reachable: Catalogues)
         rows = [(hit.item, hit.score, hit.reason) for hit in hits]
         return _text(markdown(rows, _LANGUAGES[asked.output], gateway=_gateway(request, "/search")), "text/markdown")
 
-    @router.get("/search")
+    @router.get("/search", responses=found)
     def search_by_address(asked: Annotated[Asked, Query()], request: Request) -> Response:
         """The tools that fit a request, best first; nothing if nothing does, with what came closest."""
         return search(asked, request)
 
-    @router.post("/search")
+    @router.post("/search", responses=found)
     def search_by_body(asked: Asked, request: Request) -> Response:
         """The same, for long requests."""
         return search(asked, request)
 
-    @router.get("/search/stats")
+    @router.get("/search/stats", responses=_answering(ToolStats))
     def stats() -> Response:
         """How much there is, how often it was used, and what that saves."""
         return Json(recollect.tools.stats().to_dict())
 
 
 def _add_looking(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
-    @router.get("/servers")
+    @router.get("/servers", responses=_answering(list[Server]))
     def servers(catalogue: Named = None) -> Response:
         """All servers, and how they are."""
         return Json([each.to_dict() for each in recollect.tools.servers(catalogue=within(catalogue, reachable))])
 
-    @router.get("/tools")
+    @router.get("/tools", responses=_answering(list[Tool]))
     def tools(
         wanted: Filter = None, server: str | None = None, state: str | None = None, catalogue: Named = None
     ) -> Response:
@@ -99,26 +109,24 @@ def _add_looking(router: APIRouter, recollect: Recollect, reachable: Catalogues)
         found = fitting(recollect.tools.list(server, catalogue=place), wanted, place)
         return Json([tool.to_dict() for tool in found if state in (None, tool.state)])
 
-    @router.get("/tools/{id}")
+    @router.get("/tools/{id}", responses=_answering(Tool))
     def describe(id: str, catalogue: Named = None) -> Response:
         """Everything about one tool."""
         return Json(recollect.tools.describe(id, catalogue=within(catalogue, reachable)).to_dict())
 
 
-def _add_calling(router: APIRouter, recollect: Recollect, reachable: Catalogues) -> None:
-    limiter = CapacityLimiter(_CALLS_AT_ONCE)
-
-    @router.post("/tools/{id}")
+def _add_calling(router: APIRouter, recollect: Recollect, reachable: Catalogues, threads: Threads) -> None:
+    @router.post("/tools/{id}", responses=_answering(CallResult))
     async def call(id: str, wanted: Call, catalogue: Named = None) -> Response:
         """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
 
-        def called() -> dict[str, Any]:
+        def called() -> Response:
             place = within(catalogue, reachable)
-            return recollect.tools.call(id, catalogue=place, confirm=nobody, **dict(wanted)).to_dict()
+            return Json(recollect.tools.call(id, catalogue=place, **dict(wanted)).to_dict())
 
-        return Json(await run_sync(called, limiter=limiter))
+        return await threads.run(called, slow=True)
 
-    @router.get("/continuations/{token}")
+    @router.get("/continuations/{token}", responses=_answering(CallResult))
     def read_on(token: str, max_chars: Characters = PIECE) -> Response:
         """The next piece of an answer that was cut."""
         return Json(recollect.tools.read_on(token, max_chars).to_dict())
@@ -134,17 +142,25 @@ def _add_runtime(router: APIRouter, recollect: Recollect, reachable: Catalogues)
 
         return stubs(found, language, gateway=gateway)
 
-    @router.get("/runtime/tools.ts")
+    @router.get("/runtime/tools.ts", responses=_answering(None, "text/typescript"))
     def typescript(request: Request, wanted: Filter = None, catalogue: Named = None) -> Response:
         """A module of typed functions that call through this gateway."""
         gateway = _gateway(request, "/runtime/tools.ts")
         return _text(module("typescript", wanted, catalogue, gateway), "text/typescript")
 
-    @router.get("/runtime/tools.py")
+    @router.get("/runtime/tools.py", responses=_answering(None, "text/x-python"))
     def python(request: Request, wanted: Filter = None, catalogue: Named = None) -> Response:
         """The same in Python."""
         gateway = _gateway(request, "/runtime/tools.py")
         return _text(module("python", wanted, catalogue, gateway), "text/x-python")
+
+
+def _answering(kind: Any, text: str | None = None) -> dict[int | str, dict[str, Any]]:
+    """What a route says it answers: JSON of a kind, a text, or either."""
+    content: dict[str, Any] = {} if kind is None else {"application/json": {"schema": schema_of(kind)}}
+    if text is not None:
+        content[text] = {"schema": {"type": "string"}}
+    return {200: {"description": "The answer", "content": content}}
 
 
 def _gateway(request: Request, route: str) -> str:

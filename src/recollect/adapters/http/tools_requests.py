@@ -7,15 +7,17 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.errors import NotFound, Refused
+from recollect.adapters.operations.catalogues import Catalogues
 from recollect.tools import Tool
 
 PIECE = 20_000  # characters of an answer, if the caller does not say how many
 _LONGEST_CALL = 3600.0  # seconds
 
-Catalogues = str | Sequence[str] | None
 Named = Annotated[list[str] | None, Query(alias="catalogue", description="Catalogues; the first that has a tool wins")]
-Filter = Annotated[str | None, Query(alias="filter", description="Ids or patterns such as git__*, with commas between")]
+Filter = Annotated[
+    str | None,
+    Query(alias="filter", max_length=20_000, description="Ids or patterns such as git__*, with commas between"),
+]
 Characters = Annotated[int, Query(ge=1, description="How much text to answer")]
 
 
@@ -49,29 +51,12 @@ class Call(BaseModel):
     seconds: Annotated[float, Field(gt=0, le=_LONGEST_CALL)] | None = None
 
 
-def within(named: Sequence[str] | None, reachable: Catalogues) -> Catalogues:
-    """The catalogues that a request means; it cannot reach others than the app may."""
-    if not named:
-        return reachable
-    known = [reachable] if isinstance(reachable, str) else reachable
-    if known is not None and (foreign := [each for each in named if each not in known]):
-        raise NotFound(f"No catalogue {foreign[0]!r} here. There are: {', '.join(known)}.")
-    return named
-
-
 def fitting(tools: Sequence[Tool], pattern: str | None, catalogue: Catalogues) -> list[Tool]:
     """The tools whose id a filter names; of one id in several catalogues that were named, the first."""
-    wanted = [each.strip() for each in (pattern or "*").split(",") if each.strip()]
+    # Only * and ? are patterns: sets of characters are in no id, and many of them take minutes to be read.
+    wanted = [each.strip().replace("[", "[[]") for each in (pattern or "*").split(",") if each.strip()]
     found = [tool for tool in tools if any(fnmatchcase(tool.id, each) for each in wanted)]
     if catalogue is None or isinstance(catalogue, str):
         return found
     first = {tool.id: tool for tool in sorted(found, key=lambda tool: -catalogue.index(tool.catalogue))}
     return [tool for tool in found if first[tool.id] is tool]
-
-
-def nobody(tool: Tool, arguments: object) -> bool:
-    """Asked to confirm a call: over HTTP there is nobody to ask."""
-    raise Refused(
-        f"A rule of yours wants to be asked about {tool.id}, and over HTTP nobody can answer. "
-        f"Call it with: recollect tools call {tool.id}, or change the rule: recollect tools rules"
-    )

@@ -5,6 +5,7 @@ import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.errors import ActionFailed, Conflict, NotFound, RecollectError
@@ -41,6 +42,12 @@ class Driver:
         return self._running is not None
 
     @property
+    def is_alive(self) -> bool:
+        """Whether the browser that was launched still answers."""
+        running = self._running
+        return running is not None and running.is_alive()
+
+    @property
     def session_id(self) -> str | None:
         """The session that steps are recorded in."""
         return self._journal.session.id if self._journal else None
@@ -49,13 +56,14 @@ class Driver:
         """Start a browser and a session, as the options say; those the browser was made with are the defaults."""
         attempt = Attempt("launch")
         with self._lock:
-            if self._running is not None and self._running.is_alive():
+            if self.is_alive:
                 busy = Conflict("A browser is running already. Use it, or clean up first.", code="ALREADY_LAUNCHED")
                 raise self._failed(attempt, busy)
             self._close()
             chosen = LaunchOptions.checked({**self._options, **options})
             journal = self._journal = Journal(self._flows, chosen)
-            running = self._running = Running(chosen, journal.profile)
+            pictures = chosen.screenshots or self._flows.pictures(journal.session.id)
+            running = self._running = Running(replace(chosen, screenshots=pictures), journal.profile)
             self._end = weakref.finalize(self, running.close)  # also for one that is forgotten, or when we exit
             attempt.begun, attempt.given = time.perf_counter(), chosen.shown
             try:

@@ -36,6 +36,7 @@ class LaunchOptions:
     timeout_s: float = 10.0
     dialogs: str = "dismiss"  # what is answered to alert, confirm and prompt
     screenshots: str | Path | None = None  # the folder they are saved in
+    local_files: bool = True  # whether files of this machine may be opened as pages
 
     @classmethod
     def checked(cls, given: Mapping[str, Any]) -> "LaunchOptions":
@@ -45,7 +46,7 @@ class LaunchOptions:
             raise InvalidInput(f"launch has no option {', '.join(unknown)}. Known: {', '.join(known)}.")
         options = cls(**given)
         if options.url is not None:
-            check_url(options.url)
+            check_url(options.url, local_files=options.local_files)
         check_choice("dialogs", options.dialogs, DIALOGS)
         check_seconds("timeout_s", options.timeout_s)
         _check_viewport(options.viewport)
@@ -59,7 +60,7 @@ class LaunchOptions:
         return {key: value for key, value in kept.items() if value is not None} | dict(self.notes or {})
 
 
-def check_url(value: object) -> str:
+def check_url(value: object, *, local_files: bool = True) -> str:
     """An address that a browser may be sent to."""
     url = check_text("url", value, longest=100_000)
     scheme = urlsplit(url.strip()).scheme.lower()
@@ -67,6 +68,8 @@ def check_url(value: object) -> str:
         raise InvalidInput(
             f"{url[:100]!r} is no address to go to. Begin it with one of: {', '.join(SCHEMES)}.", code="BAD_URL"
         )
+    if scheme == "file" and not local_files:
+        raise InvalidInput("This browser opens no files of the machine. Serve them over http.", code="BAD_URL")
     return url.strip()
 
 

@@ -169,7 +169,7 @@ class Browser(Driver):
         attempt = Attempt("navigate", {"url": url}, timeout_s=timeout_s)
 
         async def work(window: Window) -> None:
-            await tabs.navigate(window, attempt, check_url(url))
+            await tabs.navigate(window, attempt, check_url(url, local_files=window.options.local_files))
 
         return self._result(attempt, work)
 

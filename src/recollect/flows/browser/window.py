@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +42,6 @@ class Window:
         self.is_gone = False
         self.messages: list[str] = []  # of dialogs and crashes, all there were
         self._told = 0
-        self._screenshots: Path | None = None
         self._sessions: dict[Page, CDPSession] = {}
         self._pending: dict[Request, float] = {}
         self._page: Page | None = None
@@ -90,12 +88,10 @@ class Window:
             await self._playwright.stop()
 
     def screenshots(self) -> Path:
-        """The folder for pictures: the one that was named, or one of its own, which stays for those who asked."""
-        if self._screenshots is None:
-            named = self.options.screenshots
-            self._screenshots = Path(named) if named else Path(tempfile.mkdtemp(prefix="recollect-screenshots-"))
-            self._screenshots.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._screenshots
+        """The folder for pictures: the one that was named, or one that goes with the browser."""
+        folder = Path(self.options.screenshots or self.folder.parent / "screenshots")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
 
     @property
     def pages(self) -> "list[Page]":

@@ -1,13 +1,15 @@
 """PostgreSQL with pgvector: many machines, one store."""
 
 import logging
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from recollect.errors import RecollectError, StoreError
+from recollect.errors import RecollectError, StoreError, Unavailable
 from recollect.store.base import Index, Passage, Row
 from recollect.store.postgres import counts, coverage, passages, upkeep
 from recollect.store.postgres.candidates import Finder
@@ -17,6 +19,7 @@ from recollect.store.postgres.errors import Lost, in_words
 from recollect.store.postgres.indexes import tend
 from recollect.store.postgres.nearest import Looks
 from recollect.store.postgres.scanning import scan_all
+from recollect.store.postgres.schema import VERSION
 from recollect.store.postgres.sql import Connection, execute, execute_many, rows
 from recollect.store.postgres.transactions import begin, one_moment, roll_back
 from recollect.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
@@ -227,6 +230,20 @@ class PostgresStore:
         """All tables and indexes, as they are on the server's disk."""
         with self._connections.borrow() as connection:
             return upkeep.size_bytes(connection)
+
+    def facts(self) -> dict[str, str | int]:
+        """The engine, its version, the version of the schema; its log is the server's own affair."""
+        with self._connections.borrow() as connection:
+            server = connection.info.server_version
+        return {"engine": "postgres", "version": f"{server // 10_000}.{server % 10_000}", "schema": VERSION, "log": 0}
+
+    def back_up(self, path: Path, *, force: bool = False) -> None:
+        """A server has tools of its own for that."""
+        raise Unavailable(
+            f"{self.location} is on a server, which is copied by its own tools: "
+            f"pg_dump --schema=recollect --format=custom --file={shlex.quote(str(path))} {shlex.quote(self.location)} "
+            f"— or into a file of SQLite: recollect store copy {shlex.quote(self.location)} {shlex.quote(str(path))}"
+        )
 
     def distribute(self) -> dict[str, str]:
         """Spread the tables over the machines of a Citus cluster; what was done, by table."""

@@ -125,7 +125,7 @@ def _explain(error: apsw.Error, location: str) -> RecollectError:
         ),
         (
             (apsw.CorruptError,),
-            DataError(f"{location} is damaged ({error}). Copy it away, then see: recollect status"),
+            DataError(f"{location} is damaged ({error}). Copy it away, then see: recollect doctor"),
         ),
         (
             (apsw.CantOpenError,),

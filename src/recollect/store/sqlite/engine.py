@@ -11,12 +11,13 @@ import apsw
 
 from recollect.errors import StoreError, Unavailable
 from recollect.store.base import Index, Passage, Row
-from recollect.store.sqlite import coverage, passages, upkeep
+from recollect.store.sqlite import backups, coverage, passages, upkeep
 from recollect.store.sqlite.candidates import Finder, passages_of
 from recollect.store.sqlite.connections import MEMORY, Connections
 from recollect.store.sqlite.matrix import MatrixView, VectorMatrix
 from recollect.store.sqlite.matrix_files import BLOCK
 from recollect.store.sqlite.scanning import scan_all
+from recollect.store.sqlite.schema import VERSION
 from recollect.store.sqlite.sql import rows
 from recollect.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
 
@@ -204,6 +205,17 @@ class SqliteStore:
         """The database and its log, as they are on disk."""
         files = [Path(self.location), Path(f"{self.location}-wal")]
         return sum(file.stat().st_size for file in files if file.is_file())
+
+    def facts(self) -> dict[str, str | int]:
+        """The engine, its version, the version of the schema, and the bytes of the log."""
+        log = Path(f"{self.location}-wal")
+        size = log.stat().st_size if log.is_file() else 0
+        return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "schema": VERSION, "log": size}
+
+    def back_up(self, path: Path, *, force: bool = False) -> None:
+        """Copy one moment to a file, verified, while others read and write."""
+        with self._connections.borrow() as connection:
+            backups.back_up(connection, path, force=force)
 
     def distribute(self) -> dict[str, str]:
         """A file cannot be spread."""

@@ -1,0 +1,65 @@
+"""A gateway in this process: its tokens, and clients that hold them."""
+
+import itertools
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from starlette.testclient import TestClient
+
+from recollect import Recollect
+from recollect.adapters.http.app import Options, http_app
+from recollect.adapters.http.callers import Callers
+from recollect.adapters.http.tokens import create_token, owner_token
+from recollect.adapters.operations import Workspace
+
+ADDRESS = "http://127.0.0.1:7325"
+
+
+@dataclass
+class Gateway:
+    app: object
+    folder: object
+    workspace: Workspace
+    owner: str
+    client: TestClient
+    _numbers: object = field(default_factory=lambda: itertools.count(1))
+
+    def token(self, *scopes):
+        """A new token with these scopes; the server has noticed it."""
+        return create_token(self.folder, f"t{next(self._numbers)}", scopes)[1]
+
+    def get(self, path, token=None, **given):
+        return self.ask("GET", path, token, **given)
+
+    def post(self, path, json=None, token=None, **given):
+        return self.ask("POST", path, token, json={} if json is None else json, **given)
+
+    def ask(self, method, path, token=None, headers=None, **given):
+        authorization = {"Authorization": f"Bearer {self.owner if token is None else token}"} if token != "" else {}
+        return self.client.request(method, path, headers={**authorization, **(headers or {})}, **given)
+
+
+@contextmanager
+def opened(folder, *, location=":memory:", **options):
+    """A gateway on a store; its tokens are in the folder."""
+    folder.chmod(0o700)
+    workspace = Workspace(lambda: Recollect(location))
+    owner = owner_token(folder)
+    clock = itertools.count(10, 10)  # each look is ten seconds after the last, so that no change is overlooked
+    callers = Callers(folder, clock=lambda: next(clock))
+    try:
+        app = http_app(workspace, callers=callers, options=Options(**options))
+        with TestClient(app, base_url=ADDRESS, client=("127.0.0.1", 5000)) as client:
+            yield Gateway(app, folder, workspace, owner, client)
+    finally:
+        workspace.close()
+
+
+def is_problem(answer, status):
+    """Whether it is a problem with this status, that says something."""
+    if answer.request.method == "HEAD":
+        return answer.status_code == status
+    problem = answer.json()
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, problem["status"]) == (status, status), problem
+    return bool(problem["detail"])

@@ -1,0 +1,110 @@
+"""A small store that has something of everything, and clients that ask for it."""
+
+import json
+import threading
+import time
+from contextlib import closing, contextmanager
+from functools import partial
+
+import anyio
+import uvicorn
+from mcp.client.client import Client
+from tests.tools.servers.kit import FILES, Board, write_config
+
+from recollect import Recollect
+from recollect.adapters.http.app import Options, http_app
+from recollect.adapters.http.callers import Callers
+from recollect.adapters.http.serving import bind
+from recollect.adapters.http.tokens import owner_token
+from recollect.adapters.mcp.server import mcp_server
+from recollect.adapters.operations import SCOPES, Workspace
+
+ERAS = ("legacy", "2026-07-28")  # with a handshake, and without
+NOTE = "# Deploying\n\nStaging deploys need the VPN and a ticket.\n"
+
+
+def fill(recollect, folder):
+    """A memory that another one replaced, a folder of notes, a live server of three tools, a walk of two steps."""
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deploying.md").write_text(NOTE)
+    (folder / "deep" / "Größe & mehr.txt").write_text("Umlauts and spaces are allowed in names.\n")
+    recollect.memories.add("Staging deploys need the VPN", project="shop", id="vpn", pinned=True, tags=["deploy"])
+    recollect.memories.add("The VPN was renamed to Gate in March", project="shop", id="gate")
+    recollect.documents.add(folder, folder_id="notes")
+    board = Board(folder.parent / "files.json", FILES)
+    recollect.tools.load(write_config(folder.parent / "mcp.json", files=board.entry()))
+    recollect.tools.wait()
+    walk = recollect.flows.start_session(goal="Buy a kettle", app="shop", id="kettle")
+    recollect.flows.record(walk.id, tool="ui_click", target={"testId": "add-to-cart"})
+
+
+@contextmanager
+def opened(tmp_path, fill=fill):
+    """A workspace over such a store."""
+    workspace = Workspace(lambda: Recollect(tmp_path / "store.db"))
+    fill(workspace.recollect, tmp_path / "notes")
+    try:
+        yield workspace
+    finally:
+        workspace.close()
+
+
+def talk(server, conversation, *, mode="legacy", **options):
+    """Run a conversation of a client with a server, in this process or behind a transport."""
+
+    async def run():
+        async with Client(server, mode=mode, **options) as client:
+            return await conversation(client)
+
+    return anyio.run(run)
+
+
+def serve(workspace, **options):
+    return mcp_server(workspace, **options)
+
+
+everything = partial(serve, toolsets=["all"], scopes=SCOPES)
+
+
+def wire(tools):
+    """A list of tools as bytes."""
+    return json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]).encode()
+
+
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets=None):
+        self.before_the_end()
+        await super().shutdown(sockets)
+
+
+@contextmanager
+def gateway(workspace, folder, *, trusting=False, **options):
+    """The whole HTTP gateway at an address of its own; a trusting one takes everybody for its owner."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    token = owner_token(folder)
+    app = http_app(workspace, callers=Callers(folder), options=Options(**options))
+    config = uvicorn.Config(
+        _signed(app, token) if trusting else app, log_config=None, ws="none", timeout_graceful_shutdown=20
+    )
+    server = _Server(config)
+    server.before_the_end = app.state.end_streams
+    with closing(bind("127.0.0.1", 0)) as bound:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}/mcp", token
+        finally:
+            server.should_exit = True
+            thread.join(60)
+            assert not thread.is_alive(), "the server does not end"
+
+
+def _signed(app, token):
+    async def signed(scope, receive, send):
+        if scope["type"] == "http":
+            scope["headers"] = [*scope["headers"], (b"authorization", f"Bearer {token}".encode())]
+        await app(scope, receive, send)
+
+    return signed

@@ -1,0 +1,43 @@
+"""Operations as a surface performs them: every answer is held against the schema that is published for it."""
+
+import json
+from contextlib import contextmanager
+from importlib import import_module
+
+from jsonschema import Draft202012Validator
+
+from recollect import Recollect
+from recollect.adapters.operations import Operation, Workspace, operations
+from recollect.config import Settings
+
+
+class Caller:
+    """Performs operations on a workspace, and knows which it has performed."""
+
+    def __init__(self, at):
+        self.at = at
+        self.performed = set()
+
+    def __call__(self, name, /, progress=None, **arguments):
+        operation = operations()[name]
+        answer = json.loads(json.dumps(operation.perform(self.at, arguments, progress=progress), allow_nan=False))
+        Draft202012Validator(operation.answer).validate(answer)
+        Draft202012Validator(operation.parameters).validate(json.loads(json.dumps(arguments)))
+        self.performed.add(name)
+        return answer
+
+
+@contextmanager
+def calling(folder):
+    """A caller with a store, a home and browsers of its own."""
+    at = Workspace(lambda: Recollect(":memory:", settings=Settings(home=str(folder / "home"))))
+    try:
+        yield Caller(at)
+    finally:
+        at.close()
+
+
+def names_in(*modules):
+    """The operations that these modules have."""
+    found = [vars(import_module(f"recollect.adapters.operations.{module}")).values() for module in modules]
+    return {each.name for values in found for each in values if isinstance(each, Operation)}

@@ -1,0 +1,92 @@
+"""Every command: its help teaches, it can speak JSON, and it knows what it does not know."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from recollect.adapters.cli.main import _COMMANDS, cli
+
+
+def walked(command=cli, path=()):
+    """Every command below a group, with the words that lead to it."""
+    context = click.Context(command, info_name=path[-1] if path else "recollect")
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        yield (*path, name), found
+        if isinstance(found, click.Group):
+            yield from walked(found, (*path, name))
+
+
+EVERY = dict(walked())
+LEAVES = {path: command for path, command in EVERY.items() if not isinstance(command, click.Group)}
+
+
+def test_the_list_of_commands_says_what_their_own_help_says():
+    context = click.Context(cli)
+    for name, (_, said) in _COMMANDS.items():
+        assert cli.get_command(context, name).get_short_help_str(200) == said, name
+
+
+def test_every_command_has_json_and_quiet_and_teaches():
+    for path, command in LEAVES.items():
+        options = {word for parameter in command.params for word in getattr(parameter, "opts", ())}
+        assert {"--json", "--quiet", "--store"} <= options, path
+        assert command.help, path
+        arguments = [each for each in command.params if isinstance(each, click.Argument)]
+        undocumented = [each for each in command.params if isinstance(each, click.Option) and not each.help]
+        assert not undocumented, (path, undocumented)
+        if arguments:
+            assert "\n" in command.help or len(arguments) == 1, path
+
+
+def test_help_of_every_command_can_be_shown(run):
+    for path in EVERY:
+        shown = run(*path, "--help")
+        assert shown.code == 0, path
+        assert shown.out.startswith("Usage: recollect"), path
+
+
+def test_an_unknown_option_is_a_mistake_of_usage(run):
+    for path in LEAVES:
+        refused = run(*path, "--no-such-option")
+        assert (refused.code, refused.out) == (2, ""), path
+        assert "--no-such-option" in refused.err, path
+
+
+def test_the_list_of_commands_imports_none_of_them():
+    code = "import sys; from recollect.adapters.cli.main import cli; cli(['--help'], standalone_mode=False); " + (
+        "print([each for each in sys.modules if each.startswith('recollect.adapters.cli.')], file=sys.stderr)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "doctor" in shown.stdout
+    assert set(eval(shown.stderr)) <= {"recollect.adapters.cli.main", "recollect.adapters.cli.session"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("memory", "show", "nope"), 1),
+        (("search",), 2),
+        (("import", "{not_a_zip}"), 65),
+        (("tools", "search", "x", "--store", "{not_a_zip}"), 65),
+        (("models", "download", "all-MiniLM-L6-v2"), 69),
+        (("backup", "/proc/nowhere/x.db"), 74),
+        (("search", "x", "--store", "/proc/nowhere/x.db"), 74),
+    ],
+)
+def test_exit_codes_tell_what_went_wrong(run, tmp_path, monkeypatch, arguments, code):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"neither a database nor an archive" * 100)
+    refused = run(*(word.replace("{not_a_zip}", str(broken)) for word in arguments))
+    assert refused.code == code, refused.err
+    assert refused.out == ""
+    assert refused.err.count("Error") == 1
+    assert "Traceback" not in refused.err
+
+
+def test_no_color_means_no_color(run, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("status").out + run("doctor", "--help").out

@@ -1,0 +1,261 @@
+import json
+import stat
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recollect.adapters.cli.install_clients import Client
+from recollect.adapters.cli.tools_servers import CLIENTS
+from recollect.adapters.http.callers import Callers
+from recollect.adapters.http.tokens import owner_token
+
+TOKEN = "t0ken-" + "x" * 40
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A home and a project of its own; the platform decides where Claude Desktop and VS Code keep their files."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    return project
+
+
+def write(client, text, project=None):
+    file = Client(client, project).file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def servers(client, project=None):
+    file = Client(client, project).file
+    config = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
+    return config[{"vscode": "servers", "codex": "mcp_servers"}.get(client, "mcpServers")]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_gets_an_entry_that_starts_this_recollect(run, client):
+    done = run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json")
+    assert (done.code, done.json["action"]) == (0, "added")
+    entry = servers(client)["recollect"]
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"] == ["mcp", "--store", str(Path.cwd() / "mine.db"), "--toolsets", "memories"]
+    assert run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json").json["action"] == "same"
+    assert run("install", client, "--json").json["action"] == "replaced"
+    assert run("uninstall", client, "--json").json["action"] == "removed"
+    assert run("uninstall", client, "--json").json["action"] == "same"
+    assert "recollect" not in (servers(client) if client != "codex" else {})
+
+
+@pytest.mark.parametrize(
+    ("client", "file"), [("claude-code", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("vscode", ".vscode/mcp.json")]
+)
+def test_a_project_has_a_file_of_its_own(run, here, client, file):
+    assert run("install", client, "--project").code == 0
+    assert "recollect" in servers(client, here)
+    assert (here / file).is_file()
+
+
+def test_a_client_without_projects_says_so(run):
+    refused = run("install", "windsurf", "--project")
+    assert refused.code == 2
+    assert "Leave --project out" in refused.err
+
+
+COMMENTED = """{
+  // what I use
+  "mcpServers": {
+    "github": {"command": "npx", "args": ["-y", "gh"]}, // work
+    /* more to come */
+  },
+  "theme": "dark", // "recollect": {}
+}
+"""
+
+
+def test_comments_and_everything_else_stay_as_they_are(run):
+    file = write("cursor", COMMENTED)
+    assert run("install", "cursor").code == 0
+    text = file.read_text()
+    for piece in ("// what I use", '"gh"]}, // work', "/* more to come */", '"theme": "dark", // "recollect": {}'):
+        assert piece in text
+    assert Client("cursor").entry["args"] == ["mcp"]
+    run("uninstall", "cursor")
+    assert file.read_text().split() == COMMENTED.replace('"gh"]}, //', '"gh"]} //').split()
+
+
+def test_the_rest_of_a_toml_file_stays_to_the_byte(run):
+    before = 'model = "o5" # mine\n\n[mcp_servers.gh]\ncommand = "gh"\n\n# profiles\n[profiles.fast]\nx = [\n  1,\n]\n'
+    file = write("codex", before)
+    run("install", "codex")
+    assert file.read_text().startswith(before)
+    assert servers("codex")["recollect"]["args"] == ["mcp"]
+    run("uninstall", "codex")
+    assert file.read_text() == before
+
+
+def test_what_was_there_is_kept_beside_it_for_the_same_eyes(run):
+    file = write("cursor", COMMENTED)
+    file.chmod(0o640)
+    done = run("install", "cursor", "--json")
+    backup = Path(done.json["backup"])
+    assert backup.read_text() == COMMENTED
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (backup, file)] == [0o640, 0o640]
+    again = run("install", "cursor", "--json")
+    assert again.json["backup"] is None
+    assert len(list(file.parent.iterdir())) == 2
+
+
+def test_a_link_is_followed_but_not_out_of_a_project(run, here, tmp_path):
+    dotfiles = tmp_path / "dotfiles.json"
+    dotfiles.write_text("{}")
+    link = Client("cursor").file
+    link.parent.mkdir(parents=True)
+    link.symlink_to(dotfiles)
+    assert run("install", "cursor").code == 0
+    assert link.is_symlink()
+    assert "recollect" in dotfiles.read_text()
+    secret = tmp_path / "elsewhere.json"
+    secret.write_text("{}")
+    (here / ".mcp.json").symlink_to(secret)
+    refused = run("install", "claude-code", "--project")
+    assert refused.code == 1
+    assert "outside of" in refused.err
+    assert secret.read_text() == "{}"
+
+
+@pytest.mark.parametrize(("client", "text"), [("cursor", '{"mcpServers": {'), ("codex", "a = "), ("gemini", "[]")])
+def test_a_broken_file_is_left_alone(run, client, text):
+    file = write(client, text)
+    refused = run("install", client)
+    assert refused.code == 65
+    assert str(file) in refused.err
+    assert file.read_text() == text
+    assert len(list(file.parent.iterdir())) == 1
+
+
+def test_a_file_that_cannot_be_changed_without_loss_is_left_alone(run):
+    file = write("codex", 'mcp_servers = { gh = { command = "gh" } }\n')
+    refused = run("install", "codex")
+    assert refused.code == 65
+    assert "recollect install codex --print" in refused.err
+    assert file.read_text() == 'mcp_servers = { gh = { command = "gh" } }\n'
+
+
+def test_print_touches_nothing(run):
+    shown = run("install", "vscode", "--print")
+    assert json.loads(shown.out)["servers"]["recollect"]["type"] == "stdio"
+    assert not Client("vscode").file.exists()
+
+
+def test_a_running_server_is_reached_with_its_token(run, tmp_path):
+    folder = str(tmp_path / "data")
+    missing = run("install", "cursor", "--http", "--data-dir", folder)
+    assert missing.code == 1
+    assert "recollect serve" in missing.err
+    Path(folder).mkdir(mode=0o700)
+    token = Path(folder, "token")
+    token.touch(mode=0o600)
+    token.write_text(TOKEN)
+    entries = {
+        "cursor": {"url": "http://127.0.0.1:7325/mcp"},
+        "vscode": {"type": "http", "url": "http://127.0.0.1:7325/mcp"},
+        "gemini": {"httpUrl": "http://127.0.0.1:7325/mcp"},
+        "windsurf": {"serverUrl": "http://127.0.0.1:7325/mcp"},
+        "codex": {"url": "http://127.0.0.1:7325/mcp"},
+    }
+    for client, entry in entries.items():
+        assert run("install", client, "--data-dir", folder, "--http").code == 0
+        written = servers(client)["recollect"]
+        headers = written.pop("http_headers" if client == "codex" else "headers")
+        caller = Callers(Path(folder)).find(headers["Authorization"].removeprefix("Bearer "))
+        assert written == entry
+        assert (caller.name, sorted(caller.scopes)) == (f"{client}-recollect", ["call-tools", "search", "write"])
+    assert run("install", "gemini", "--data-dir", folder, "--http", "--name", "recollect-demo").code == 0
+    assert run("tools", "import", "cursor", "gemini", "--print", "--json").json == {"mcpServers": {}}
+    Client("cursor").file.chmod(0o644)
+    assert "chmod 600" in run("install", "cursor", "--data-dir", folder, "--http").err
+    shown = run("install", "gemini", "--http", "https://host/mcp", "--data-dir", folder, "--print")
+    assert "https://host/mcp" in shown.out
+    assert TOKEN not in shown.out + shown.err
+    assert run("install", "claude-desktop", "--http").code == 2
+    assert run("install", "cursor", "--http", "--project").code == 2
+    assert run("install", "cursor", "--http", "nonsense").code == 2
+
+
+def test_the_token_of_a_client_is_its_own_and_goes_with_it(run, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    owner_token(folder)
+    there = ("--data-dir", str(folder))
+    assert run("install", "cursor", "--http", *there).code == 0
+    before = Client("cursor").file.read_bytes()
+    assert "already" in run("install", "cursor", "--http", *there).err
+    assert Client("cursor").file.read_bytes() == before
+    assert [each["name"] for each in run("token", "list", "--json", *there).json] == ["cursor-recollect"]
+    assert "opens nothing" in run("uninstall", "cursor", *there).err
+    assert run("token", "list", "--json", *there).json == []
+
+
+def test_another_machine_gets_only_a_token_that_was_named(run, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    owner_token(folder)
+    far = ("install", "cursor", "--data-dir", str(folder), "--http", "https://host.example/mcp")
+    refused = run(*far)
+    assert refused.code == 2 and "--token-file" in refused.err
+    file = tmp_path / "given"
+    file.write_text("given-token\n")
+    assert run(*far, "--token-file", str(file)).code == 0
+    assert servers("cursor")["recollect"]["headers"] == {"Authorization": "Bearer given-token"}
+    assert run("install", "cursor", "--token-file", str(file)).code == 2
+    assert run(*far, "--token-file", str(tmp_path / "nowhere")).code == 2
+
+
+@pytest.mark.parametrize("client", ["cursor", "codex"])
+def test_an_entry_of_another_name_leaves_the_first_alone(run, client):
+    run("install", client)
+    added = run("install", client, "--name", "recollect-work", "--store", "work.db")
+    assert f"recollect uninstall {client} --name recollect-work" in added.err
+    assert servers(client)["recollect"]["args"] == ["mcp"]
+    assert servers(client)["recollect-work"]["args"] == ["mcp", "--store", str(Path.cwd() / "work.db")]
+    assert run("install", "--name", "recollect-work", "-q").out == f"{client}\n"
+    assert run("uninstall", client, "--name", "recollect-work", "--json").json["action"] == "removed"
+    assert list(servers(client)) == ["recollect"]
+    assert "letters, digits" in run("install", client, "--name", "a.b").err
+
+
+def test_without_a_client_all_are_listed(run):
+    run("install", "cursor")
+    write("gemini", "{broken")
+    listed = {row["client"]: row for row in run("install", "--json").json}
+    assert list(listed) == list(CLIENTS)
+    assert (listed["cursor"]["installed"], listed["codex"]["installed"]) == (True, False)
+    assert "not JSON" in listed["gemini"]["problem"]
+    assert run("install", "-q").out == "cursor\n"
+    assert "cursor" in run("uninstall").out
+
+
+def test_a_password_is_not_shown_and_not_put_into_a_shared_file(run, here):
+    address = "postgresql://me:hunter2@host/db"
+    shown = run("install", "cursor", "--store", address, "--print")
+    assert "me:•••@host" in shown.out
+    assert "hunter2" not in shown.out + shown.err
+    refused = run("install", "cursor", "--store", address, "--project")
+    assert (refused.code, "PGPASSWORD" in refused.err) == (2, True)
+    assert not (here / ".cursor").exists()
+    write("cursor", "{}").chmod(0o644)
+    assert "chmod 600" in run("install", "cursor", "--store", address).err
+    write("cursor", '{"mcpServers": {"recollect": {"command": "x", "env": {"KEY": "hunter2"}}}}')
+    assert "hunter2" not in run("uninstall", "cursor", "--print").out
+
+
+def test_what_would_not_start_is_not_installed(run):
+    assert "No toolset" in run("install", "cursor", "--toolsets", "memories,nonsense").err
+    assert not Client("cursor").file.exists()
+    meant = run("install", "--http", "cursor")
+    assert (meant.code, "Which client?" in meant.err) == (2, True)

@@ -1,0 +1,173 @@
+"""The demo as a newcomer runs it: in an empty home, with real servers, and nothing left when it is over."""
+
+import http.client
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from recollect import Recollect
+from recollect.adapters.cli import demo, demo_store
+from recollect.adapters.cli.demo_home import Home, note_server
+from recollect.errors import Conflict
+
+HOLDS = "import sys, time; print('ready', flush=True); time.sleep(60)"
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory):
+    """Runs the command in an empty home, as another process."""
+    home = tmp_path_factory.mktemp("newcomer")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "XDG_"))}
+
+    def newcomer(*arguments):
+        command = [sys.executable, "-m", "recollect", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=kept | {"HOME": str(home)}, check=False)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    newcomer.home = home
+    yield newcomer
+    newcomer("demo", "--stop")
+
+
+@pytest.fixture(scope="module")
+def shown(newcomer):
+    return json.loads(newcomer("demo", "--json").stdout)
+
+
+def ask(server, path, token=None):
+    connection = http.client.HTTPConnection(urlsplit(server["url"]).netloc, timeout=30)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+    answer = connection.getresponse()
+    content = json.loads(answer.read())
+    connection.close()
+    return answer.status, content
+
+
+def test_all_four_corpora_answer_one_question(shown):
+    first, *_ = shown["questions"]
+    assert set(first["facets"]) >= {"memories", "documents", "tools", "flows"}
+    assert {hit["corpus"] for hit in first["hits"]} == {"memories", "documents", "tools", "flows"}
+    assert all(hit["why"]["signals"] for hit in first["hits"])
+
+
+def test_typos_are_understood_and_nothing_is_made_up(shown):
+    _, mistyped, unanswerable = shown["questions"]
+    assert mistyped["did_you_mean"] == {"oredr": "order"}
+    assert [hit["corpus"] for hit in mistyped["hits"][:2]] == ["flows", "memories"]
+    assert unanswerable["hits"] == []
+
+
+def test_the_tools_are_those_of_real_servers(shown):
+    servers = {each["name"]: each for each in shown["corpora"]["tools"]["servers"]}
+    assert servers.keys() == {"git", "time"}
+    assert servers["git"]["tools"] > 5
+
+
+def test_what_was_superseded_does_not_answer(shown):
+    memories = shown["corpora"]["memories"]
+    assert memories["answers"]
+    assert memories["superseded"] not in memories["answers"]
+
+
+def test_the_server_answers_who_has_the_token_and_nobody_else(shown):
+    server = shown["server"]
+    token = Path(server["token_file"]).read_text().strip()
+    status, found = ask(server, "/v1/search?query=cancel+an+order", token)
+    assert status == 200
+    assert found["hits"][0]["title"] == "Cancel order 17 for a customer"
+    assert ask(server, "/v1/search?query=cancel+an+order")[0] == 401
+    assert ask(server, "/readyz")[0] == 200
+
+
+def test_stopping_leaves_no_process_and_no_file(newcomer, shown):
+    process = psutil.Process(shown["server"]["process_id"])
+    family = [process, *process.children(recursive=True)]
+    assert "nothing is left" in newcomer("demo", "--stop").stderr
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert alive == []
+    assert [*newcomer.home.rglob("*.db")] == []
+    assert "no demo to stop" in newcomer("demo", "--stop").stderr
+
+
+def test_the_demo_is_told_in_words_and_leaves_the_users_store_alone(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("demo", "--no-server", "--data-dir", str(tmp_path / "data"))
+    assert shown.code == 0, shown.err
+    assert "git__git_create_branch" in shown.out
+    assert "Nothing fits" in shown.err
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert run("memory", "list", "--json").json == []
+
+
+def test_without_the_extra_our_own_server_brings_the_tools(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_store, "find_spec", lambda module: None)
+    with Recollect(":memory:") as recollect:
+        filled = demo_store._add_tools(recollect, tmp_path)
+        assert "pip install 'recollect[demo]'" in filled.text
+        assert "recollect__memory_add" in [tool.id for tool in recollect.tools.list()]
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "demo")
+
+
+def test_what_is_printed_can_be_typed_where_the_demo_was_run(tmp_path, monkeypatch):
+    program = tmp_path / ".venv/bin/recollect"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    monkeypatch.setattr(demo, "own_command", lambda: [str(program)])
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert demo._program() == "~/.venv/bin/recollect"
+    monkeypatch.chdir(tmp_path)
+    assert demo._program() == ".venv/bin/recollect"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert demo._program() == "recollect"
+
+
+def test_the_next_demo_ends_the_server_of_the_last(home):
+    with home.taken() as handle:
+        server = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, pass_fds=(handle,))
+        note_server(handle, server.pid)
+        server.stdout.readline()
+    with home.taken():
+        assert server.wait(10) != 0
+    server.stdout.close()
+
+
+def test_the_folders_that_a_demo_makes_are_private(tmp_path):
+    with Home(tmp_path / "data" / "demo").taken():
+        assert stat.S_IMODE((tmp_path / "data" / "demo").stat().st_mode) == 0o700
+        assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+
+
+def test_two_demos_at_once_are_refused(home):
+    with home.taken(), pytest.raises(Conflict, match="Another demo is running"), home.taken():
+        pass
+
+
+def test_a_folder_of_somebody_else_is_never_emptied(home):
+    home.folder.mkdir()
+    (home.folder / "thesis.md").write_text("years of work")
+    with pytest.raises(Conflict, match="not made by a demo"), home.taken():
+        pass
+    assert (home.folder / "thesis.md").read_text() == "years of work"
+
+
+def test_a_demo_that_is_interrupted_leaves_nothing(home):
+    def interrupted():
+        with home.taken():
+            (home.folder / "recollect.db").write_text("half a store")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not home.folder.exists()

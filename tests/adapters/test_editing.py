@@ -1,0 +1,105 @@
+"""Entries put into files of others and taken out again: nothing else in them changes."""
+
+import os
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recollect.adapters.editing import jsonc, toml
+from recollect.adapters.editing.files import replace_file
+from recollect.errors import Conflict, Unavailable
+from recollect.tools.files import parse_object
+
+PATH = ("mcpServers", "recollect")
+ENTRY = {"command": "x", "args": ["mcp"]}
+GAPS = (" ", "\n", "  ", "\t", '// c " } ,\n', '/* x ] " */', "\r\n", "")
+SCALARS = ("null", "-7", "true", "1.5e3", '"a"', '"{"', '"}\\""', '"//x"', '"\\\\"', '"é"', '"/*"')
+
+
+def gap(dice):
+    return "".join(dice.choice(GAPS) for _ in range(dice.randrange(3)))
+
+
+def value(dice, depth):
+    if depth > 3 or dice.random() < 0.7:
+        return dice.choice(SCALARS)
+    if dice.random() < 0.5:
+        return f"[{gap(dice)}{','.join(value(dice, depth + 1) + gap(dice) for _ in range(dice.randrange(3)))}]"
+    return an_object(dice, depth + 1)
+
+
+def an_object(dice, depth=0):
+    members = []
+    for name in dice.sample(("a", "b", "mcpServers", "recollect", "x y"), dice.randrange(4)):
+        inside = an_object(dice, depth + 1) if name == "mcpServers" and depth == 0 else value(dice, depth + 1)
+        members.append(f'"{name}"{gap(dice)}:{gap(dice)}{inside}{gap(dice)}')
+    last = "," if members and dice.random() < 0.3 else ""
+    return f"{{{gap(dice)}{(',' + gap(dice)).join(members)}{last}{gap(dice)}}}"
+
+
+def parsed(text):
+    return parse_object(text.encode(), Path("file"))
+
+
+def test_whatever_a_file_looks_like_only_the_entry_changes():
+    for seed in range(600):
+        dice = random.Random(seed)
+        text = f"{gap(dice)}{an_object(dice)}{gap(dice)}"
+        before = parsed(text)
+        put = jsonc.put(text, PATH, ENTRY)
+        others = {name: each for name, each in before.get("mcpServers", {}).items() if name != "recollect"}
+        assert parsed(put) == {**before, "mcpServers": {**others, "recollect": ENTRY}}, seed
+        assert parsed(jsonc.remove(put, PATH)) == {**before, "mcpServers": others}, seed
+
+
+def test_the_indentation_of_the_file_is_kept():
+    text = '{\r\n\t"mcpServers": {\r\n\t\t"a": {}\r\n\t}\r\n}\r\n'
+    put = jsonc.put(text, PATH, {"command": "x"})
+    assert '\r\n\t\t"recollect": {\r\n\t\t\t"command": "x"\r\n\t\t}\r\n\t}\r\n}\r\n' in put
+    assert jsonc.remove(put, PATH) == text
+
+
+@pytest.mark.parametrize("text", ["", "a = 1", "a = 1\n[b]\nc = 2\n", "# only words\n", '[x]\ny = """\n[mcp]\n"""\n'])
+def test_a_table_comes_and_goes_without_a_trace(text):
+    put = toml.put_table(text, PATH, {"command": 'C:\\x "y"\x7f', "args": ["é"], "h": {"A-b": "c"}})
+    assert tomllib.loads(put)["mcpServers"]["recollect"]["command"] == 'C:\\x "y"\x7f'
+    assert toml.remove_table(put, PATH).rstrip("\n") == text.rstrip("\n")
+    assert toml.put_table(put, PATH, {"command": "z"}).count("[mcpServers.recollect]") == 1
+
+
+def test_a_file_that_has_just_changed_is_not_written_over(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text("new")
+    with pytest.raises(Conflict, match="just been changed"):
+        replace_file(file, b"mine", instead_of=b"old")
+    assert file.read_text() == "new"
+    assert [each.name for each in tmp_path.iterdir()] == ["config.json"]
+
+
+def test_a_place_that_cannot_be_written_is_named():
+    with pytest.raises(Unavailable, match="/proc/nowhere"):
+        replace_file(Path("/proc/nowhere/config.json"), b"", instead_of=None)
+
+
+def test_the_ends_of_lines_are_kept():
+    text = "a = 1\r\n\r\n[b]\r\nc = 2\r\n"
+    for new in (toml.put_table(text, PATH, {"command": "x"}), toml.put_key(text, "a", 3), toml.put_key(text, "d", 4)):
+        assert "\n" not in new.replace("\r\n", "")
+
+
+def test_what_is_no_file_is_left_alone(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unavailable, match="is no file"):
+        replace_file(tmp_path / "pipe", b"new", instead_of=b"")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_file_that_may_not_be_written_is_left_alone(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text("old")
+    file.chmod(0o444)
+    with pytest.raises(Unavailable, match="chmod u\\+w"):
+        replace_file(file, b"new", instead_of=b"old")
+    assert file.read_text() == "old"

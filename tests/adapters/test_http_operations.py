@@ -1,0 +1,164 @@
+"""Everything the Python API does, over HTTP: the same answers, under the same names."""
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.adapters.gateway import is_problem, opened
+
+from recollect.adapters.operations import operations
+from recollect.errors import Unavailable
+
+SCRIPT = "<script>alert('vpn')</script> Staging deploys need the VPN"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("operations")
+    with opened(folder, location=folder / "r.db", mcp=False) as gateway:
+        gateway.post("/v1/memories/add", {"content": SCRIPT, "project": "shop", "id": "m1", "tags": ["ops"]})
+        gateway.workspace.recollect.tools.add("box", [{"name": "open", "description": SCRIPT, "inputSchema": {}}])
+        yield gateway
+
+
+def test_what_is_added_is_found_with_its_why(gateway):
+    found = gateway.get("/v1/search", params={"query": "vpn for staging", "corpora": ["memories"], "limit": 1}).json()
+    assert [hit["id"] for hit in found["hits"]] == ["m1"]
+    assert found["hits"][0]["why"]["total"] > 0
+
+
+def test_answers_are_those_of_the_python_api(gateway):
+    recollect = gateway.workspace.recollect
+    assert gateway.get("/v1/memories/get", params={"id": "m1"}).json()["content"] == SCRIPT
+    (listed,) = gateway.get("/v1/memories/list", params={"project": "shop"}).json()
+    (known,) = recollect.memories.list(project="shop")
+    assert listed == known.to_dict() | {"effective_salience": listed["effective_salience"]}  # it fades while we look
+    assert gateway.get("/tools/box__open").json() == recollect.tools.describe("box__open").to_dict()
+
+
+def test_lists_and_absent_values_fit_into_an_address(gateway):
+    found = gateway.get("/v1/memories/list", params=[("tags", "ops"), ("tags", "none")])
+    assert found.status_code == 200
+    assert gateway.get("/v1/memories/list").json()
+
+
+def test_what_can_be_asked_by_address_changes_nothing(gateway):
+    for path, methods in gateway.app.openapi()["paths"].items():
+        for method, route in methods.items():
+            if path.startswith("/v1/"):
+                kind = operations()[route["operationId"]].kind
+                assert method == "post" or kind == "read", path
+
+
+def test_a_body_that_holds_nothing_needed_may_be_left_out(gateway):
+    assert gateway.ask("POST", "/v1/memories/forget").status_code in (200, 422)
+    assert is_problem(gateway.ask("POST", "/v1/memories/add"), 422)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "said"),
+    [
+        ("memories/add", {"content": "x", "colour": "red"}, 422, "colour"),
+        ("memories/add", {"content": ["x"]}, 422, "content"),
+        ("memories/update", {"id": "nobody", "content": "x"}, 404, "nobody"),
+        ("memories/add", {"content": "other words", "id": "m1"}, 409, "m1"),
+        ("tools/call", {"id": "box__closed"}, 404, "box__closed"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_status(gateway, path, body, status, said):
+    answer = gateway.post(f"/v1/{path}", body)
+    assert is_problem(answer, status)
+    assert said in answer.json()["detail"]
+
+
+def test_the_kind_of_an_error_is_there_for_programs(gateway):
+    assert gateway.get("/v1/memories/get", params={"id": "x"}).json()["type"] == "urn:recollect:error:NotFound"
+    assert gateway.get("/v1/browser/get_state").json()["code"] == "NOT_LAUNCHED"
+
+
+def test_stored_script_is_inert(gateway):
+    for path in ("/v1/memories/get?id=m1", "/tools/box__open", "/search?query=open+box"):
+        answer = gateway.get(path)
+        assert "<script>" in answer.text
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_document_describes_every_operation(gateway):
+    document = gateway.get("/openapi.json").json()
+    described = {route["operationId"]: route for path in document["paths"].values() for route in path.values()}
+    assert document["openapi"].startswith("3.1")
+    for name, operation in operations().items():
+        answers = described[name]["responses"]
+        assert answers["200"]["content"]["application/json"]["schema"] == operation.answer
+        assert {"400", "401", "403", "404", "413", "421", "422", "429", "503", "504"} < answers.keys()
+        assert described[name]["security"] == [{"token": [operation.scope]}]
+        assert described[name]["tags"] == [operation.toolset]
+    assert "500" not in json.dumps(list(described["search"]["responses"]))
+
+
+def test_the_page_shows_every_route_and_runs_no_script(gateway):
+    answer = gateway.get("/docs")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "script" not in answer.headers["content-security-policy"]
+    assert "<script" not in answer.text
+    assert "http" not in answer.text.replace(str(gateway.client.base_url).rstrip("/"), "").lower().replace(
+        "httponly", ""
+    )
+    for name in operations():
+        assert f'id="{name}"' in answer.text
+
+
+def test_the_page_escapes_whatever_the_document_holds():
+    from recollect.adapters.http.page import render
+
+    evil = "<img src=x onerror=alert(1)>\"'"
+    schema = {"type": "string", "enum": [evil], "default": evil}
+    parameter = {"name": evil, "in": "query", "required": True, "description": evil, "schema": schema}
+    route = {"operationId": evil, "tags": [evil], "description": evil, "parameters": [parameter], "responses": {}}
+    page = render(
+        {"info": dict.fromkeys(("title", "version", "description"), evil), "paths": {f"/{evil}": {"get": route}}}, evil
+    )
+    assert "<img" not in page
+    assert '="<' not in page
+
+
+def test_a_server_that_can_answer_says_so(gateway):
+    assert gateway.get("/healthz", "").json() == {"alive": True}
+    assert gateway.get("/readyz", "").json() == {"ready": True, "store": "readable", "model": "working"}
+
+
+def test_a_store_that_cannot_be_read_is_told_without_its_secrets(tmp_path, monkeypatch, caplog):
+    def broken():
+        raise Unavailable("postgresql://me:secret@db cannot be reached.")
+
+    with opened(tmp_path, mcp=False) as gateway:
+        monkeypatch.setattr(gateway.workspace.recollect, "status", broken)
+        answer = gateway.get("/readyz", "")
+        assert is_problem(answer, 503)
+        assert "secret" not in answer.text
+        assert "cannot be reached" in caplog.text
+        assert gateway.get("/healthz", "").status_code == 200
+        assert "recollect_items" not in gateway.get("/metrics").text
+
+
+def test_numbers_are_there_for_prometheus(gateway):
+    gateway.get("/v1/search", params={"query": "secret words"})
+    gateway.get("/v1/memories/get", params={"id": "nobody"})
+    gateway.get("/not/a/route")
+    text = gateway.get("/metrics").text
+    samples = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert samples["recollect_http_requests_total", "/v1/search", "200", "GET"] >= 1
+    assert samples["recollect_http_requests_total", "404", "GET", "other"] >= 1
+    assert samples["recollect_operations_total", "NotFound", "memory_get"] >= 1
+    assert samples["recollect_operations_total", "ok", "search"] >= 1
+    assert samples["recollect_http_seconds_count", "/v1/search"] >= 1
+    assert samples["recollect_items", "memories"] == 1
+    assert samples["recollect_http_in_flight",] == 1
+    assert samples["recollect_store_bytes",] > 0
+    assert samples["process_resident_memory_bytes",] > 0
+    assert "secret" not in text

@@ -1,0 +1,213 @@
+"""`recollect serve` as a process: it starts, answers, and ends without leaving anything behind."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import sysconfig
+import time
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+import trustme
+
+PATIENCE = 60  # seconds
+
+
+class Served:
+    """A server that was started, and a client for it."""
+
+    def __init__(self, process, told, context=None):
+        self.process, self.told, self.context = process, told, context
+        self.place = urlsplit(told["url"])
+        self.token = Path(told["token_file"]).read_text().strip()
+
+    def connect(self):
+        if self.place.scheme == "https":
+            return HTTPSConnection(self.place.hostname, self.place.port, timeout=PATIENCE, context=self.context)
+        return HTTPConnection(self.place.hostname, self.place.port, timeout=PATIENCE)
+
+    def ask(self, method, path, body=None):
+        connection = self.connect()
+        try:
+            connection.request(method, path, body and json.dumps(body), self.headers())
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def headers(self):
+        return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+
+    def half_a_request(self, body):
+        """A request that is being answered: all of it is sent but the last byte."""
+        connection = self.connect()
+        connection.putrequest("POST", "/v1/memories/add")
+        for name, value in {**self.headers(), "Content-Length": str(len(body))}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.send(body[:-1])
+        self.ask("GET", "/healthz")  # answered after the other was begun
+        return connection
+
+    def end(self, signal_number):
+        self.process.send_signal(signal_number)
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def served(home, *options, context=None):
+    """A server with a home of its own; it is gone afterwards in any case."""
+    home.mkdir(exist_ok=True)
+    environment = {**os.environ, "RECOLLECT_HOME": str(home)}
+    command = [sys.executable, "-m", "recollect", "serve", "--port=0", "--json", *options]
+    with (home / "log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=home)
+    try:
+        told = process.stdout.readline()
+        assert told, (home / "log").read_text()
+        yield Served(process, json.loads(told), context)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def wait_for(what):
+    """Wait until something is so."""
+    patience = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < patience
+        time.sleep(0.05)
+
+
+def test_a_server_finishes_what_it_does_and_leaves_nothing_behind(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    clock = {"command": str(Path(sysconfig.get_path("scripts")) / "mcp-server-time")}
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"clock": clock}}))
+    with served(home, "--log-json") as server:
+        wait_for(lambda: server.ask("GET", "/tools")[1])
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        assert children
+        assert server.ask("GET", "/v1/search?query=whispered")[0] == 200
+        begun = server.half_a_request(b'{"content": "Staging deploys need the VPN"}')
+        server.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: not is_listening(server))
+        begun.send(b"}")
+        assert begun.getresponse().status == 200
+        begun.close()
+        assert server.process.wait(PATIENCE) == 0
+        assert not psutil.wait_procs(children, PATIENCE)[1]
+    assert {each.name for each in home.iterdir()} == {"log", "mcp.json", "recollect.db", "token"}
+    check_log((home / "log").read_text(), server.token)
+
+
+def is_listening(server):
+    with socket.socket() as probe:
+        return probe.connect_ex((server.place.hostname, server.place.port)) == 0
+
+
+def check_log(text, token):
+    """One line for each request, with its route and its caller; never what was asked."""
+    lines = [json.loads(line) for line in text.splitlines()]
+    searches = [line for line in lines if line.get("route") == "/v1/search"]
+    assert [(each["method"], each["status"], each["caller"]) for each in searches] == [("GET", 200, "owner")]
+    assert "whispered" not in text
+    assert "VPN" not in text
+    assert token not in text
+
+
+def test_a_server_that_was_killed_starts_again_and_knows_everything(tmp_path):
+    with served(tmp_path / "home") as server:
+        token = server.token
+        assert server.ask("POST", "/v1/memories/add", {"content": "Kept for good", "id": "kept"})[0] == 200
+        server.end(signal.SIGKILL)
+    with served(tmp_path / "home", "--no-mcp") as again:
+        assert again.token == token
+        assert again.told["mcp"] is None
+        assert again.ask("GET", "/v1/memories/get?id=kept")[1]["content"] == "Kept for good"
+        assert again.end(signal.SIGINT) == 130
+
+
+def test_over_tls_other_machines_may_ask_and_a_second_signal_ends_at_once(tmp_path):
+    authority = trustme.CA()
+    authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "pem"))
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    files = (f"--tls-cert={tmp_path / 'pem'}", f"--tls-key={tmp_path / 'pem'}")
+    with served(tmp_path / "home", "--host=0.0.0.0", *files, context=context) as server:
+        server.place = server.place._replace(netloc=f"localhost:{server.place.port}")
+        assert server.told["url"].startswith("https://")
+        assert server.ask("GET", "/v1/status")[0] == 200
+        begun = server.half_a_request(b'{"content": "never sent"}')
+        server.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: not is_listening(server))
+        assert server.end(signal.SIGTERM) == 128 + signal.SIGTERM
+        begun.close()
+
+
+def test_a_server_may_end_by_itself(tmp_path):
+    with served(tmp_path / "home", "--stop-after=0", "--no-mcp") as server:
+        assert server.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_other_machines_are_not_let_in_without_tls(run, host):
+    outcome = run("serve", "--host", host, "--port", "0")
+    assert outcome.code == 77
+    assert "--tls-cert" in outcome.err
+    assert "--insecure-bind" in outcome.err
+
+
+def test_a_port_that_is_taken_is_told_with_what_to_do(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = run("serve", "--port", str(taken.getsockname()[1]))
+    assert outcome.code == 69
+    assert "--port 0" in outcome.err
+
+
+def test_what_cannot_be_served_is_told(run, tmp_path):
+    (tmp_path / "cert.pem").write_text("no certificate")
+    certificate = ("--tls-cert", str(tmp_path / "cert.pem"))
+    assert run("serve", *certificate).code == 2
+    assert run("serve", *certificate, "--tls-key", str(tmp_path / "cert.pem")).code == 65
+    assert run("serve", "--insecure-bind", "--host", "nowhere.invalid").code == 2
+    assert run("serve", "--insecure-bind", "--host", "192.0.2.1").code == 69
+
+
+def check_broken_requests(server):
+    """What is no HTTP, or too long, is a problem too."""
+    for sent in (b"nonsense\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost:" + b"x" * 65_600):
+        with socket.create_connection((server.place.hostname, server.place.port), PATIENCE) as connection:
+            connection.sendall(sent)
+            answer = b"".join(iter(lambda: connection.recv(10_000), b""))
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"application/problem+json" in answer
+        assert b"nosniff" in answer
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_examples_of_the_documentation_work(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    with served(tmp_path / "home", "--no-mcp") as server:
+        for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL):
+            script = block.replace("http://127.0.0.1:7325", server.told["url"])
+            script = script.replace("~/.local/share/recollect/token", server.told["token_file"])
+            done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=PATIENCE)
+            assert done.returncode == 0, done.stderr
+            assert '"hits":[{' in done.stdout
+        check_broken_requests(server)
+        connection = server.connect()
+        connection.request("GET", "/healthz", headers={"Origin": "http://127.0.0.1:1"})
+        assert connection.getresponse().status == 403
+        connection.close()

@@ -1,0 +1,202 @@
+"""Tokens: who has one, what it opens, and how they are kept."""
+
+import json
+import os
+import stat
+import threading
+
+import pytest
+
+from recollect.adapters.http.callers import Callers
+from recollect.adapters.http.tokens import (
+    create_token,
+    list_tokens,
+    owner_file,
+    owner_token,
+    revoke_token,
+    tokens_file,
+)
+from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "data" / "recollect"
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_owners_token_is_made_once_for_its_owner_alone(folder):
+    before = os.umask(0)
+    try:
+        token = owner_token(folder)
+    finally:
+        os.umask(before)
+    assert len(token) == 43
+    assert owner_token(folder) == token
+    assert (mode(owner_file(folder)), mode(folder), mode(folder.parent)) == (0o600, 0o700, 0o700)
+    assert [each.name for each in folder.iterdir()] == ["token"]
+
+
+def test_many_that_start_at_once_get_the_same_token(folder):
+    tokens = []
+    starting = [threading.Thread(target=lambda: tokens.append(owner_token(folder))) for _ in range(8)]
+    for each in starting:
+        each.start()
+    for each in starting:
+        each.join()
+    assert (len(tokens), len(set(tokens))) == (8, 1)
+
+
+@pytest.mark.parametrize("permissions", [0o644, 0o640, 0o602])
+def test_a_token_that_others_can_read_or_write_is_refused(folder, permissions):
+    owner_token(folder)
+    owner_file(folder).chmod(permissions)
+    with pytest.raises(RecollectError, match="chmod 600"):
+        owner_token(folder)
+
+
+def test_a_link_in_the_place_of_the_token_is_never_followed(folder, tmp_path):
+    folder.mkdir(parents=True, mode=0o700)
+    canary = tmp_path / "canary"
+    for target in (canary, tmp_path / "there"):
+        target.write_text("k" * 43)
+        target.chmod(0o600)
+        owner_file(folder).symlink_to(target)
+        with pytest.raises(RecollectError, match="link"):
+            owner_token(folder)
+        owner_file(folder).unlink()
+        assert target.read_text() == "k" * 43
+    owner_file(folder).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(RecollectError):
+        owner_token(folder)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_link_that_appears_just_before_the_file_is_made_is_not_written_through(folder, tmp_path, monkeypatch):
+    canary = tmp_path / "canary"
+
+    def late(path):
+        owner_file(folder).symlink_to(canary)
+
+    monkeypatch.setattr("recollect.adapters.http.tokens.read_secret", late)
+    with pytest.raises(FileExistsError):
+        owner_token(folder)
+    assert not canary.exists()
+
+
+def test_a_pipe_or_a_folder_in_the_place_of_the_token_is_refused_without_waiting(folder):
+    folder.mkdir(parents=True, mode=0o700)
+    os.mkfifo(owner_file(folder), 0o600)
+    with pytest.raises(RecollectError):
+        owner_token(folder)
+    owner_file(folder).unlink()
+    owner_file(folder).mkdir()
+    with pytest.raises(RecollectError):
+        owner_token(folder)
+
+
+def test_a_folder_in_which_others_may_write_is_refused(folder):
+    owner_token(folder)
+    folder.chmod(0o777)
+    with pytest.raises(RecollectError, match="chmod 700"):
+        owner_token(folder)
+
+
+def test_a_start_that_was_cut_off_is_mended_and_other_rubbish_is_told(folder):
+    folder.mkdir(parents=True, mode=0o700)
+    owner_file(folder).touch(0o600)
+    assert len(owner_token(folder)) == 43
+    owner_file(folder).write_text("short")
+    with pytest.raises(RecollectError, match="does not hold a token"):
+        owner_token(folder)
+
+
+def test_a_token_that_is_given_away_is_kept_as_a_hash_only(folder):
+    made, text = create_token(folder, "laptop", ["write", "search"])
+    assert made.scopes == ("search", "write")
+    assert text not in tokens_file(folder).read_text()
+    assert mode(tokens_file(folder)) == 0o600
+    assert [each.to_dict() for each in list_tokens(folder)] == [made.to_dict()]
+    with pytest.raises(Conflict):
+        create_token(folder, "laptop", ["search"])
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes"), [("", ["search"]), ("a b", ["search"]), ("owner", ["search"]), ("x", ["root"]), ("x", [])]
+)
+def test_names_and_scopes_that_make_no_sense_are_refused(folder, name, scopes):
+    with pytest.raises(InvalidInput):
+        create_token(folder, name, scopes)
+
+
+def test_many_that_give_tokens_at_once_lose_none(folder):
+    giving = [threading.Thread(target=create_token, args=(folder, f"t{number}", ["search"])) for number in range(12)]
+    for each in giving:
+        each.start()
+    for each in giving:
+        each.join()
+    assert {each.name for each in list_tokens(folder)} == {f"t{number}" for number in range(12)}
+    assert [each.name for each in folder.iterdir()] == ["tokens.json"]
+
+
+def test_a_running_server_notices_new_and_revoked_tokens_and_a_new_owner(folder):
+    owner, clock = owner_token(folder), Clock()
+    callers = Callers(folder, clock=clock)
+    assert callers.find(owner).name == "owner"
+    _, text = create_token(folder, "laptop", ["search"])
+    clock.now += 2
+    assert callers.find(text).scopes == {"search"}
+    revoke_token(folder, "laptop")
+    owner_file(folder).unlink()
+    clock.now += 2
+    assert (callers.find(text), callers.find(owner)) == (None, None)
+    assert callers.find(owner_token(folder)) is None
+    clock.now += 2
+    assert callers.find(owner_token(folder)).name == "owner"
+
+
+def test_files_that_become_unusable_open_nothing_and_the_log_says_why(folder, caplog):
+    owner, clock = owner_token(folder), Clock()
+    _, text = create_token(folder, "laptop", ["search"])
+    callers = Callers(folder, clock=clock)
+    owner_file(folder).chmod(0o644)
+    tokens_file(folder).write_text("{")
+    clock.now += 2
+    assert (callers.find(owner), callers.find(text)) == (None, None)
+    assert "chmod 600" in caplog.text
+    assert "tokens.json" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", '{"tokens": [{}]}', '{"tokens": [{"name": "x", "scopes": [], "created_at": "", "sha256": "ab"}]}']
+)
+def test_a_list_of_tokens_that_is_broken_is_told(folder, text):
+    owner_token(folder)
+    tokens_file(folder).touch(0o600)
+    tokens_file(folder).write_text(text)
+    with pytest.raises(RecollectError, match=r"tokens\.json"):
+        list_tokens(folder)
+
+
+def test_tokens_from_the_command_line(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    made = run("token", "create", "laptop", "--scope", "search")
+    assert (made.code, len(made.out.strip())) == (0, 43)
+    assert run("token", "create", "agent", "--json").json["scopes"] == ["search", "write", "call-tools"]
+    assert [each["name"] for each in run("token", "list", "--json").json] == ["laptop", "agent"]
+    assert "laptop" in run("token", "list").out
+    assert run("token", "revoke", "laptop", "--json").json["name"] == "laptop"
+    assert run("token", "revoke", "laptop").code == NotFound.exit_code
+    assert run("token", "create", "x", "--scope", "root").code == 2
+    kept = json.loads((tmp_path / "home" / "tokens.json").read_text())
+    assert [each["name"] for each in kept["tokens"]] == ["agent"]

@@ -1,0 +1,232 @@
+"""MCP over streamable HTTP, behind the guards of the gateway: whose token it is decides what can be done."""
+
+import json
+import time
+from contextlib import ExitStack, contextmanager
+
+import anyio
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from tests.adapters.mcp_kit import ERAS, gateway, opened
+
+from recollect.adapters.http.tokens import create_token
+from recollect.adapters.mcp import endpoint
+from recollect.adapters.operations import DEFAULT_SCOPES, operations
+
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory):
+    """A folder of tokens; they are there before the server is, which looks again only every second."""
+    folder = tmp_path_factory.mktemp("tokens")
+    folder.chmod(0o700)
+    given = {"agent": DEFAULT_SCOPES, "reader": ("search",)}
+    return folder, {name: create_token(folder, name, scopes)[1] for name, scopes in given.items()}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, tokens):
+    with (
+        opened(tmp_path_factory.mktemp("mcp-http")) as workspace,
+        gateway(workspace, tokens[0], toolsets=["all"]) as at,
+    ):
+        yield at
+
+
+@pytest.fixture(scope="module")
+def url(place):
+    return place[0]
+
+
+@pytest.fixture(scope="module")
+def owner(place):
+    return place[1]
+
+
+@pytest.fixture(scope="module")
+def agent(tokens):
+    return tokens[1]["agent"]
+
+
+@pytest.fixture(scope="module")
+def reader(tokens):
+    return tokens[1]["reader"]
+
+
+def converse(url, token, conversation, mode="legacy"):
+    async def run():
+        async with (
+            create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            return await conversation(client)
+
+    return anyio.run(run)
+
+
+def post(url, token, body, **headers):
+    return httpx2.post(url, json=body, headers={**HEADERS, "Authorization": f"Bearer {token}", **headers}, timeout=60)
+
+
+async def names(client):
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_lists_calls_and_reads_in_both_eras(url, owner, mode):
+    async def ask(client):
+        found = await client.call_tool("search", {"query": "staging"})
+        read = await client.read_resource("recollect://document/notes/deploying.md")
+        return await names(client), found, read
+
+    listed, found, read = converse(url, owner, ask, mode)
+    assert listed == set(operations())
+    assert found.structured_content["hits"] and "Staging" in read.contents[0].text
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_version_with_a_handshake_is_spoken(url, owner, version):
+    hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": version}}
+    answer = post(url, owner, hello)
+    assert answer.status_code == 200 and f'"protocolVersion":"{version}"' in answer.text
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_what_is_offered_and_allowed_is_what_the_token_allows(url, agent, reader, mode):
+    async def try_to_write(client):
+        with pytest.raises(Exception, match="needs the scope write"):
+            await client.call_tool("memory_add", {"content": "x"})
+        return await names(client)
+
+    own = {name for name, each in operations().items() if each.scope in DEFAULT_SCOPES}
+    assert converse(url, agent, names, mode) == own
+    read = {name for name, each in operations().items() if each.scope == "search"}
+    assert converse(url, reader, try_to_write, mode) == read
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_progress_comes_over_http_too(url, owner, mode, tmp_path):
+    (tmp_path / "a.md").write_text("# A note\n\nabout something\n")
+    told = []
+
+    async def hear(done, total, message):
+        told.append((done, total))
+
+    async def add(client):
+        given = {"path": str(tmp_path), "folder_id": f"more-{mode}"}
+        return await client.call_tool("add_folder", given, progress_callback=hear)
+
+    assert not converse(url, owner, add, mode).is_error
+    assert told[-1][0] == told[-1][1]
+
+
+def test_a_session_belongs_to_whoever_began_it(url, agent, reader):
+    begun = post(url, agent, HELLO)
+    session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    assert post(url, agent, ping, **session).status_code == 200
+    stolen = post(url, reader, ping, **session)
+    assert stolen.status_code == 404 and "result" not in stolen.text
+    assert post(url, "wrong", ping, **session).status_code == 401
+    ended = {**HEADERS, **session, "Authorization": f"Bearer {reader}"}
+    assert httpx2.delete(url, headers=ended, timeout=60).status_code == 404
+    assert post(url, agent, ping, **session).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Host": "evil.example.com"}, 421), ({"Origin": "http://evil.example.com"}, 403), ({"Authorization": ""}, 401)],
+)
+def test_the_guards_of_the_gateway_stand_before_it(url, owner, headers, status):
+    assert post(url, owner, HELLO, **headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "\\ud800"}}',
+        b'{"jsonrpc": "2.0", "id": {}, "method": 7}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": [1, 2]}',
+        b"\xff\xfe",
+    ],
+)
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28", "1999-01-01"])
+def test_a_body_that_is_no_message_is_refused_and_never_breaks_anything(url, owner, body, version):
+    headers = {**HEADERS, "Authorization": f"Bearer {owner}", "MCP-Protocol-Version": version}
+    answer = httpx2.post(url, content=body, headers=headers, timeout=60)
+    assert 400 <= answer.status_code < 500, answer.text
+
+
+def test_a_server_that_ends_tells_those_who_only_listen(tmp_path):
+    with ExitStack() as stack:
+        workspace = stack.enter_context(opened(tmp_path, lambda recollect, folder: None))
+        client = stack.enter_context(httpx2.Client(timeout=60))
+        with gateway(workspace, tmp_path / "tokens") as (url, token):
+            session = post(url, token, HELLO).headers["mcp-session-id"]
+            headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": session}
+            listening = stack.enter_context(client.stream("GET", url, headers=headers))
+            assert listening.status_code == 200
+        assert listening.read() == b""  # whole, not broken off
+
+
+@contextmanager
+def a_small_gateway(tmp_path):
+    with (
+        opened(tmp_path, lambda recollect, folder: None) as workspace,
+        gateway(workspace, tmp_path / "tokens") as place,
+    ):
+        yield place
+
+
+def test_more_sessions_than_there_may_be_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(endpoint, "_MOST_SESSIONS", 2)
+    with a_small_gateway(tmp_path) as (url, token):
+        assert [post(url, token, HELLO).status_code for _ in range(3)] == [200, 200, 503]
+
+
+def test_a_session_that_nobody_uses_is_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(endpoint, "_IDLE", 0.2)
+    with a_small_gateway(tmp_path) as (url, token):
+        session = {"Mcp-Session-Id": post(url, token, HELLO).headers["mcp-session-id"]}
+        waits = iter((0.3, 1, 5, 20))
+        while True:
+            time.sleep(next(waits))  # asking keeps it alive
+            if post(url, token, {"jsonrpc": "2.0", "id": 2, "method": "ping"}, **session).status_code == 404:
+                break
+
+
+def test_answers_are_the_same_as_over_rest(url, owner):
+    async def ask(client):
+        return await client.call_tool("memory_get", {"id": "vpn"})
+
+    over_mcp = converse(url, owner, ask).structured_content
+    rest = url.replace("/mcp", "/v1/memories/get")
+    over_rest = httpx2.get(rest, params={"id": "vpn"}, headers={"Authorization": f"Bearer {owner}"}, timeout=60)
+    assert over_rest.status_code == 200, over_rest.text
+    fading = ("effective_salience",)
+    assert {k: v for k, v in over_mcp.items() if k not in fading} == {
+        k: v for k, v in json.loads(over_rest.text).items() if k not in fading
+    }
+
+
+def test_what_agents_do_is_counted_like_all_the_rest(url, owner):
+    async def ask(client):
+        return await client.call_tool("memory_related", {"id": "nobody"})
+
+    assert converse(url, owner, ask).is_error
+    numbers = httpx2.get(url.replace("/mcp", "/metrics"), headers={"Authorization": f"Bearer {owner}"}, timeout=60).text
+    assert 'recollect_operations_total{name="memory_related",outcome="NotFound"} 1.0' in numbers
