@@ -49,7 +49,7 @@ demo: $(VENV)/.demo
 	$(BIN)/recollect demo
 
 test: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
-	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not soak" -n 3 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts

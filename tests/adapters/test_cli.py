@@ -139,6 +139,11 @@ def test_a_mistake_is_one_clear_sentence_with_the_right_exit_code(run, arguments
     assert "Traceback" not in outcome.err
 
 
+def test_a_quiet_status_tells_problems_only(run):
+    run("memory", "add", "x y z")
+    assert run("status", "--quiet").out == ""
+
+
 def test_status_checks_the_store(run):
     add(run, "something")
     shown = run("status", "--check")

@@ -1,5 +1,6 @@
 """How an answer is given: to a program as data, to people with what was searched and how fresh that is."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,9 @@ def answer(
     print_hits(session.console(), hits, explain=explain)
     searched = _searched(recollect, hits, corpora or EVERYTHING)
     pieces = [_how_many(hits, seconds), *(f"{name} {said}" for name, said in searched.items())]
-    session.say(click.style("\n".join(["", *_by_place(hits), f" {' · '.join(pieces)}"]), dim=True))
+    width = session.console(stderr=True).width
+    below = [_in_lines(each, width) for each in (_by_place(hits), pieces) if each]
+    session.say(click.style("\n".join(["", *below]), dim=True))
     _tell_more(session, hits, searched, corpora, further)
 
 
@@ -66,7 +69,12 @@ def _by_place(hits: "Hits[Any]") -> list[str]:
     """Where the hits are, if they are of several corpora: what a narrower question could name."""
     places = {name: numbers for name, numbers in hits.facets.items() if isinstance(numbers, Mapping)}
     told = [f"{_PLACES.get(name, name)} {_most(numbers)}" for name, numbers in places.items()]
-    return [f" {' · '.join(told)}"] if len(told) > 1 else []
+    return told if len(told) > 1 else []
+
+
+def _in_lines(pieces: Sequence[str], width: int) -> str:
+    """Pieces one after the other, in as many lines as they need."""
+    return textwrap.fill(" · ".join(pieces), width, initial_indent=" ", subsequent_indent=" ", break_on_hyphens=False)
 
 
 def _most(numbers: Mapping[str, int]) -> str:

@@ -81,6 +81,8 @@ def status(session: Session, check: bool, with_files: bool) -> None:
     if session.as_json:
         more = {"document_problems": [each.to_dict() for each in files]} if with_files else {}
         session.show(found.to_dict() | {"problems": problems} | more)
+    elif session.quiet:
+        click.echo("".join(f"{each}\n" for each in problems), nl=False)
     else:
         _print_status(found, problems, checked=check or with_files)
         if files:

@@ -91,10 +91,7 @@ def install(
         _list(session, folder, name)
         return
     chosen = Client(client, folder, name)
-    if url is not None and (toolsets or profile):
-        raise InvalidInput("A server that runs has its toolsets and profile already. Give them to: recollect serve")
-    if token_file is not None and url is None:
-        raise InvalidInput(f"A token is for a server that runs. Say where it is: --http {SERVED}")
+    _check_server(url, token_file, has_more=bool(toolsets or profile))
 
     def token() -> str:
         return "" if only_print else token_for(session, chosen, str(url), token_file)
@@ -102,7 +99,19 @@ def install(
     entry = _entry(session, chosen, url, token, toolsets, profile)
     if only_print:
         _show_entry(session, chosen, entry)
-        return
+    else:
+        _put(session, chosen, entry)
+
+
+def _check_server(url: str | None, token_file: str | None, *, has_more: bool) -> None:
+    if url is not None and has_more:
+        raise InvalidInput("A server that runs has its toolsets and profile already. Give them to: recollect serve")
+    if token_file is not None and url is None:
+        raise InvalidInput(f"A token is for a server that runs. Say where it is: --http {SERVED}")
+
+
+def _put(session: Session, chosen: "Client", entry: dict[str, Any]) -> None:
+    """Write the entry, and warn if it has a secret in it that others can read."""
     change = chosen.put(entry, datetime.now(UTC))
     _tell(session, chosen, change, "Recollect is in {client} already", "Added Recollect to {client}")
     if _hidden(entry) != entry and chosen.file.stat().st_mode & 0o077:

@@ -17,10 +17,10 @@ def read_hits(found: Mapping[str, Any]) -> str:
 
 
 def _hit(number: int, hit: Mapping[str, Any]) -> str:
-    text = "\n".join(f"   {line}" for line in str(hit["text"]).strip().splitlines())
-    return (
-        f"{number}. {hit['score']:.2f} {hit['corpus']} {hit['id']}: {hit['title']}\n{text}\n   why: {_why(hit['why'])}"
-    )
+    said = str(hit["text"]).strip()
+    below = [*(said.splitlines() if said != hit["title"] else ()), f"why: {_why(hit['why'])}"]
+    first = f"{number}. {hit['score']:.2f} {hit['corpus']} {hit['id']}: {hit['title']}"
+    return "\n   ".join([first, *below])
 
 
 def _why(why: Mapping[str, Any]) -> str:

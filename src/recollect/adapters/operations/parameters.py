@@ -26,7 +26,7 @@ Name = Annotated[str, Field(max_length=256)]
 Path = Annotated[str, Field(max_length=4096)]
 Time = Annotated[str, Field(max_length=64)]
 
-Question = Annotated[str, Field(description="What is looked for, in plain words")]
+Question = Annotated[str, Field(description="What is looked for, in plain words; 10,000 characters count")]
 Limit = Annotated[int, Field(ge=1, le=1000, description="How many at most")]
 MinScore = Annotated[float | None, Field(ge=0, le=1, description="Leave out what scores less, 0 to 1")]
 Project = Annotated[Name | None, Field(description="Only what belongs to this project")]

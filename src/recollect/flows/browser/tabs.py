@@ -67,7 +67,8 @@ async def _go(window: Window, attempt: Attempt, url: str) -> None:
         if window.is_gone or "has been closed" in str(error):
             raise
         reason = str(error).splitlines()[0].removeprefix("Page.goto: ")[:300]
-        raise ActionFailed(f"The browser could not go to {url[:200]}: {reason}", code="NAVIGATION_FAILED") from error
+        text = f"The browser could not go to {url[:200]}: {reason}. Is the address right, and is the app running?"
+        raise ActionFailed(text, code="NAVIGATION_FAILED") from error
     if answer is not None and answer.status >= 400:
         attempt.notes.append(f"The server answered with status {answer.status}.")
     await window.settle(begun, until)

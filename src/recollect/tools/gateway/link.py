@@ -64,7 +64,7 @@ class Link:
         if self.problem:
             return self.problem
         if self.exit_code == 127 and "command not found" in self.complaint:
-            return f"command not found: {self.launch.command}"
+            return f"command not found: {self.launch.command} (install it, or name its full path)"
         if self.exit_code is not None:
             return f"it stopped with exit code {self.exit_code}"
         if self.launch.transport != "stdio":
