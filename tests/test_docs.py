@@ -46,6 +46,29 @@ def test_shell_examples_work(block, run, request, tmp_path, monkeypatch):
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+def shown_commands():
+    """The commands of blocks that only show: servers, browsers, other machines. Those of the reference are its own."""
+    for page in PAGES:
+        if page != REFERENCE:
+            for block in re.findall(r"```text\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+                for line in block.replace("\\\n", " ").splitlines():
+                    for part in re.split(r"&&|\||&$", re.split(r" #| < ", line)[0].strip()):
+                        if re.match(r"(\$ )?recollect [a-z-]", part.strip()):
+                            yield pytest.param(part.strip().removeprefix("$ "), id=f"{page.name}-{part.strip()[:60]}")
+
+
+@pytest.mark.parametrize("line", [*shown_commands()])
+def test_commands_that_are_only_shown_could_be_typed(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("cert.pem", "key.pem"):
+        Path(file).touch()
+    command, words, context = cli, shlex.split(line)[1:], None
+    while isinstance(command, click.Group):
+        context = command.make_context(command.name, words, context)
+        _, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
+    command.make_context(command.name, words, context)
+
+
 def reference(command=cli, parent=None, name="recollect"):
     """The help of a command and of all below it, as Markdown."""
     context = click.Context(command, parent, name, terminal_width=100, **command.context_settings)
