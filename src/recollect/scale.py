@@ -21,9 +21,10 @@ POINTS = {
     "tools": ((0.0, 0.0), (0.38, 0.1), (0.41, 0.25), (0.56, 0.5), (0.71, 0.75), (0.92, 0.9), (1.66, 1.0)),
     "flows": ((0.0, 0.0), (0.34, 0.1), (0.44, 0.25), (0.51, 0.5), (0.63, 0.75), (1.6, 1.0)),
 }
-# Below this, a hit is noise, unless it means the same in other words: those who ask by one word have no more to match.
+# Below this, a hit is noise, unless it is a memory that means the same in other words: a memory is one thought, while a
+# chunk has many, and something in it is always a little like any question.
 FLOOR = 0.08
-SAME_MEANING = 0.4  # of 118 questions about other things, 95 % come to no more than 0.37
+SAME_MEANING = 0.4  # of 118 questions about other things, 95 % come to no more than 0.35
 
 HitT = TypeVar("HitT", bound=Hit)
 
@@ -49,7 +50,7 @@ def on_scale(hit: HitT) -> HitT:
 
 def is_worth_showing(hit: Hit) -> bool:
     """Whether a hit, on the scale, is more than noise."""
-    meaning = hit.why.signals.get("semantic")
+    meaning = hit.why.signals.get("semantic") if hit.corpus == "memories" else None
     return hit.why.total >= FLOOR or (meaning is not None and meaning.calibrated >= SAME_MEANING)
 
 
