@@ -99,7 +99,7 @@ def test_watching_ends_with_the_store_and_leaves_no_thread(tmp_path, folder):
             begin = time.monotonic()
         assert time.monotonic() - begin < 20
         assert watchers() == []
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_back(watched, folder, tmp_path):

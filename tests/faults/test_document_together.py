@@ -155,10 +155,15 @@ def test_threads_may_refresh_search_and_remove_at_once(tmp_path, seed):
 # Closing
 
 
+def own_threads():
+    """Our threads, those of servers of other tests among them."""
+    return {each for each in threading.enumerate() if each.name.startswith("recollect")}
+
+
 def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again(tmp_path, seed):
     random, folder = Random(seed), tmp_path / "folder"
     fill(folder, random, 200)
-    rounds = 0
+    rounds, before = 0, own_threads()
     while True:
         rounds += 1
         recollect = Recollect(tmp_path / "r.db")
@@ -167,7 +172,7 @@ def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again
         begin = time.monotonic()
         recollect.close()
         assert time.monotonic() - begin < 30
-        assert not [each for each in threading.enumerate() if each.name.startswith("recollect")]
+        assert not own_threads() - before
         assert left_open(tmp_path) == []
         with indexed(tmp_path / "r.db") as (_, documents):
             [state] = documents.list_folders()
@@ -213,14 +218,14 @@ def test_nothing_is_left_after_closing(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.html").write_text("<p>words</p>")
-    before = children()
+    before, threads = children(), own_threads()
     for at in range(10):
         with Recollect(tmp_path / f"{at}.db") as recollect:
             recollect.documents.add(folder)
             recollect.documents.watch()
             assert children() != before
     assert children() == before
-    assert not [each for each in threading.enumerate() if each.name.startswith("recollect")]
+    assert not own_threads() - threads
     assert left_open(tmp_path) == []
 
 

@@ -320,7 +320,7 @@ def test_a_closed_gateway_leaves_no_thread_and_no_file_open() -> None:
         with scene() as ours:
             ours.gateway.refresh(ours.chaos("Server"))
     ours.gateway.close()
-    assert eventually(lambda: threading.active_count() == before)
+    assert eventually(lambda: threading.active_count() <= before)
     assert handles() == files
     with pytest.raises(Unavailable, match="closed"):
         ours.text(key("Server"))
