@@ -91,7 +91,7 @@ def test_stopping_leaves_no_process_and_no_file(newcomer, shown):
     process = psutil.Process(shown["server"]["process_id"])
     family = [process, *process.children(recursive=True)]
     assert "nothing is left" in newcomer("demo", "--stop").stderr
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
     assert [*newcomer.home.rglob("*.db")] == []
     assert "no demo to stop" in newcomer("demo", "--stop").stderr
@@ -139,7 +139,7 @@ def test_the_next_demo_ends_the_server_of_the_last(home):
         note_server(handle, server.pid)
         server.stdout.readline()
     with home.taken():
-        assert server.wait(10) != 0
+        assert server.wait(60) != 0
     server.stdout.close()
 
 

@@ -24,7 +24,7 @@ def board(call, tmp_path):
     made = Board(tmp_path / "files.json", (*FILES, *MORE))
     made.config = write_config(tmp_path / "mcp.json", files=made.entry())
     assert [server["name"] for server in call("load_servers", path=str(made.config))] == ["files"]
-    assert call.at.recollect.tools.wait(30)
+    assert call.at.recollect.tools.wait(120)
     return made
 
 

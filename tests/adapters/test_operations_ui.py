@@ -61,7 +61,7 @@ def gone(process):
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def until(condition, limit_s=20):
+def until(condition, limit_s=60):
     end = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < end, "it should have happened by now"

@@ -26,7 +26,7 @@ from recollect.adapters.operations import SCOPES, Workspace, operations, threads
 from recollect.adapters.operations.threads import Threads
 from recollect.errors import DataError, InvalidInput, Unavailable
 
-PATIENCE = 20  # seconds for what must not hang
+PATIENCE = 60  # seconds for what must not hang
 
 
 @pytest.fixture(scope="module")

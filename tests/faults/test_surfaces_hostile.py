@@ -12,7 +12,7 @@ from recollect import Recollect
 from recollect.adapters.operations import Workspace, operations
 from recollect.errors import InvalidInput
 
-SLOWEST = 30  # seconds: a question that takes so long on any machine holds up all others
+SLOWEST = 60  # seconds: a question that takes so long on any machine holds up all others
 LONGEST_ADDRESS, LONGEST_BODY = 60_000, 8_000_000  # bytes; what is longer is refused before anybody looks at it
 LONGEST_TERM = 4_000
 INVALID_PARAMS = -32602
