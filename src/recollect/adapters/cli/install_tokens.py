@@ -28,16 +28,13 @@ def token_for(session: Session, client: "Client", url: str, file: str | None) ->
 
 def take_back(session: Session, client: "Client") -> bool:
     """Let the token of a client open nothing any more; whether it had one."""
-    from recollect.adapters.http.tokens import revoke_token
+    from recollect.adapters.http.tokens import list_tokens, revoke_token
 
     folder = _folder(session)
-    try:
-        if folder.is_dir():
-            revoke_token(folder, _name(client))
-            return True
-    except NotFound:
-        pass
-    return False
+    has_one = folder.is_dir() and any(each.name == _name(client) for each in list_tokens(folder))
+    if has_one:
+        revoke_token(folder, _name(client))
+    return has_one
 
 
 def _own(session: Session, client: "Client") -> str:
