@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := .cache/node
 
-.PHONY: setup demo test lint bench soak clean
+.PHONY: setup demo test test-all lint bench soak clean
 
 setup: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 
@@ -48,8 +48,13 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/.demo
 	$(BIN)/recollect demo
 
+# What a change can break; then all there is but the soak tests.
+TEST := $(BIN)/python -m pytest -n 3 --dist loadfile
 test: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
-	$(BIN)/python -m pytest -m "not soak" -n 3 --dist loadfile
+	$(TEST) -m "not slow and not soak"
+
+test-all: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
+	$(TEST) -m "not soak"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts

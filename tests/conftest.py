@@ -1,15 +1,20 @@
 import json
 import logging
 import os
+import signal
 import sys
 from dataclasses import dataclass
 
-import psycopg
 import pytest
-from tests.postgres import Server
+from tests.postgres import Database, Server
 
 from recollect import Recollect
 from recollect.adapters.cli import main
+
+
+def pytest_configure():
+    """Ctrl-C works as at a terminal: a shell starts a background job with SIGINT ignored, and children inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass
@@ -55,7 +60,7 @@ def a_home_of_its_own(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def location(request):
-    """An empty store of each engine."""
+    """An empty store of each engine; of SQLite alone for tests marked with `tests.engines.one_engine`."""
     return ":memory:" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
@@ -83,34 +88,36 @@ def older_postgres():
         yield server
 
 
+@pytest.fixture(scope="session")
+def postgres_database(postgres):
+    return Database(postgres)
+
+
 @pytest.fixture
-def postgres_url(postgres):
-    """An empty store on the server."""
-    url = postgres.create()
-    yield url
-    postgres.drop(url)
+def postgres_url(postgres_database):
+    """An empty store on the server: the one database of this worker, emptied."""
+    return postgres_database.emptied()
+
+
+@pytest.fixture
+def new_postgres_url(postgres):
+    """A database of its own, for a test that changes more than rows."""
+    with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_postgres_url(postgres):
+    """A database of its own for all tests of a module."""
+    with postgres.database() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
-def emptied(postgres):
-    """One database for many tests, and how it is emptied: making one for each takes longer than most tests."""
-    url = postgres.create()
-    with psycopg.connect(url, autocommit=True) as connection:
-        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
-        deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(query)]
-        deletes.append("DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')")
-        connection.execute("SET synchronous_commit = off")
-
-        def emptied():
-            connection.execute("; ".join(deletes))
-            return url
-
-        yield emptied
-    postgres.drop(url)
+def postgres16_database(older_postgres):
+    return Database(older_postgres)
 
 
 @pytest.fixture
-def postgres16_url(older_postgres):
-    url = older_postgres.create()
-    yield url
-    older_postgres.drop(url)
+def postgres16_url(postgres16_database):
+    return postgres16_database.emptied()

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -12,6 +13,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 _TEMPLATE = "recollect_template"
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
+_INDEXES = "SELECT indexname FROM pg_indexes WHERE schemaname = 'recollect'"
+_OTHERS = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
 class Server:
@@ -53,7 +57,34 @@ class Server:
         name = conninfo_to_dict(url)["dbname"]
         self.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
+    @contextmanager
+    def database(self):
+        """A new database, until the block ends; its address."""
+        url = self.create()
+        yield url
+        self.drop(url)
+
     def _prepare(self):
         from recollect.store import open_store
 
         open_store(self.url(_TEMPLATE)).close()
+
+
+class Database:
+    """One database for many tests: to empty it takes a hundredth of the time that a new one takes."""
+
+    def __init__(self, server):
+        self.url = server.create()
+        with psycopg.connect(self.url) as connection:
+            self._indexes = set(connection.execute(_INDEXES))
+            deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(_TABLES)]
+        self._deletes = [*deletes, "DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')"]
+
+    def emptied(self):
+        """The address, once nobody is connected, no row is left and no index that a test made."""
+        with psycopg.connect(self.url) as connection:
+            connection.execute(_OTHERS, [connection.info.dbname])
+            made = set(connection.execute(_INDEXES)) - self._indexes
+            drops = [f"DROP INDEX recollect.{name}" for (name,) in made]
+            connection.execute("; ".join([*self._deletes, *drops]))
+        return self.url

@@ -59,11 +59,6 @@ def documents(recollect):
 
 
 @pytest.fixture
-def postgres_url(emptied):
-    return emptied()
-
-
-@pytest.fixture
 def tree(tmp_path):
     return Tree(tmp_path / "project")
 
@@ -102,10 +97,11 @@ def real_sqlite(real_folder, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def real_postgres(real_folder, postgres, tmp_path_factory):
-    url = postgres.create()
-    with _opened(url, real_folder, tmp_path_factory.mktemp("home")) as opened:
+    with (
+        postgres.database() as url,
+        _opened(url, real_folder, tmp_path_factory.mktemp("home")) as opened,
+    ):
         yield opened.documents
-    postgres.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -34,19 +34,17 @@ def folder(documents, tree):
 
 
 @pytest.fixture(scope="module")
-def texts_of_each(tmp_path_factory, postgres):
+def texts_of_each(tmp_path_factory, module_postgres_url):
     """All of them on each engine, to be read."""
     root = tmp_path_factory.mktemp("browsing")
     (root / "texts").mkdir()
     for name, text in TEXTS.items():
         (root / "texts" / name).write_bytes(text.encode())
-    url = postgres.create()
-    with Recollect(":memory:") as sqlite, Recollect(url) as server:
+    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
         for opened in (sqlite, server):
             opened.documents._tokens  # noqa: B018
             opened.documents.add(root, folder_id="project")
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
-    postgres.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -153,17 +153,15 @@ def test_letters_that_stand_alone_are_found_wherever_they_are(literal):
 
 
 @pytest.fixture(scope="module")
-def literal_stores(tmp_path_factory, postgres):
+def literal_stores(tmp_path_factory, module_postgres_url):
     """One folder of odd texts on each engine, for all tests that read it."""
     root = tmp_path_factory.mktemp("literal")
     for name, text in LITERAL.items():
         (root / name).write_bytes(text.encode())
-    url = postgres.create()
-    with Recollect(":memory:") as sqlite, Recollect(url) as server:
+    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
         sqlite.documents.add(root)
         server.documents.add(root)
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
-    postgres.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -14,17 +14,15 @@ PATIENT = settings(max_examples=70, deadline=None, suppress_health_check=list(He
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory, postgres):
+def stores(tmp_path_factory, module_postgres_url):
     root = tmp_path_factory.mktemp("inputs")
     (root / "a.md").write_text(TEXT)
     (root / "b.md").write_text("Another text, about something else.")
-    url = postgres.create()
-    with Recollect(":memory:") as sqlite, Recollect(url) as server:
+    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
         for opened in (sqlite, server):
             opened.documents._tokens  # noqa: B018
             opened.documents.add(root, folder_id="inputs")
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
-    postgres.drop(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,5 +1,6 @@
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -51,6 +52,12 @@ def test_a_named_model_is_run_from_its_folder(minilm_folder, monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     embedder = load_embedder("all-MiniLM-L6-v2")
     assert embedder.model_id == "all-MiniLM-L6-v2" and embedder.dimensions == 384
+
+
+def test_all_stores_of_a_process_share_the_bundled_model():
+    with ThreadPoolExecutor(8) as threads:
+        loaded = list(threads.map(lambda _: load_embedder(), range(8)))
+    assert len(set(map(id, loaded))) == 1
 
 
 def test_an_endpoint_is_not_asked_before_it_is_needed():

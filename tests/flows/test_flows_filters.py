@@ -14,11 +14,6 @@ def hours_ago(hours):
 
 
 @pytest.fixture
-def postgres_url(emptied):
-    return emptied()
-
-
-@pytest.fixture
 def filled(flows):
     """Three sessions that send something, each in its own way."""
     flows.start_session(

@@ -37,11 +37,6 @@ def fill(flows, moment):
 
 
 @pytest.fixture
-def postgres_url(emptied):
-    return emptied()
-
-
-@pytest.fixture
 def filled(flows):
     return fill(flows, hours_ago(1))
 
@@ -266,9 +261,9 @@ def test_what_is_deleted_is_not_found(filled):
     assert "s1" not in {hit.session_id for hit in filled.search("swap DAI")}
 
 
-def test_both_engines_answer_the_same(emptied):
+def test_both_engines_answer_the_same(postgres_url):
     moment = hours_ago(1)
-    with Recollect(":memory:") as one, Recollect(emptied()) as other:
+    with Recollect(":memory:") as one, Recollect(postgres_url) as other:
         fill(one.flows, moment)
         fill(other.flows, moment)
         for query in ("send", "settings", "return a hotel item", "accommodation in Italy", "revael phrase", "click"):

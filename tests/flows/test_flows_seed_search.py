@@ -20,11 +20,6 @@ def hours_ago(hours):
 
 
 @pytest.fixture
-def postgres_url(emptied):
-    return emptied()
-
-
-@pytest.fixture
 def session(flows):
     """A session that nobody described."""
     return flows.start_session(app="metamask", id="s-1").id

@@ -20,15 +20,14 @@ INDEX_FROM = 500
 
 
 @pytest.fixture(scope="module")
-def engines(postgres):
+def engines(module_postgres_url):
     """The same memories in both engines, added in the same order."""
-    url = postgres.create()
+    url = module_postgres_url
     with closing(open_store(":memory:")) as sqlite, closing(PostgresStore(url, exact=True)) as postgresql:
         both = [Memories(store, EMBEDDER, clock=lambda: NOW) for store in (sqlite, postgresql)]
         for memories in both:
             memories.add_many(texts.memories())
         yield (*both, url)
-    postgres.drop(url)
 
 
 def test_both_hold_the_same(engines):

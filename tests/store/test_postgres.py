@@ -144,23 +144,23 @@ def test_the_client_may_have_another_encoding(postgres_url, monkeypatch):
         assert recollect.memories.get("a").content == "日本語のメモ"
 
 
-def test_a_newer_database_is_refused_and_left_alone(postgres_url):
-    open_store(postgres_url).close()
-    with psycopg.connect(postgres_url) as connection:
+def test_a_newer_database_is_refused_and_left_alone(new_postgres_url):
+    open_store(new_postgres_url).close()
+    with psycopg.connect(new_postgres_url) as connection:
         connection.execute("UPDATE recollect.settings SET value = '999' WHERE name = 'version'")
     with pytest.raises(DataError, match=r"newer Recollect .*pip install --upgrade recollect"):
-        open_store(postgres_url)
+        open_store(new_postgres_url)
 
 
-def test_a_failing_migration_changes_nothing(postgres_url, monkeypatch):
-    with Recollect(postgres_url) as recollect:
+def test_a_failing_migration_changes_nothing(new_postgres_url, monkeypatch):
+    with Recollect(new_postgres_url) as recollect:
         recollect.memories.add("kept", id="a")
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE memories ADD mood TEXT; SELECT broken"))
         patched.setattr(schema, "VERSION", len(schema.MIGRATIONS))
         with pytest.raises(StoreError, match="broken"):
-            open_store(postgres_url)
-    with Recollect(postgres_url) as recollect:
+            open_store(new_postgres_url)
+    with Recollect(new_postgres_url) as recollect:
         assert recollect.memories.get("a").content == "kept"
         assert recollect.check() == []
 
@@ -246,7 +246,7 @@ END $$;
 
 
 @pytest.fixture
-def with_citus(postgres, postgres_url, tmp_path_factory):
+def with_citus(postgres, new_postgres_url, tmp_path_factory):
     """A database whose Citus is a stand-in: it keeps the rule about unique indexes and notes what it was asked."""
     folder = tmp_path_factory.mktemp("extensions") / "extension"
     folder.mkdir()
@@ -254,10 +254,10 @@ def with_citus(postgres, postgres_url, tmp_path_factory):
     (folder / "citus--1.sql").write_text(STAND_IN)
     for each in (folder, *list(folder.parents)[:-2]):
         each.chmod(each.stat().st_mode | 0o055)
-    name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+    name = psycopg.conninfo.conninfo_to_dict(new_postgres_url)["dbname"]
     postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
     postgres.execute("CREATE EXTENSION citus", name)
-    return postgres_url
+    return new_postgres_url
 
 
 def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
@@ -286,7 +286,7 @@ def test_every_primary_key_begins_with_the_space(postgres_url):
 ASKED_EVERYWHERE = {"memory_relations", "memory_links", "memory_sessions", "memories by id", "memories_vectors by hash"}
 
 
-def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(postgres_url, monkeypatch):
+def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(new_postgres_url, monkeypatch):
     asked = []
     real = connections.LimitedConnection.execute
 
@@ -294,7 +294,7 @@ def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(postg
         asked.append(psycopg.ClientCursor(self).mogrify(query, values))
         return real(self, query, values, **options)
 
-    with Recollect(postgres_url) as recollect:
+    with Recollect(new_postgres_url) as recollect:
         recollect.memories.add_many(
             {"content": f"Note {number} on the pier", "project": "shop"} for number in range(300)
         )
@@ -302,7 +302,7 @@ def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(postg
         assert recollect.memories.search("note about the pier", project="shop", session="monday")
         recollect.memories.add("One more note about the lighthouse", project="shop", session="monday")
         monkeypatch.undo()
-    with psycopg.connect(postgres_url, options=f"-c search_path={schema.SCHEMA},public") as connection:
+    with psycopg.connect(new_postgres_url, options=f"-c search_path={schema.SCHEMA},public") as connection:
         loose = {scan for statement in asked for scan in _scans_of_all_spaces(connection, statement)}
     assert len(asked) > 30
     assert loose <= ASKED_EVERYWHERE

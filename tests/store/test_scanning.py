@@ -285,13 +285,11 @@ class TestManyAtOnce:
 
 
 @pytest.fixture(scope="module")
-def pair(postgres):
-    url = postgres.create()
-    stores = [open_store(":memory:"), open_store(url)]
+def pair(module_postgres_url):
+    stores = [open_store(":memory:"), open_store(module_postgres_url)]
     yield stores
     for each in stores:
         each.close()
-    postgres.drop(url)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,11 +9,6 @@ from recollect.tools import Choices, Tools
 
 
 @pytest.fixture
-def postgres_url(emptied):
-    return emptied()
-
-
-@pytest.fixture
 def tools(recollect):
     return recollect.tools
 

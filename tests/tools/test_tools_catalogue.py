@@ -346,8 +346,8 @@ STRANGE = st.fixed_dictionaries(
 
 
 @pytest.fixture(scope="module")
-def both(emptied):
-    with Recollect(":memory:") as one, Recollect(emptied()) as other:
+def both(module_postgres_url):
+    with Recollect(":memory:") as one, Recollect(module_postgres_url) as other:
         yield one.tools, other.tools
 
 

@@ -321,8 +321,8 @@ def test_the_order_is_the_same_every_time(crowd):
         assert all(ids(crowd.search(query, limit=50, threshold=0.0)) == first for _ in range(3))
 
 
-def test_both_engines_find_the_same(emptied):
-    with Recollect(":memory:") as one, Recollect(emptied()) as other:
+def test_both_engines_find_the_same(postgres_url):
+    with Recollect(":memory:") as one, Recollect(postgres_url) as other:
         for each in (one, other):
             each.tools.add("files", FILES)
             each.tools.add("office", many_tools())
@@ -348,8 +348,8 @@ ANYTHING = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory, emptied):
-    with Recollect(":memory:") as one, Recollect(emptied()) as other:
+def both(module_postgres_url):
+    with Recollect(":memory:") as one, Recollect(module_postgres_url) as other:
         for each in (one, other):
             each.tools.add("files", FILES)
         yield one.tools, other.tools

@@ -161,7 +161,7 @@ def test_calls_at_the_same_time_get_their_own_answers(tools, live):
     assert tools.stats().calls == 12
 
 
-def test_everything_moves_to_another_store(location, emptied, board, tmp_path):
+def test_everything_moves_to_another_store(location, board, tmp_path):
     made, target = board(), str(tmp_path / "copy.db")
     config = write_config(tmp_path / "project" / ".mcp.json", live=made.entry())
     with Recollect(location) as opened:

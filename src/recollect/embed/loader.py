@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ BUNDLED = Path(__file__).parent / "recollect_static_1"
 _ENDPOINT = "openai:"
 # A model that could not be had is not asked for with every search.
 RETRY_SECONDS = 30
+_LOADING = threading.Lock()  # two threads that open a store at the same moment do not load the model twice
 
 T = TypeVar("T")
 
@@ -52,15 +54,22 @@ def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None
 
 def _load_named(card: ModelCard, options: ModelOptions) -> Embedder:
     if card.kind == "static":
-        from recollect.embed.static import StaticEmbedder
-
-        return StaticEmbedder(BUNDLED, card)
+        with _LOADING:
+            return _load_bundled(card.name)
     from recollect.embed.download import fetch_model
     from recollect.embed.onnx import CPU, OnnxEmbedder, choose_provider
 
     if choose_provider(options.device) == CPU:
         card = card.for_processor(platform.machine())
     return OnnxEmbedder(fetch_model(card, options.cache_dir or default_cache()), card, options.device)
+
+
+@cache
+def _load_bundled(name: str) -> Embedder:
+    """A model of the package: it never changes, so all stores of a process share one."""
+    from recollect.embed.static import StaticEmbedder
+
+    return StaticEmbedder(BUNDLED, MODELS[name])
 
 
 def default_cache() -> Path:

@@ -82,7 +82,7 @@ class Neighbours:
         return cls(servers, by_name, frozenset(name.casefold() for name in own))
 
 
-def flags_of(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:  # noqa: B008
+def flags_of(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
     """All that is odd about a tool."""
     texts = _bounded(_texts(definition))
     purpose = plain(f"{server} {definition.name}")

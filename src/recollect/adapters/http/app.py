@@ -43,7 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
 
-def http_app(workspace: Workspace, *, callers: Callers, options: Options = Options()) -> FastAPI:  # noqa: B008 - frozen
+def http_app(workspace: Workspace, *, callers: Callers, options: Options = Options()) -> FastAPI:
     """The app. It opens the store, and leaves closing it to the caller."""
     threads = Threads()
     endpoint = _mcp_endpoint(workspace, threads, options) if options.mcp else None
