@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.adapters.operating import calling, names_in
+from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, READ, TEXT, WEATHER, Board, a_tool, write_config
 
 from recollect.adapters.operations import operations
@@ -24,7 +25,7 @@ def board(call, tmp_path):
     made = Board(tmp_path / "files.json", (*FILES, *MORE))
     made.config = write_config(tmp_path / "mcp.json", files=made.entry())
     assert [server["name"] for server in call("load_servers", path=str(made.config))] == ["files"]
-    assert call.at.recollect.tools.wait(120)
+    assert call.at.recollect.tools.wait(PATIENCE)
     return made
 
 

@@ -6,6 +6,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.tools.patience import LIMIT, PATIENCE, patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, WEATHER, Board, a_tool, write_config
 
 from recollect import Recollect
@@ -137,7 +138,7 @@ def test_a_tool_that_changes_while_one_reads_it_is_not_approved(run, board, user
         board.change(0, description=f"{EVIL} And more.")
         with Recollect(tmp_path / "store.db") as other:
             other.tools.load(user_file)
-            assert other.tools.wait(30)
+            assert other.tools.wait(PATIENCE)
 
     answer("y", change)
     assert "has just changed" in run("tools", "approve", "files__note").err
@@ -223,10 +224,10 @@ def locked(monkeypatch):
 
 def test_a_login_opens_the_browser_and_is_kept(run, locked, user_file, monkeypatch):
     def browse(url):
-        with urllib.request.urlopen(url, timeout=10) as page:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
             page.read()
 
-    write_config(user_file, safe={"url": locked})
+    write_config(user_file, safe={"url": locked, "connectSeconds": LIMIT})
     wanted = run("tools", "list")
     assert wanted.code == 0
     assert "recollect tools login safe" in wanted.err

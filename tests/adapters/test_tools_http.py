@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.testclient import TestClient
+from tests.tools.patience import LIMIT, PATIENCE, Clock, begun, eventually
 
 from recollect import Recollect
 from recollect.adapters.http.tools import tools_app, tools_router
 
 SERVER = '''
-import time
+from pathlib import Path
+import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -43,13 +45,17 @@ def break_down() -> str:
     raise ToolError("it is broken")
 
 @server.tool()
-def sleep(seconds: float) -> str:
-    """Answer late."""
-    time.sleep(seconds)
+async def sleep(until: str) -> str:
+    """Answer when there is a file of this name; those who wait are noted beside it."""
+    with open(f"{until}.waiting", "a") as noted:
+        noted.write("one\\n")
+    while not Path(until).exists():
+        await anyio.sleep(0.02)
     return "good morning"
 
 server.run()
 '''
+LIMITS = {"connectSeconds": LIMIT, "callSeconds": LIMIT}
 WRONG = {"name": "shout", "description": "Say something loudly", "inputSchema": {"type": "object"}}
 
 
@@ -59,13 +65,13 @@ def opened(folder):
     (folder / "server.py").write_text(SERVER)
     time = str(Path(sysconfig.get_path("scripts")) / "mcp-server-time")
     servers = {
-        "box": {"command": sys.executable, "args": ["-I", str(folder / "server.py")]},
-        "time": {"command": time, "args": ["--local-timezone", "UTC"]},
+        "box": {"command": sys.executable, "args": ["-I", str(folder / "server.py")], **LIMITS},
+        "time": {"command": time, "args": ["--local-timezone", "UTC"], **LIMITS},
     }
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     with Recollect(folder / "r.db") as recollect:
         recollect.tools.load(folder / "mcp.json")
-        assert recollect.tools.wait(60)
+        assert recollect.tools.wait(PATIENCE)
         recollect.tools.add("megaphone", [WRONG], catalogue="other")
         yield recollect
 
@@ -204,7 +210,6 @@ def test_the_caller_says_how_much_of_an_answer_is_wanted(client, most, length):
         ("box__count_to", {"arguments": {"numbr": 1}}, 422, "did you mean 'number'"),
         ("box__take_note", {"arguments": {"text": "x"}, "kinds": ["read"]}, 403, "changes things"),
         ("box__break_down", {"arguments": {}}, 502, "it is broken"),
-        ("box__sleep", {"arguments": {"seconds": 30}, "seconds": 0.5}, 503, "gave no answer within"),
         ("megaphone__shout", {"arguments": {}}, 503, "without a server"),
         ("box__sleep", {"seconds": -1}, 422, "seconds"),
         ("box__sleep", {"kinds": ["all"]}, 422, "kinds"),
@@ -215,6 +220,20 @@ def test_the_caller_says_how_much_of_an_answer_is_wanted(client, most, length):
 )
 def test_what_goes_wrong_with_a_call_is_a_problem_with_its_reason(client, id, body, status, said):
     assert said in is_problem(client.post(f"/tools/{id}", json=body), status)
+
+
+def waiting(until):
+    """How many calls wait for a file."""
+    noted = Path(f"{until}.waiting")
+    return len(noted.read_text().splitlines()) if noted.exists() else 0
+
+
+def test_a_call_that_takes_longer_than_the_caller_allows_is_a_problem(client, recollect, tmp_path):
+    body = {"arguments": {"until": str(tmp_path / "never")}, "seconds": 100}
+    call = begun(lambda: client.post("/tools/box__sleep", json=body))
+    assert eventually(lambda: waiting(tmp_path / "never") == 1)
+    Clock(recollect.tools._running._gateway).advance(100)
+    assert "gave no answer within" in is_problem(call.result(PATIENCE), 503)
 
 
 def test_what_the_user_has_decided_holds_over_http(client, recollect):

@@ -5,17 +5,26 @@ from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.adapters.test_tools_http import is_problem, opened
+from tests.adapters.test_tools_http import is_problem
+from tests.tools.patience import PATIENCE
+from tests.tools.servers.kit import TEXT, Board, a_tool, write_config
 
+from recollect import Recollect
 from recollect.adapters.http.answers import Json
 from recollect.adapters.http.tools import tools_app
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("http")) as recollect, TestClient(tools_app(recollect)) as client:
+    """Routes to a live server, and to a list of tools without one."""
+    folder = tmp_path_factory.mktemp("http")
+    box = Board(folder / "box.json", [a_tool("take_note", "Write a note down.", {"text": TEXT}), a_tool("sleep")])
+    with Recollect(folder / "r.db") as recollect, TestClient(tools_app(recollect)) as client:
+        recollect.tools.load(write_config(folder / "mcp.json", box=box.entry()))
+        assert recollect.tools.wait(PATIENCE)
+        recollect.tools.add("megaphone", [a_tool("shout", "Say something loudly.")], catalogue="other")
         yield client
 
 
@@ -62,15 +71,23 @@ def test_answers_are_json_whatever_servers_say():
     assert read == {"half": "\ud800", "not a number": None, "endless": [None]}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(max_size=30), path=st.sampled_from(["/search", "/tools", "/servers", "/runtime/tools.py"]))
-def test_any_text_anywhere_is_answered_without_a_failure_of_ours(client, text, path):
-    asked = {name: text for name in ("query", "filter", "server", "catalogue", "state", "mode")}
-    assert client.get(path, params=asked).status_code < 500
-    assert client.post(path, json=asked).status_code < 500
-    body = {"arguments": {"text": text}, "kinds": []}
-    assert client.post("/tools/box__take_note", json=body).status_code == 403
-    assert client.get(f"/continuations/{quote(text, safe='')}").status_code < 500
+@pytest.mark.parametrize("many", [40, pytest.param(150, marks=pytest.mark.slow)])
+def test_any_text_anywhere_is_answered_without_a_failure_of_ours(client, many):
+    @settings(max_examples=many, deadline=None)
+    @given(text=st.text(max_size=30), path=st.sampled_from(["/search", "/tools", "/servers", "/runtime/tools.py"]))
+    @example("\0", "/search")
+    @example("\0", "/tools")
+    @example("\0", "/servers")
+    @example("\0", "/runtime/tools.py")
+    def ask(text, path):
+        asked = {name: text for name in ("query", "filter", "server", "catalogue", "state", "mode")}
+        assert client.get(path, params=asked).status_code < 500
+        assert client.post(path, json=asked).status_code < 500
+        body = {"arguments": {"text": text}, "kinds": []}
+        assert client.post("/tools/box__take_note", json=body).status_code == 403
+        assert client.get(f"/continuations/{quote(text, safe='')}").status_code < 500
+
+    ask()
 
 
 ANYTHING = st.recursive(
@@ -87,10 +104,14 @@ FIELDS = st.sampled_from("query limit threshold alpha server catalogue mode outp
 OF_CALL = st.sampled_from("arguments kinds max_chars seconds".split())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(search=st.dictionaries(FIELDS, ANYTHING) | ANYTHING, call=st.dictionaries(OF_CALL, ANYTHING) | ANYTHING)
-def test_any_body_is_answered_without_a_failure_of_ours(client, search, call):
-    for path, body in (("/search", search), ("/tools/box__take_note", call), ("/tools/megaphone__shout", call)):
-        answer = client.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
-        assert answer.status_code != 500
-        assert answer.is_success or is_problem(answer, answer.status_code)
+@pytest.mark.parametrize("many", [50, pytest.param(150, marks=pytest.mark.slow)])
+def test_any_body_is_answered_without_a_failure_of_ours(client, many):
+    @settings(max_examples=many, deadline=None)
+    @given(search=st.dictionaries(FIELDS, ANYTHING) | ANYTHING, call=st.dictionaries(OF_CALL, ANYTHING) | ANYTHING)
+    def ask(search, call):
+        for path, body in (("/search", search), ("/tools/box__take_note", call), ("/tools/megaphone__shout", call)):
+            answer = client.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
+            assert answer.status_code != 500
+            assert answer.is_success or is_problem(answer, answer.status_code)
+
+    ask()

@@ -4,15 +4,15 @@ import json
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from tests.adapters.test_tools_http import opened
+from tests.adapters.test_tools_http import opened, waiting
 from tests.tools.node import compile_strictly, node
+from tests.tools.patience import PATIENCE, eventually
 
 from recollect.adapters.http.tools import tools_app
 
@@ -26,8 +26,7 @@ def gateway(tmp_path_factory):
         server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error", ws="none"))
         thread = threading.Thread(target=server.run)
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
+        assert eventually(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}/api/gateway"
         server.should_exit = True
@@ -35,7 +34,7 @@ def gateway(tmp_path_factory):
 
 
 def fetched(url):
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return answer.read().decode()
 
 
@@ -45,7 +44,7 @@ def posted(url, body):
 
 
 def ran(program, folder, *command):
-    done = subprocess.run([*command, program], cwd=folder, env={}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, program], cwd=folder, env={}, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -90,12 +89,16 @@ def test_only_what_the_filter_names_is_in_a_module(gateway):
     assert "def convert_time" not in module
 
 
-def test_slow_calls_hold_up_no_search(gateway):
-    body = {"arguments": {"seconds": 3}, "seconds": 120}
+def test_slow_calls_hold_up_no_search(gateway, tmp_path):
+    morning = tmp_path / "morning"
+    body = {"arguments": {"until": str(morning)}}
     with ThreadPoolExecutor(44) as pool:
         calls = [pool.submit(posted, f"{gateway}/tools/box__sleep", body) for _ in range(44)]
-        time.sleep(0.5)  # until all of them wait
-        found = json.loads(fetched(f"{gateway}/search?query=convert_time"))
-        assert found["hits"][0]["id"] == "time__convert_time"
-        assert not any(call.done() for call in calls)
+        try:
+            assert eventually(lambda: waiting(morning) == 44)
+            found = json.loads(fetched(f"{gateway}/search?query=convert_time"))
+            assert found["hits"][0]["id"] == "time__convert_time"
+            assert not any(call.done() for call in calls)
+        finally:
+            morning.touch()
         assert all("good morning" in call.result() for call in calls)

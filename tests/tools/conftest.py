@@ -1,6 +1,7 @@
 import os
 
 import pytest
+from tests.tools.patience import PATIENCE, patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
 
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder
@@ -58,7 +59,7 @@ def live(tools, board, tmp_path):
     def live(*words, listed=FILES, **more):
         made = board("files", listed)
         tools.load(write_config(tmp_path / "user" / "mcp.json", files=made.entry(*words, **more)))
-        assert tools.wait(30)
+        assert tools.wait(PATIENCE)
         return made
 
     return live

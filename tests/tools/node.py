@@ -5,6 +5,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from tests.tools.patience import PATIENCE
+
 WANTED = Path(__file__).parents[1] / "node" / "package.json"
 INSTALLED = Path(__file__).parents[2] / ".cache" / "node" / "node_modules"
 _TSC = "--strict --noEmit --target es2022 --module nodenext --lib es2022,dom --pretty false".split()
@@ -34,5 +36,7 @@ def server(name):
 def compile_strictly(*sources):
     """What the compiler has to say about modules; nothing when all is well."""
     compiler = str(package("typescript") / "bin" / "tsc")
-    done = subprocess.run([node(), compiler, *_TSC, *map(str, sources)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [node(), compiler, *_TSC, *map(str, sources)], capture_output=True, text=True, timeout=PATIENCE
+    )
     return done.stdout + done.stderr

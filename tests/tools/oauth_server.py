@@ -36,7 +36,7 @@ class Tokens:
         code = AuthorizationCode(
             code=secrets.token_hex(),
             scopes=params.scopes or [],
-            expires_at=time.time() + 60,
+            expires_at=time.time() + 3600,
             client_id=client.client_id,
             code_challenge=params.code_challenge,
             redirect_uri=params.redirect_uri,

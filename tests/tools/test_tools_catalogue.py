@@ -6,6 +6,8 @@ import math
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.engines import one_engine
+from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, CountingEmbedder, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
@@ -223,6 +225,7 @@ def test_tools_are_listed_in_the_same_order_everywhere(tools):
     assert listed == sorted(listed)
 
 
+@one_engine
 def test_an_empty_list_of_catalogues_has_nothing(two):
     assert two.search("read_file", catalogue=[]) == two.list(catalogue=[]) == two.servers(catalogue=[]) == []
 
@@ -281,6 +284,7 @@ def test_servers_say_how_many_tools_they_have(stocked):
 # Whatever servers say
 
 
+@one_engine
 def test_a_schema_that_is_none_is_kept_and_flagged(tools):
     schema = {"type": "object", "properties": {"path": {"type": "str"}, "n": {"type": "int"}}}
     tools.add("files", [{"name": "read", "description": "Reads.", "inputSchema": schema}])
@@ -294,6 +298,7 @@ def test_a_schema_that_is_none_is_kept_and_flagged(tools):
         assert "read" in tools.stubs("files__read", language)
 
 
+@one_engine
 @pytest.mark.parametrize("wrong", ["read", {"name": "read"}, None, 5])
 def test_what_is_no_list_of_tools_is_refused(tools, wrong):
     with pytest.raises(InvalidInput, match="tools"):
@@ -301,6 +306,7 @@ def test_what_is_no_list_of_tools_is_refused(tools, wrong):
     assert tools.servers() == []
 
 
+@one_engine
 def test_what_cannot_be_a_tool_is_left_out_and_the_rest_taken(tools, caplog):
     taken = tools.add("files", [None, 5, "read", {}, {"name": ""}, {"name": 7}, [], FILES[0]])
     assert taken.new == 1
@@ -351,41 +357,52 @@ def both(module_postgres_url):
         yield one.tools, other.tools
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(listed=st.lists(STRANGE | JSON, min_size=1, max_size=3), server=NAMES, catalogue=NAMES)
-@example(listed=[{"name": "a\0b", "description": "x\0y", "title": "\0"}], server="s", catalogue="c")
-@example(listed=[{"name": "a\ud800", "description": "\udfff", "title": "\ud800"}], server="s", catalogue="c")
-@example(
-    listed=[{"name": "n", "inputSchema": {"properties": {"a\0": {"description": "\0\ud800"}}}}],
-    server="s",
-    catalogue="c",
-)
-@example(
-    listed=[{"name": "n", "annotations": {"readOnlyHint": "yes"}, "inputSchema": {"x": math.nan}}],
-    server="s",
-    catalogue="c",
-)
-def test_nothing_that_a_server_says_breaks_anything(both, listed, server, catalogue):
-    for tools in both:
-        try:
-            tools.add(server, listed, catalogue=catalogue)
-            for tool in tools.list(server, catalogue=catalogue):
-                assert tools.describe(tool.id, catalogue=catalogue) == tool
-                json.dumps(tool.to_dict())
-                tools.search(tool.name, catalogue=catalogue)
-                tools.stubs(tool.id, "python", catalogue=catalogue)
-                tools.stubs(tool.id, "typescript", catalogue=catalogue)
-        except InvalidInput as error:
-            assert any(f"{what} " in str(error) for what in ("server", "catalogue"))
+@pytest.mark.parametrize("many", [30, pytest.param(150, marks=pytest.mark.slow)])
+def test_nothing_that_a_server_says_breaks_anything(both, many):
+    @settings(max_examples=many, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(listed=st.lists(STRANGE | JSON, min_size=1, max_size=3), server=NAMES, catalogue=NAMES)
+    @example(listed=[{"name": "a\0b", "description": "x\0y", "title": "\0"}], server="s", catalogue="c")
+    @example(listed=[{"name": "a\ud800", "description": "\udfff", "title": "\ud800"}], server="s", catalogue="c")
+    @example(
+        listed=[{"name": "n", "inputSchema": {"properties": {"a\0": {"description": "\0\ud800"}}}}],
+        server="s",
+        catalogue="c",
+    )
+    @example(
+        listed=[{"name": "n", "annotations": {"readOnlyHint": "yes"}, "inputSchema": {"x": math.nan}}],
+        server="s",
+        catalogue="c",
+    )
+    @example(listed=[FILES[0]], server="\ud800", catalogue="a\0b")
+    def take_in(listed, server, catalogue):
+        for tools in both:
+            taken_in(tools, listed, server, catalogue)
+
+    take_in()
 
 
-def test_five_thousand_tools_can_be_added_and_found(open_tools):
+def taken_in(tools, listed, server, catalogue):
+    """Whatever is listed can be shown, found and written down; whoever lists it, and where, may be refused by name."""
+    try:
+        tools.add(server, listed, catalogue=catalogue)
+        for tool in tools.list(server, catalogue=catalogue):
+            assert tools.describe(tool.id, catalogue=catalogue) == tool
+            json.dumps(tool.to_dict())
+            tools.search(tool.name, catalogue=catalogue)
+            tools.stubs(tool.id, "python", catalogue=catalogue)
+            tools.stubs(tool.id, "typescript", catalogue=catalogue)
+    except InvalidInput as error:
+        assert any(f"{what} " in str(error) for what in ("server", "catalogue"))
+
+
+@pytest.mark.parametrize("many", [1_000, pytest.param(5_000, marks=pytest.mark.slow)])
+def test_thousands_of_tools_can_be_added_and_found(open_tools, many):
     tools = open_tools()
     listed = [a_tool(f"{tool['name']}_{number}", tool["description"]) for number in range(30) for tool in many_tools()]
-    assert tools.add("office", [*listed[:4997], *FILES]).new == 5000
+    assert tools.add("office", [*listed[: many - len(FILES)], *FILES]).new == many
     assert ids(tools.search("read_file"))[0] == "office__read_file"
-    assert ids(tools.search("translate_recipe_17"))[0] == "office__translate_recipe_17"
-    assert tools.stats().tokens_of_all > 100_000
+    assert ids(tools.search("translate_recipe_4"))[0] == "office__translate_recipe_4"
+    assert tools.stats().tokens_of_all > 20 * many
     assert tools.add("office", FILES).same == 3
 
 
@@ -416,10 +433,11 @@ def test_a_full_disk_does_not_stop_a_search(open_tools, tmp_path, monkeypatch):
 # Configurations
 
 
+@one_engine
 def test_a_server_with_a_mistake_in_its_configuration_is_named_and_the_others_work(tools, board, tmp_path):
     config = write_config(tmp_path / "mcp.json", files=board().entry(), broken={"args": ["x"]}, odd=5)
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     servers = {server.name: server for server in tools.servers()}
     assert servers["files"].state == "connected"
     for name in ("broken", "odd"):
@@ -432,7 +450,7 @@ def test_what_a_configuration_names_no_more_is_gone(tools, board, tmp_path):
     files, mail = board("files"), board("mail", MAIL)
     config = write_config(tmp_path / "mcp.json", files=files.entry(), mail=mail.entry())
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert len(tools.list()) == 5
     write_config(config, mail=mail.entry())
     tools.load(config)
@@ -440,11 +458,12 @@ def test_what_a_configuration_names_no_more_is_gone(tools, board, tmp_path):
     assert [server.name for server in tools.servers()] == ["mail"]
 
 
+@one_engine
 def test_a_server_that_its_configuration_disables_shows_no_tools(tools, board, tmp_path):
     made = board()
     config = write_config(tmp_path / "mcp.json", files=made.entry())
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     write_config(config, files=made.entry(disabled=True))
     assert tools.load(config)[0].state == "disabled"
     assert tools.search("read_file", threshold=0.0) == []
@@ -454,20 +473,22 @@ def test_a_server_that_its_configuration_disables_shows_no_tools(tools, board, t
     assert ids(tools.search("read_file"))[0] == "files__read_file"
 
 
+@one_engine
 def test_tools_can_be_kept_out_by_the_configuration(tools, board, tmp_path):
     made = board()
     tools.load(
         write_config(tmp_path / "mcp.json", files=made.entry(includeTools=["*_file"], excludeTools=["remove_*"]))
     )
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert [tool.name for tool in tools.list()] == ["read_file", "write_file"]
 
 
+@one_engine
 def test_tools_of_a_server_that_is_down_are_found(tools, live, tmp_path):
     made = live()
     made.path.unlink()  # the next question ends it
     with pytest.raises(RecollectError):
-        tools.refresh("files", seconds=10)
+        tools.refresh("files", seconds=PATIENCE)
     assert ids(tools.search("read_file"))[0] == "files__read_file"
     assert tools.describe("files__read_file").description == "Read the contents of a file."
 
@@ -487,6 +508,7 @@ def test_the_user_the_project_and_one_more_have_catalogues_of_their_own(tools, b
     assert {server.state for server in tools.servers()} == {"unknown", "untrusted"}
 
 
+@one_engine
 @pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": 5}', "\0", ""])
 def test_a_broken_project_file_does_not_take_the_users_own_servers_away(tools, board, tmp_path, text, caplog):
     user = write_config(tmp_path / "user.json", files=board().entry())

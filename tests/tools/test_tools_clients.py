@@ -253,5 +253,5 @@ def test_several_who_write_at_once_lose_nothing(tmp_path: Path) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join()
     assert len(read_config(path)) == 12

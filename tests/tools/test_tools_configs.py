@@ -17,6 +17,11 @@ from recollect.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
 HOME = {"HOME": "/home/ada", "PATH": "/usr/bin"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def patience_with_this_machine() -> None:
+    """Here nothing is waited for, and the limits are as they are."""
+
+
 def _write(folder: Path, servers: Any, name: str = "servers.json") -> Path:
     path = folder / name
     path.parent.mkdir(exist_ok=True)

@@ -16,6 +16,7 @@ import pytest
 from chaos.harness import HERE, MARK, Scene, eventually, scene
 from chaos.web import serving
 from oauth_server import Tokens, protected
+from tests.tools.patience import PATIENCE, begun
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, Unavailable
@@ -38,7 +39,7 @@ def failed(ours: Scene, fault: str, **options: Any) -> str:
     """The reason why a server with a fault does not work."""
     server = ours.chaos(fault, **options)
     ours.gateway.connect(server)
-    assert ours.gateway.wait(60)
+    assert ours.gateway.wait(PATIENCE)
     return str(ours.gateway.states()[server].reason)
 
 
@@ -72,7 +73,7 @@ def test_a_forked_process_is_told_so_and_hangs_neither_in_a_call_nor_at_the_end(
 
 
 def test_half_a_character_costs_no_answer(ours: Scene) -> None:
-    assert ours.text(ours.chaos("HalfCharacters"), seconds=20) == "party ?"
+    assert ours.text(ours.chaos("HalfCharacters")) == "party ?"
 
 
 def test_a_list_of_tools_without_end_is_given_up(ours: Scene) -> None:
@@ -114,21 +115,27 @@ def test_a_cloned_repository_runs_nothing_though_we_stand_in_it(tmp_path: Path, 
     monkeypatch.chdir(repository)
     with Recollect(":memory:") as recollect:
         recollect.tools.load(config, origin="user")
-        assert recollect.tools.wait(30)
+        assert recollect.tools.wait(PATIENCE)
         assert recollect.tools.call("mine__echo", {"a": 1}).text == '{"a": 1}'
     assert not (tmp_path / "taken").exists()
 
 
 def test_a_browser_that_does_not_return_keeps_nobody_from_closing(tmp_path: Path) -> None:
     app, listener = protected(Tokens())
-    closed = threading.Event()
+    shown, closed = threading.Event(), threading.Event()
+
+    def show(url: str) -> None:
+        shown.set()
+        closed.wait(2 * PATIENCE)
+
     with serving(app, listener) as address, scene(tokens=tmp_path) as ours:
         server = ours.add(Launch("safe", "http", url=f"{address}/mcp"))
+        login = begun(lambda: ours.gateway.login(server, open_page=show, seconds=250))
+        assert shown.wait(PATIENCE)
+        ours.clock.advance(250)
         with pytest.raises(Unavailable, match="Nobody logged in"):
-            ours.gateway.login(server, open_page=lambda url: closed.wait(60) and None, seconds=1)
-        began = time.monotonic()
-        ours.gateway.close()
-        assert time.monotonic() - began < 20
+            login.result(PATIENCE)
+        begun(ours.gateway.close).result(PATIENCE)
     closed.set()
 
 
@@ -168,7 +175,7 @@ async def _sent_by(login: KeptLogin) -> list[httpx2.Request]:
 def test_a_description_made_to_hang_is_looked_at_in_time(text: str) -> None:
     names = [f"get_item_{number}" for number in range(5_000)]
     others = Neighbours.of(["other"], [(name, "Get it.") for name in names])
-    began = time.monotonic()
+    began = time.thread_time()
     for description in (text * (100_000 // len(text)), " ".join([text, *names])):
         flags_of(Definition("tool", description=description), "server", others)
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 60

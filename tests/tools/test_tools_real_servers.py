@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.tools.node import compile_strictly, node, server
+from tests.tools.patience import LIMIT, PATIENCE
 
 from recollect import Recollect
 from recollect.errors import InvalidInput
@@ -42,7 +43,7 @@ def served(transport):
             process.kill()
 
 
-def wait_for(port, seconds=30):
+def wait_for(port, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -80,7 +81,9 @@ class Scene:
             "git": {"command": in_python("mcp-server-git"), "args": ["--repository", str(self.repository)]},
             "time": {"command": in_python("mcp-server-time"), "args": ["--local-timezone", "UTC"]},
         }
-        self.config.write_text(json.dumps({"mcpServers": servers}))
+        limits = {"connectSeconds": LIMIT, "callSeconds": LIMIT}
+        named = {name: entry | limits for name, entry in servers.items()}
+        self.config.write_text(json.dumps({"mcpServers": named}))
 
     def call(self, id_, **arguments):
         return self.recollect.tools.call(id_, arguments)
@@ -96,7 +99,7 @@ def scene(tmp_path_factory):
         made.write_config(http, sse)
         with Recollect(made.store) as made.recollect:
             made.recollect.tools.load(made.config)
-            assert made.recollect.tools.wait(60)
+            assert made.recollect.tools.wait(PATIENCE)
             yield made
 
 
@@ -176,7 +179,7 @@ def test_the_stubs_of_all_tools_pass_the_strictest_checks(scene, tmp_path):
     assert compile_strictly(tmp_path / "tools.ts") == ""
     (tmp_path / "tools.py").write_text(scene.recollect.tools.stubs(ids, language="python"), "utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", os.devnull, "tools.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert "Success" in done.stdout, done.stdout
 
 
@@ -202,7 +205,7 @@ def test_the_functions_of_python_call_the_tools_in_a_process_of_their_own(scene,
     path = scene.files / "stub.txt"
     environment = os.environ | {"RECOLLECT_STORE": str(scene.store)}
     command = [sys.executable, "program.py", str(path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     lines = done.stdout.splitlines()
     assert lines[:4] == ["written by a stub", "Echo: hello", "Asia/Tokyo", "Bob"], done.stderr
     assert lines[4].startswith("refused:")

@@ -6,7 +6,9 @@ import time
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from tests.engines import one_engine
+from tests.tools.patience import LIMIT, PATIENCE, eventually
 from tests.tools.servers.kit import FILES, READ, TEXT, a_tool, ids, write_config
 
 from recollect import Recollect
@@ -40,13 +42,7 @@ def blocked(tools, id_=TOOL, arguments=None):
     return str(refused.value)
 
 
-def eventually(check, seconds=15.0):
-    until = time.monotonic() + seconds
-    while not check() and time.monotonic() < until:
-        time.sleep(0.02)
-    return check()
-
-
+@one_engine
 @pytest.mark.parametrize("field", CHANGES)
 def test_every_change_is_blocked_and_shown(tools, live, field):
     made = live()
@@ -64,6 +60,7 @@ def test_every_change_is_blocked_and_shown(tools, live, field):
     assert tools.call("files__write_file", {"path": "a", "text": "b"})
 
 
+@one_engine
 @pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\u202e", "\ufeff", "\U000e0041"])
 def test_one_character_that_nobody_sees_is_shown(tools, live, hidden):
     made = live()
@@ -143,20 +140,22 @@ def test_a_server_that_is_removed_and_added_again_cannot_change_its_tools(tools,
     tools.remove("files")
     made.change(description="Another.")
     tools.load(tmp_path / "user" / "mcp.json")
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert "Another." in blocked(tools)
 
 
+@one_engine
 def test_another_server_of_the_same_name_cannot_change_its_tools(tools, live, board, tmp_path):
     live()
     other = board("other", [{**FILES[0], "description": "Another."}, a_tool("more", "A tool more.", annotations=READ)])
     tools.load(write_config(tmp_path / "second.json", files=other.entry()))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert "Another." in blocked(tools)
     assert "waits" in blocked(tools, "files__more", {})
     assert other.calls == []
 
 
+@one_engine
 def test_a_new_tool_of_a_known_server_waits(tools, live):
     made = live()
     made.write([*FILES, a_tool("send_file", "Send a file to somebody.")])
@@ -167,6 +166,7 @@ def test_a_new_tool_of_a_known_server_waits(tools, live):
     assert tools.call("files__send_file", {}).value["tool"] == "send_file"
 
 
+@one_engine
 def test_a_change_while_it_waits_is_what_gets_approved(tools, live):
     made = live()
     made.write([*FILES, a_tool("send_file", "First.")])
@@ -195,6 +195,7 @@ def test_a_change_that_is_rejected_stays_out_whatever_comes(tools, live):
     assert tools.call(TOOL, CALL)
 
 
+@one_engine
 def test_after_a_rejected_change_the_old_tool_can_be_approved_again(tools, live):
     made = live()
     made.change(description="Second.")
@@ -209,6 +210,7 @@ def test_after_a_rejected_change_the_old_tool_can_be_approved_again(tools, live)
     assert ids(tools.search("read_file"))[0] == TOOL
 
 
+@one_engine
 def test_a_change_is_noticed_when_the_server_tells(tools, live):
     made = live("tell")
     made.change(description="Another.")
@@ -216,6 +218,7 @@ def test_a_change_is_noticed_when_the_server_tells(tools, live):
     assert "Another." in blocked(tools)
 
 
+@one_engine
 def test_a_change_while_the_server_is_stopped_is_noticed_before_the_call_goes_out(tools, live):
     made = live()
     tools._running.forget(("default", "files"))
@@ -226,6 +229,7 @@ def test_a_change_while_the_server_is_stopped_is_noticed_before_the_call_goes_ou
     assert tools.call("files__write_file", {"path": "a", "text": "b"})
 
 
+@one_engine
 def test_a_tool_that_is_gone_when_the_server_starts_again_is_not_called(tools, live):
     made = live()
     tools._running.forget(("default", "files"))
@@ -240,7 +244,7 @@ def test_decisions_and_changes_survive_reopening(board, tmp_path):
     config = write_config(tmp_path / "mcp.json", files=made.entry())
     with Recollect(location) as opened:
         opened.tools.load(config)
-        assert opened.tools.wait(30)
+        assert opened.tools.wait(PATIENCE)
         opened.tools.reject("files__remove_file")
         opened.tools.disable("files__write_file")
     made.change(description="Read the contents of a file. Fast.")
@@ -259,6 +263,7 @@ POISON = a_tool(
 )
 
 
+@one_engine
 def test_what_looks_like_an_attack_is_kept_back_at_once(tools, live):
     live(listed=[*FILES, POISON])
     tool = tools.describe("files__helper")
@@ -283,7 +288,7 @@ def test_what_looks_like_an_attack_is_kept_back_at_once(tools, live):
 def test_the_policy_says_what_becomes_of_new_tools(open_tools, board, tmp_path, policy, first, later, changed):
     tools, made = open_tools(policy=policy), board()
     tools.load(write_config(tmp_path / "mcp.json", files=made.entry()))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert {tool.state for tool in tools.list()} == {first}
     made.write([{**FILES[0], "description": "Another."}, *FILES[1:], a_tool("new", "New.")])
     tools.refresh("files")
@@ -301,6 +306,7 @@ def test_what_the_caller_adds_is_approved_whatever_the_policy(open_tools):
     assert tools.describe("files__helper").flags
 
 
+@one_engine
 def test_ten_changes_in_a_row_leave_one_approved_text(tools, live):
     made = live("tell")
     for number in range(10):
@@ -312,6 +318,7 @@ def test_ten_changes_in_a_row_leave_one_approved_text(tools, live):
     assert tools.describe(TOOL).description == "Read the contents of a file."
 
 
+@one_engine
 def test_only_the_order_of_keys_is_no_change(tools, live):
     made = live()
     turned = json.loads(json.dumps(FILES[0]), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
@@ -382,14 +389,21 @@ class WhatMayBeCalled(RuleBasedStateMachine):
             self.opened.close()
 
 
-WhatMayBeCalled.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
-TestWhatMayBeCalled = WhatMayBeCalled.TestCase
+@pytest.mark.parametrize("many", [8, pytest.param(30, marks=pytest.mark.slow)])
+def test_only_what_was_approved_can_be_called_whatever_happens(many):
+    run_state_machine_as_test(
+        WhatMayBeCalled, settings=settings(max_examples=many, stateful_step_count=20, deadline=None)
+    )
 
 
-def test_no_call_goes_out_between_a_notice_of_change_and_the_new_list(tools, live):
+@one_engine
+def test_no_call_goes_out_between_a_notice_of_change_and_the_new_list(tools, live, monkeypatch):
+    monkeypatch.setattr("recollect.tools.gateway.life._CALM", LIMIT)
     made = live("tell")
     tools.call(TOOL, CALL)
     made.change(description=CHANGES["description"])
-    time.sleep(0.15)  # by now the server has said that its tools changed, and they were not listed again yet
+    life = tools._running._gateway._servers["default", "files"]._life
+    assert eventually(life._changes.is_set)  # the server has said that its tools changed
+    assert tools.describe(TOOL).state == "approved"  # and they were not listed again yet
     assert "send them to us" in blocked(tools)
     assert len(made.calls) == 1

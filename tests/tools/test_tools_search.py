@@ -4,8 +4,10 @@ import threading
 from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.engines import one_engine
+from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools
 
 from recollect import Recollect
@@ -107,6 +109,7 @@ def test_a_word_that_no_model_knows_passes_the_threshold(stocked):
     assert hits[0].score >= 0.35
 
 
+@one_engine
 @pytest.mark.parametrize(
     ("request_", "wanted"),
     [
@@ -120,6 +123,7 @@ def test_a_natural_sentence_finds_its_tool(stocked, request_, wanted):
     assert wanted in [hit.item.name for hit in stocked.search(request_)]
 
 
+@one_engine
 @pytest.mark.parametrize("query", ["qqqq zzzz", "who won the chess championship in 1972", "xylophone"])
 def test_where_nothing_fits_nothing_is_returned_but_the_closest_names(stocked, query):
     hits = stocked.search(query, threshold=0.5)
@@ -155,6 +159,7 @@ def test_a_server_filters(crowd):
     assert crowd.search("read_file", server="nobody") == []
 
 
+@one_engine
 def test_a_server_that_is_named_prefers_its_tools(tools):
     for server in ("github", "gitlab"):
         tools.add(server, [a_tool("create_issue", "Create an issue in a repository.")])
@@ -164,6 +169,7 @@ def test_a_server_that_is_named_prefers_its_tools(tools):
         assert hits[0].score > hits[1].score
 
 
+@one_engine
 def test_servers_whose_names_have_the_same_words_are_all_named(tools):
     for server in ("my-git", "my_git", "other"):
         tools.add(server, [a_tool("push", "Push commits to the remote.")])
@@ -230,7 +236,7 @@ class HangingEmbedder(LazyEmbedder):
 
     def attempt(self, action):
         if self.hangs:
-            self.is_free.wait(60)
+            self.is_free.wait(PATIENCE)
         return super().attempt(action)
 
 
@@ -340,10 +346,11 @@ def test_a_search_over_everything_finds_tools_too(recollect):
     assert ids(recollect.search("weather", corpora=["tools"], limit=1)) != []
 
 
+HOSTILE = ("\0", "\ud800", "' OR 1=1 --", '"', "%", "_", "*", "NEAR(", "a\0b", "{}", "\\", "🦄" * 9, ":x")
 ANYTHING = st.one_of(
     st.text(max_size=60),
     st.text(st.characters(codec=None), max_size=30),
-    st.sampled_from(["\0", "\ud800", "' OR 1=1 --", '"', "%", "_", "*", "NEAR(", "a\0b", "{}", "\\", "🦄" * 9, ":x"]),
+    st.sampled_from(HOSTILE),
 )
 
 
@@ -355,12 +362,23 @@ def both(module_postgres_url):
         yield one.tools, other.tools
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(query=ANYTHING, alpha=st.sampled_from([None, 0.0, 1.0]))
-def test_every_text_is_a_legal_request(both, query, alpha):
+@pytest.mark.parametrize("many", [40, pytest.param(150, marks=pytest.mark.slow)])
+def test_every_text_is_a_legal_request(both, many):
+    known = {tool.id for tool in both[0].list()}
+
+    @settings(max_examples=many, deadline=None)
+    @given(query=ANYTHING, alpha=st.sampled_from([None, 0.0, 1.0]))
+    def ask(query, alpha):
+        for tools in both:
+            assert {hit.id for hit in tools.search(query, alpha=alpha)} <= known
+
+    ask()
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+def test_a_text_that_is_syntax_elsewhere_is_a_legal_request(both, query):
     for tools in both:
-        for hit in tools.search(query, alpha=alpha):
-            assert hit.id in {tool.id for tool in tools.list()}
+        assert tools.search(query) is not None
 
 
 def everything_about(tools, name):
@@ -374,16 +392,24 @@ def everything_about(tools, name):
     yield partial(tools.rule, name, None)
 
 
-@settings(max_examples=100, deadline=None)
-@given(name=ANYTHING)
-def test_every_name_is_answered_or_refused(both, name):
-    for tools in both:
-        for ask in everything_about(tools, name):
-            try:
-                ask()
-            except RecollectError as error:
-                assert str(error)
-                assert not isinstance(error, StoreError)
+@pytest.mark.parametrize("many", [15, pytest.param(100, marks=pytest.mark.slow)])
+def test_every_name_is_answered_or_refused(both, many):
+    @settings(max_examples=many, deadline=None)
+    @given(name=ANYTHING)
+    @example("\0")
+    @example("\ud800")
+    @example("' OR 1=1 --")
+    @example(":x")
+    def ask(name):
+        for tools in both:
+            for question in everything_about(tools, name):
+                try:
+                    question()
+                except RecollectError as error:
+                    assert str(error)
+                    assert not isinstance(error, StoreError)
+
+    ask()
 
 
 def test_a_very_long_request_is_answered(crowd):

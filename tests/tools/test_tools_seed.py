@@ -5,6 +5,8 @@ import os
 import sys
 
 import pytest
+from tests.engines import one_engine
+from tests.tools.patience import LIMIT, PATIENCE, eventually
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
@@ -25,6 +27,7 @@ def opened_with(**environment):
 # Defaults and settings
 
 
+@one_engine
 def test_the_defaults_are_three_hits_above_035_with_07_for_meaning(stocked):
     hits = stocked.search("read or write or remove a file")
     assert len(hits) == 3
@@ -103,6 +106,7 @@ def test_typos_are_forgiven_word_by_word_in_a_whole_sentence(stocked):
     assert ids(worse)[0] == "weather__get_forecast"
 
 
+@one_engine
 def test_repeating_a_word_does_not_make_a_tool_the_best(tools):
     tools.add("files", FILES)
     tools.add("office", many_tools())
@@ -111,6 +115,7 @@ def test_repeating_a_word_does_not_make_a_tool_the_best(tools):
     assert ids(tools.search("read the contents of a file"))[0] == "files__read_file"
 
 
+@one_engine
 def test_a_long_description_does_not_bury_a_tool(tools):
     tools.add("files", FILES)
     filler = "It works with every system and is described at length in the manual of the house. " * 200
@@ -118,6 +123,7 @@ def test_a_long_description_does_not_bury_a_tool(tools):
     assert ids(tools.search("make me a coffee"))[0] == "long__brew_coffee"
 
 
+@one_engine
 @pytest.mark.parametrize(
     ("request_", "wanted"),
     [
@@ -160,23 +166,24 @@ def test_the_model_is_loaded_by_the_first_that_needs_it(tmp_path, open_tools):
 
 def test_tools_are_found_as_soon_as_their_own_server_has_answered(open_tools, board, tmp_path):
     tools, made = open_tools(), board()
-    silent = {"command": sys.executable, "args": ["-c", "import time; time.sleep(60)"]}
+    endless = ["-c", "import time; time.sleep(3600)"]
+    silent = {"command": sys.executable, "args": endless, "connectSeconds": LIMIT}
     tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), silent=silent))
-    assert not tools.wait(5)
-    assert ids(tools.search("read_file"))[0] == "files__read_file"
+    assert eventually(lambda: ids(tools.search("read_file"))[:1] == ["files__read_file"])
     assert tools.call("files__read_file", {"path": "a"})
     assert {each.name: each.state for each in tools.servers()} == {"files": "connected", "silent": "connecting"}
+    assert not tools.wait(0.01)
 
 
 def test_a_change_of_the_configuration_keeps_the_vectors(open_tools, counting, board, tmp_path):
     tools, files, mail = open_tools(embedder=counting), board("files"), board("mail", MAIL)
     config = write_config(tmp_path / "mcp.json", files=files.entry())
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert len(counting.embedded) == len(FILES)
     write_config(config, files=files.entry(), mail=mail.entry())
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert len(counting.embedded) == len(FILES) + len(MAIL)
     tools.refresh("files")
     assert len(counting.embedded) == len(FILES) + len(MAIL)
@@ -185,7 +192,7 @@ def test_a_change_of_the_configuration_keeps_the_vectors(open_tools, counting, b
 def test_a_change_on_a_live_server_embeds_that_tool_when_it_is_approved(open_tools, counting, board, tmp_path):
     tools, files = open_tools(embedder=counting), board("files")
     tools.load(write_config(tmp_path / "mcp.json", files=files.entry()))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     counting.embedded.clear()
     files.change(description="Another way to read.")
     tools.refresh("files")
@@ -198,6 +205,7 @@ def test_a_change_on_a_live_server_embeds_that_tool_when_it_is_approved(open_too
 # Answers
 
 
+@one_engine
 def test_the_answer_is_plain_json(stocked):
     answer = json.loads(json.dumps(stocked.search("read_file").to_dict()))
     hit = answer["hits"][0]
@@ -206,6 +214,7 @@ def test_the_answer_is_plain_json(stocked):
     assert hit["why"]["total"] == pytest.approx(sum(each["contribution"] for each in hit["why"]["signals"].values()))
 
 
+@one_engine
 @pytest.mark.parametrize("language", ["typescript", "python"])
 def test_stubs_are_of_just_these_tools(stocked, language):
     code = stocked.stubs(["files__read_file", "mail__send_email"], language)
@@ -216,6 +225,7 @@ def test_stubs_are_of_just_these_tools(stocked, language):
         stocked.stubs(["files__read_file", "nope"], language)
 
 
+@one_engine
 def test_an_unknown_language_is_refused(stocked):
     with pytest.raises(InvalidInput, match="typescript"):
         stocked.stubs("files__read_file", "cobol")
@@ -224,7 +234,7 @@ def test_an_unknown_language_is_refused(stocked):
 def test_the_status_counts_tools_and_what_waits(recollect, board, tmp_path):
     made = board("files", FILES)
     recollect.tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), dead={"command": "/nowhere"}))
-    assert recollect.tools.wait(30)
+    assert recollect.tools.wait(PATIENCE)
     made.write([*FILES, a_tool("more", "One more.", {"x": TEXT})])
     recollect.tools.refresh("files")
     status = recollect.status()
@@ -232,6 +242,7 @@ def test_the_status_counts_tools_and_what_waits(recollect, board, tmp_path):
     assert any(problem.startswith("dead is failing") for problem in status.problems)
 
 
+@one_engine
 def test_searching_costs_a_fraction_of_listing(stocked):
     stocked.add("office", many_tools())
     for _ in range(3):

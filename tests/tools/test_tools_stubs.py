@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.tools.node import compile_strictly, node
+from tests.tools.patience import PATIENCE
 from tests.tools.test_tools_schemas import an_object
 
 from recollect.errors import InvalidInput
@@ -119,7 +120,7 @@ def checked_by_mypy(folder, *sources):
     for at, source in enumerate(sources):
         (folder / f"checked_{at}.py").write_text(source, "utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", os.devnull, "."]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout
 
 
@@ -216,7 +217,7 @@ def test_a_function_of_typescript_calls_the_gateway(gateway, tmp_path):
     (tmp_path / "run.mts").write_text(program, "utf-8")
     environment = {"RECOLLECT_GATEWAY": gateway.url, "RECOLLECT_TOKEN": "secret"}
     done = subprocess.run(
-        [node(), "run.mts"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        [node(), "run.mts"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stdout.splitlines() == ['{"ok":true}', '{"text": "hi"}', "It was refused."], done.stderr
     assert gateway.seen[0][2] == "Bearer secret"

@@ -81,9 +81,22 @@ def lines_are_ours(source):
         assert not line.strip() or LINES.fullmatch(line.rstrip()), line
 
 
-@settings(deadline=None, max_examples=200)
-@given(name=NAMES | TEXTS, server=NAMES | TEXTS, text=TEXTS, field=NAMES | TEXTS, value=TEXTS)
-def test_no_text_of_a_server_becomes_code(name, server, text, field, value):
+@pytest.mark.parametrize("many", [50, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_text_of_a_server_becomes_code(many):
+    @settings(deadline=None, max_examples=many)
+    @given(name=NAMES | TEXTS, server=NAMES | TEXTS, text=TEXTS, field=NAMES | TEXTS, value=TEXTS)
+    def check(name, server, text, field, value):
+        nothing_becomes_code(name, server, text, field, value)
+
+    check()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_hostile_text_becomes_code_wherever_it_stands(text):
+    nothing_becomes_code(f"t{text}", f"s{text}", text, text, text)
+
+
+def nothing_becomes_code(name, server, text, field, value):
     inner = {"type": "object", "description": text, "properties": {field: {"enum": [value], "description": text}}}
     schema = an_object(
         [field], **{field: {"default": value, "description": text, **inner}, f"{field}2": {"enum": [value]}}
@@ -96,14 +109,18 @@ def test_no_text_of_a_server_becomes_code(name, server, text, field, value):
     compile(usage(tools[0], "python"), "example", "exec")
 
 
-@settings(deadline=None, max_examples=200)
-@given(schema=SCHEMAS, output=SCHEMAS)
-def test_any_schema_gives_a_module(schema, output):
-    tool = a_tool(input_schema=schema, output_schema=output)
-    statements_are_ours(stubs([tool], "python"))
-    lines_are_ours(stubs([tool], "typescript"))
-    for language in LANGUAGES:
-        assert usage(tool, language)
+@pytest.mark.parametrize("many", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_any_schema_gives_a_module(many):
+    @settings(deadline=None, max_examples=many)
+    @given(schema=SCHEMAS, output=SCHEMAS)
+    def check(schema, output):
+        tool = a_tool(input_schema=schema, output_schema=output)
+        statements_are_ours(stubs([tool], "python"))
+        lines_are_ours(stubs([tool], "typescript"))
+        for language in LANGUAGES:
+            assert usage(tool, language)
+
+    check()
 
 
 def test_hostile_texts_compile_all_together(tmp_path):

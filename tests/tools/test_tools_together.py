@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.engines import one_engine
+from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
 
 from recollect import Recollect
@@ -34,7 +36,7 @@ def all_at_once(*works):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     if failures:
         raise failures[0]
@@ -88,8 +90,9 @@ import json, sys
 from recollect import Recollect
 with Recollect(sys.argv[1]) as opened:
     tools = json.loads(sys.argv[3])
-    for start in range(0, len(tools), 10):
-        opened.tools.add(sys.argv[2], tools[start:start + 10])
+    print("begun", flush=True)
+    for start in range(0, len(tools), 5):
+        opened.tools.add(sys.argv[2], tools[start:start + 5])
         opened.tools.search("read_file")
     print(len(opened.tools.list(sys.argv[2])), opened.tools.search("read_file")[0].id)
 """
@@ -97,22 +100,16 @@ with Recollect(sys.argv[1]) as opened:
 
 def test_processes_share_one_store(location, tmp_path):
     shared = str(tmp_path / "store.db") if location == ":memory:" else location
+    listed = many_tools()[:40]
     with Recollect(shared) as opened:
         opened.tools.add("files", FILES)
-        listed = json.dumps(many_tools()[:40])
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-c", PROCESS, shared, name, listed],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for name in ("one", "two")
-        ]
-        for _ in range(20):
-            assert ids(opened.tools.search("read_file"))[0] == "files__read_file"
-        for process in started:
-            out, err = process.communicate(timeout=120)
+        command = [sys.executable, "-c", PROCESS, shared, "one", json.dumps(listed)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "begun\n"
+            for start in range(0, len(listed), 5):
+                opened.tools.add("two", listed[start : start + 5])
+                assert ids(opened.tools.search("read_file"))[0] == "files__read_file"
+            out, err = process.communicate(timeout=PATIENCE)
             assert (process.returncode, out.split()) == (0, ["40", "files__read_file"]), err
         assert len(opened.tools.list()) == 83
         assert opened.tools.search("one__create_invoice")[0].score >= 0.9
@@ -139,8 +136,8 @@ def test_two_gateways_take_in_one_server(board, tmp_path):
     with Recollect(tmp_path / "store.db") as one, Recollect(tmp_path / "store.db") as other:
         for each in (one, other):
             each.tools.load(config)
-        assert one.tools.wait(30)
-        assert other.tools.wait(30)
+        assert one.tools.wait(PATIENCE)
+        assert other.tools.wait(PATIENCE)
         made.change(description="Another.")
         all_at_once(lambda: one.tools.refresh("files"), lambda: other.tools.refresh("files"))
         assert one.tools.describe("files__read_file").state == "changed"
@@ -148,6 +145,7 @@ def test_two_gateways_take_in_one_server(board, tmp_path):
         assert other.tools.call("files__read_file", {"path": "a"})
 
 
+@one_engine
 def test_calls_at_the_same_time_get_their_own_answers(tools, live):
     made = live()
     answers = {}
@@ -170,7 +168,7 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
         tools.add("weather", WEATHER, catalogue="elsewhere")
         tools.trust(config)
         tools.load(config, origin="project")
-        assert tools.wait(30)
+        assert tools.wait(PATIENCE)
         made.change(description="Another.")
         tools.refresh("live")
         tools.reject("files__remove_file")
@@ -198,7 +196,7 @@ def test_closing_leaves_no_process(board, tmp_path):
     made = board()
     with Recollect(":memory:") as opened:
         opened.tools.load(write_config(tmp_path / "mcp.json", files=made.entry()))
-        assert opened.tools.wait(30)
+        assert opened.tools.wait(PATIENCE)
         assert opened.tools.call("files__read_file", {"path": "a"})
     left = [each for each in Path("/proc").glob("[0-9]*/cmdline") if str(made.path).encode() in _read(each)]
     assert left == []
@@ -237,7 +235,7 @@ def test_a_server_that_failed_is_left_alone_for_minutes_each_time_it_fails(tmp_p
         tools = Tools(store, LazyEmbedder(DEFAULT_MODEL), environment=dict(os.environ), clock=lambda: now)
         tools.load(config, connect=False)
         tried = tools.connect_new()
-        tools.wait(30)
+        tools.wait(PATIENCE)
         assert "command not found" in tools.servers()[0].reason
         tools.close()
         store.close()

@@ -5,9 +5,10 @@ import logging
 import os
 import shutil
 import sys
-import time
 
 import pytest
+from tests.engines import one_engine
+from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, READ, a_tool, write_config
 
 from recollect import Recollect
@@ -22,7 +23,7 @@ def project(tools, board, tmp_path):
     made = board()
     made.config = write_config(tmp_path / "project" / ".mcp.json", files=made.entry())
     tools.load(made.config, origin="project")
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     return made
 
 
@@ -44,32 +45,34 @@ def test_a_configuration_of_a_project_starts_nothing_until_it_is_trusted(tools, 
 def test_once_it_is_trusted_it_works_at_once(tools, project):
     tools.trust(project.config)
     assert tools.is_trusted(project.config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert server(tools).state == "connected"
     assert tools.call(*CALL)
 
 
+@one_engine
 def test_the_command_of_a_project_really_does_not_run(tools, tmp_path):
     marker = tmp_path / "marker"
     entry = {"command": "touch", "args": [str(marker)]}
     config = write_config(tmp_path / "project" / ".mcp.json", evil=entry)
     tools.load(config, origin="project")
     tools.load_all(folder=config.parent)
-    tools.wait(10)
+    tools.wait(PATIENCE)
     for attempt in (lambda: tools.refresh("evil", catalogue="default"), lambda: tools.connect([("default", "evil")])):
         try:
             attempt()
         except Refused as refused:
             assert "trust" in str(refused)
-    tools.wait(10)
-    time.sleep(0.3)
+    assert tools.wait(PATIENCE)
+    assert server(tools, "evil").state == "untrusted"
     assert not marker.exists()
 
 
+@one_engine
 @pytest.mark.parametrize("change", [b" ", b"\n"])
 def test_one_byte_takes_the_trust_away(tools, project, change):
     tools.trust(project.config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     starts = len(project.starts)
     with project.config.open("ab") as file:
         file.write(change)
@@ -85,16 +88,17 @@ def test_one_byte_takes_the_trust_away(tools, project, change):
     assert tools.call(*CALL)
 
 
+@one_engine
 def test_the_command_that_is_run_is_the_one_that_was_trusted(tools, project, board, tmp_path):
     tools.trust(project.config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     tools._running.forget(("default", "files"))
     other = board("other")
     write_config(project.config, files=other.entry())
     with pytest.raises(Refused):
         tools.call(*CALL)
     tools.load(project.config, origin="project")
-    tools.wait(30)
+    tools.wait(PATIENCE)
     with pytest.raises(Refused):
         tools.call(*CALL)
     assert other.starts == []
@@ -102,7 +106,7 @@ def test_the_command_that_is_run_is_the_one_that_was_trusted(tools, project, boa
 
 def test_trust_can_be_taken_back(tools, project):
     tools.trust(project.config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert tools.distrust(project.config) is True
     assert tools.distrust(project.config) is False
     with pytest.raises(Refused, match="not trusted"):
@@ -111,6 +115,7 @@ def test_trust_can_be_taken_back(tools, project):
     assert ("default", "files") not in tools._running.states()
 
 
+@one_engine
 def test_a_copy_elsewhere_is_not_trusted(tools, project, tmp_path):
     tools.trust(project.config)
     copy = tmp_path / "copy" / ".mcp.json"
@@ -119,12 +124,13 @@ def test_a_copy_elsewhere_is_not_trusted(tools, project, tmp_path):
     assert not tools.is_trusted(copy)
     starts = len(project.starts)
     tools.load(copy, origin="project", catalogue="copy")
-    tools.wait(30)
+    tools.wait(PATIENCE)
     assert server(tools).name == "files"
     assert [each.state for each in tools.servers(catalogue="copy")] == ["untrusted"]
     assert len(project.starts) <= starts + 1
 
 
+@one_engine
 def test_a_link_that_is_turned_elsewhere_is_not_trusted_any_more(tools, board, tmp_path):
     good, evil = board("good"), board("evil")
     first = write_config(tmp_path / "good.config", files=good.entry())
@@ -146,6 +152,7 @@ def test_a_link_that_is_turned_elsewhere_is_not_trusted_any_more(tools, board, t
     assert evil.starts == []
 
 
+@one_engine
 def test_what_cannot_be_read_cannot_be_trusted(tools, tmp_path):
     with pytest.raises(NotFound):
         tools.trust(tmp_path / "nowhere.json")
@@ -155,6 +162,7 @@ def test_what_cannot_be_read_cannot_be_trusted(tools, tmp_path):
     assert tools.distrust(tmp_path / "nowhere.json") is False
 
 
+@one_engine
 def test_it_does_not_matter_by_which_way_a_folder_is_reached(tools, project, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(project.config.parent, target_is_directory=True)
     (tmp_path / "other").mkdir()
@@ -166,6 +174,7 @@ def test_it_does_not_matter_by_which_way_a_folder_is_reached(tools, project, tmp
         assert tools.distrust(way)
 
 
+@one_engine
 @pytest.mark.parametrize("path", ["a\0b", "~nobody-of-that-name/.mcp.json", "", "x" * 5000])
 def test_what_is_no_path_is_refused(tools, path):
     for ask in (tools.trust, tools.load):
@@ -182,10 +191,11 @@ def test_trust_survives_reopening(board, tmp_path):
     with Recollect(tmp_path / "store.db") as opened:
         catalogues = opened.tools.load_all(folder=config.parent)
         assert opened.tools.connect_new(catalogues) == 1
-        assert opened.tools.wait(30)
+        assert opened.tools.wait(PATIENCE)
         assert opened.tools.call(*CALL, catalogue=catalogues)
 
 
+@one_engine
 def test_what_the_user_wrote_needs_no_trust(tools, live):
     live()
     assert server(tools).state == "connected"
@@ -209,7 +219,7 @@ def test_a_server_knows_nothing_of_the_secrets_of_another(open_tools, telling, t
         other=other.entry(env={"OWN": "secret-of-other"}),
     )
     tools.load(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     of_one, of_other = (tools.call(f"{name}__environment").value for name in ("one", "other"))
     assert (of_one["OWN"], of_one["GIVEN"]) == ("secret-of-one", "from-the-user")
     assert of_other["OWN"] == "secret-of-other"
@@ -218,12 +228,13 @@ def test_a_server_knows_nothing_of_the_secrets_of_another(open_tools, telling, t
     assert "from-us" not in json.dumps(of_one)
 
 
+@one_engine
 def test_a_command_is_no_line_for_a_shell(tools, board, tmp_path):
     made, marker = board(), tmp_path / "marker"
     words = [f"; touch {marker}", f"$(touch {marker})", f"`touch {marker}`", f"| touch {marker}", "&&", ">", "a b"]
     shell = {"command": f"{sys.executable}; touch {marker}", "args": []}
     tools.load(write_config(tmp_path / "mcp.json", files=made.entry(*words), shell=shell))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert made.starts == [words]
     assert server(tools, "shell").state == "failing"
     assert not marker.exists()
@@ -251,11 +262,11 @@ def test_the_secrets_of_a_configuration_are_kept_nowhere(open_tools, board, tmp_
     remote = {"url": f"http://127.0.0.1:9/{SECRETS[3]}", "headers": {"Authorization": f"Bearer {SECRETS[2]}"}}
     entry = made.entry(SECRETS[1], env={"KEY": SECRETS[0], "MINE": "${MINE}"})
     tools.load(write_config(tmp_path / "mcp.json", files=entry, dead=dead, remote=remote))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     said = [json.dumps([each.to_dict() for each in tools.servers()]), repr(tools.servers())]
     for name in ("files", "dead", "remote"):
         try:
-            tools.refresh(name, seconds=10)
+            tools.refresh(name, seconds=PATIENCE)
         except RecollectError as error:
             said.append(str(error))
     assert {each.state for each in tools.servers()} == {"connected", "failing"}
@@ -274,11 +285,12 @@ def test_a_missing_variable_is_named_and_only_that_server_fails(open_tools, boar
     tools, made = open_tools(environment=dict(os.environ)), board()
     lost = made.entry(env={"KEY": "${NOBODY_HAS_SET_THIS}"})
     tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), lost=lost))
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert "NOBODY_HAS_SET_THIS" in server(tools, "lost").reason
     assert server(tools).state == "connected"
 
 
+@one_engine
 def test_a_changed_file_of_variables_takes_the_trust_away(tools, board, tmp_path):
     made = board()
     variables = tmp_path / "project" / "variables.env"
@@ -286,7 +298,7 @@ def test_a_changed_file_of_variables_takes_the_trust_away(tools, board, tmp_path
     variables.write_text("COLOUR=red\n")
     tools.load(config, origin="project")
     tools.trust(config)
-    assert tools.wait(30)
+    assert tools.wait(PATIENCE)
     assert tools.is_trusted(config)
     variables.write_text("LD_PRELOAD=./evil.so\n")
     assert not tools.is_trusted(config)
@@ -294,6 +306,7 @@ def test_a_changed_file_of_variables_takes_the_trust_away(tools, board, tmp_path
         tools.call(*CALL)
 
 
+@one_engine
 def test_what_was_looked_at_is_what_is_trusted(tools, project):
     seen = tools.hash_to_trust(project.config)
     with project.config.open("ab") as file:

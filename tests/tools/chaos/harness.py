@@ -2,16 +2,21 @@
 
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tests.tools.patience import LIMIT, Clock, eventually
+
 from recollect.errors import NotFound
 from recollect.tools.gateway import Gateway, Listing
-from recollect.tools.launch import Launch, ServerKey
+from recollect.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
+
+__all__ = ["HERE", "MARK", "Scene", "eventually", "handles", "keepers_of", "key", "marked", "scene"]
 
 HERE = Path(__file__).parent
 MARK = "RECOLLECT_TEST_MARK"
@@ -31,10 +36,16 @@ class Scene:
         self.threads: set[str] = set()
         self.gateway = Gateway(self._launch, self._listed, **{"tokens": None, **options})
 
+    @cached_property
+    def clock(self) -> Clock:
+        """The clock of the gateway."""
+        return Clock(self.gateway)
+
     def chaos(self, fault: str, name: str = "", **options: Any) -> ServerKey:
         """A server of this folder with one fault."""
         args = ("-I", "-S", str(HERE / "server.py"), fault)
-        return self.add(Launch(name or fault, "stdio", sys.executable, args, {MARK: self.mark}, **options))
+        env = {MARK: f"{self.mark}.{name or fault}."}
+        return self.add(Launch(name or fault, "stdio", sys.executable, args, env, **options))
 
     def script(self, name: str, *words: str, env: dict[str, str] | None = None, **options: Any) -> ServerKey:
         """A server of this folder that is a file of its own."""
@@ -42,7 +53,10 @@ class Scene:
         return self.add(Launch(name, "stdio", sys.executable, args, {MARK: self.mark, **(env or {})}, **options))
 
     def add(self, launch: Launch) -> ServerKey:
-        self.launches[key(launch.name)] = launch
+        """A server; where nothing is said of its limits, they are beyond what a busy machine can take."""
+        connect = LIMIT if launch.connect_seconds == CONNECT_SECONDS else launch.connect_seconds
+        call = LIMIT if launch.call_seconds == CALL_SECONDS else launch.call_seconds
+        self.launches[key(launch.name)] = replace(launch, connect_seconds=connect, call_seconds=call)
         return key(launch.name)
 
     def text(self, server: ServerKey, tool: str = "echo", seconds: float | None = None, **arguments: Any) -> str:
@@ -56,6 +70,10 @@ class Scene:
     def left(self) -> list[int]:
         """The processes of these servers that are still there."""
         return marked(self.mark)
+
+    def is_silent(self, server: ServerKey) -> bool:
+        """Whether a server has come to where it will never say what is wanted."""
+        return any(_name(process) == "silent" for process in marked(f"{self.mark}.{server[1]}."))
 
     def _launch(self, server: ServerKey) -> Launch:
         if server not in self.launches:
@@ -89,22 +107,19 @@ def _has(process: Path, mark: str) -> bool:
         return False
 
 
+def _name(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def keepers_of(pid: int) -> list[int]:
     """The processes that a process has started to keep servers."""
     found = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (thread / "children").read_text().split()]
     return [child for child in found if b"keeper.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
-
-
-def eventually(check: Any, seconds: float = 10.0) -> bool:
-    """Whether something becomes true in time."""
-    until = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def handles() -> int:

@@ -18,7 +18,13 @@ def write(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def be_silent() -> None:
+    """Let everybody see, by the name of this process, that what is wanted will not come any more."""
+    Path("/proc/self/comm").write_text("silent")
+
+
 def hang() -> None:
+    be_silent()
     while True:
         time.sleep(60)
 
@@ -174,7 +180,8 @@ class ChangesAllTheTime(Server):
 
 class OneBytePerSecond(Server):
     def initialize(self, request: dict) -> None:
-        for byte in json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {}}).encode():
+        be_silent()
+        for byte in json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"x": "x" * 10_000}}).encode():
             write(bytes([byte]))
             time.sleep(1)
 
@@ -217,7 +224,7 @@ class FloodsNotices(Server):
         if os.fork() == 0:
             line = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).encode() + b"\n"
             while True:
-                write(line * 100)
+                write(line * 50)  # few enough for the system to write them in one piece, so that no answer is torn
 
 
 class AsksWithoutEnd(Server):
@@ -233,6 +240,7 @@ class WrongIds(Server):
     def answer(self, request: dict, result: object) -> None:
         for number in (None, -1, "1", 10**30, {}):
             say({"jsonrpc": "2.0", "id": number, "result": result})
+        be_silent()
 
 
 class WrongTypes(Server):
@@ -288,6 +296,7 @@ class NotesCancellation(Server):
     """Answers no call, but writes down that it was called off."""
 
     def call(self, request: dict) -> None:
+        be_silent()
         for line in sys.stdin:
             Path(os.environ["NOTES"]).write_text(json.loads(line)["method"], encoding="utf-8")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from tests.tools.patience import PATIENCE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -32,7 +33,7 @@ def serving(app: App, listener: socket.socket | None = None) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         listener.close()
 
 

@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+from tests.tools.patience import LIMIT
+
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder
 
 _SERVER = Path(__file__).parent / "board.py"
@@ -70,7 +72,9 @@ class Board:
 
     def entry(self, *words, **more):
         """How a configuration names it."""
-        return {"command": sys.executable, "args": ["-I", "-S", str(_SERVER), str(self.path), *words], **more}
+        words = ("-I", "-S", str(_SERVER), str(self.path), *words)
+        limits = {"connectSeconds": LIMIT, "callSeconds": LIMIT}
+        return {"command": sys.executable, "args": list(words), **limits, **more}
 
     @property
     def calls(self):
@@ -79,6 +83,9 @@ class Board:
     @property
     def starts(self):
         return self._noted("starts")
+
+    def forget_calls(self):
+        self.path.with_suffix(".calls").unlink(missing_ok=True)
 
     def _noted(self, kind):
         file = self.path.with_suffix(f".{kind}")
