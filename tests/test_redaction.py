@@ -405,9 +405,11 @@ def test_cleaning_leaves_out_private_blocks_and_secrets():
     assert clean(f"<private>x</private>{SECRETS['npm token']}") == "[redacted: npm token]"
 
 
+@pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_million_hostile_characters_take_seconds_at_most(piece):
-    text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
-    started = time.perf_counter()
+def test_hostile_characters_take_time_in_proportion_to_their_number(piece, size):
+    text = (piece * (size // len(piece) + 1))[:size]
+    started = time.process_time()
     clean(text)
-    assert time.perf_counter() - started < 30
+    # Twenty times what it takes; what goes through the text for each of its characters takes more.
+    assert time.process_time() - started < size / 33_000

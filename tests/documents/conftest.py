@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -174,9 +175,10 @@ class Reference:
         return sum(map(bool, counts)), sum(words), sum(counts)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def reference():
-    return Reference
+    """The reference for documents that no test changes; to make one takes long."""
+    return cache(Reference)
 
 
 @pytest.fixture

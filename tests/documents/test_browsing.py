@@ -1,6 +1,7 @@
 """Looking around in folders and reading documents: exact text, pages, neighbours, and nothing from outside."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput, NotFound
@@ -17,7 +18,7 @@ TEXTS = {
     "long.md": LONG,
     "code.py": "import os\n\n\n"
     + "\n\n".join(f"def function_{n}(a, b):\n    return a + b + {n}\n" for n in range(120)),
-    "line.txt": "".join(chr(97 + n % 26) * 7 + " " for n in range(125_000)),
+    "line.txt": "".join(chr(97 + n % 26) * 7 + " " for n in range(50_000)),
     "solid.txt": "x" * 50_000,
     "table.csv": "a,b,c\n" + "".join(f"{n},{n * n},text {n}\n" for n in range(800)),
     "unicode.txt": "naïve 東京 🚀\n" * 300,
@@ -118,6 +119,7 @@ class TestText:
             assert chunk.start_line == 1 + text.count("\n", 0, chunk.start_offset)
             assert chunk.end_line == 1 + text.count("\n", 0, chunk.end_offset - 1)
 
+    @one_engine
     def test_a_document_that_changes_between_two_windows_is_a_conflict(self, documents, folder, tree):
         first = documents.get_document_text(folder, "texts/long.md")
         data = documents.get_document_data(folder, "texts/code.py", limit=2)
@@ -128,6 +130,7 @@ class TestText:
         with pytest.raises(Conflict, match=r"code\.py"):
             documents.get_document_data(folder, "texts/code.py", continuation_token=data.continuation.next_token)
 
+    @one_engine
     def test_a_change_elsewhere_is_none(self, documents, folder, tree):
         first = documents.get_document_text(folder, "texts/long.md")
         tree.write("texts/plain.txt", "changed")
@@ -185,6 +188,7 @@ class TestIds:
         ),
     )
 
+    @one_engine
     def test_what_is_not_in_the_folder_is_not_found_and_not_read(self, documents, folder, tree):
         (tree.root.parent / "secret.txt").write_text("secret")
         (tree.root / "link.txt").symlink_to("/etc/passwd")
@@ -194,6 +198,7 @@ class TestIds:
                 with pytest.raises((NotFound, InvalidInput)):
                     call(folder, path)
 
+    @one_engine
     def test_links_are_listed_as_problems_and_not_followed(self, documents, folder, tree):
         (tree.root.parent / "secret.txt").write_text("zanzibar secret")
         (tree.root / "link.txt").symlink_to("../secret.txt")
@@ -242,6 +247,7 @@ class TestDirectories:
         assert [(each.path, each.documents) for each in inside.subfolders] == [("docs/api", 2)]
         assert [each.document_id for each in inside.documents] == ["docs/b.md"]
 
+    @one_engine
     def test_what_was_shown_can_be_explored(self, documents):
         for subfolder in documents.explore("project").subfolders:
             shown = documents.explore("project", subfolder.path)
@@ -329,6 +335,7 @@ class TestData:
         assert [each.chunk_id for each in texts.get_chunks("project", [ids[3], ids[2], ids[3]], 1)] == ids[1:5]
         assert [each.chunk_id for each in texts.get_chunks("project", ids[1])] == [ids[1]]
 
+    @one_engine
     def test_a_chunk_that_is_gone_is_not_found(self, documents, folder, tree):
         [chunk] = documents.get_document_data(folder, "texts/plain.txt").chunks
         tree.write("texts/plain.txt", "other text")
@@ -336,6 +343,7 @@ class TestData:
             with pytest.raises(NotFound):
                 documents.get_chunks(folder, [id_])
 
+    @one_engine
     def test_what_is_not_quite_right_with_a_document_is_said(self, documents, tree):
         tree.write("latin.txt", "Käse und Brötchen für Jürgen, größer als über".encode("cp1252"))
         folder = documents.add(tree).folder_id

@@ -52,26 +52,37 @@ def check(text, pieces):
     assert reached == len(text)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
-@given(extracts())
-@settings(max_examples=60, deadline=None)
-def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, extract):
-    pieces = cut(extract, kind)
-    check(extract.text, pieces)
-    assert cut(extract, kind) == pieces
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
-@given(extracts())
-@settings(max_examples=30, deadline=None)
-def test_an_outline_names_lines_that_exist_in_their_order(kind, extract):
-    lines = [heading.line for heading in outline(extract, kind)]
-    assert lines == sorted(lines)
-    assert all(1 <= line <= extract.text.count("\n") + 1 for line in lines)
-    assert all(heading.title.strip() for heading in outline(extract, kind))
+@pytest.mark.parametrize("examples", [12, pytest.param(60, marks=pytest.mark.slow)])
+@every_kind
+def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, examples):
+    @given(extracts())
+    @settings(max_examples=examples, deadline=None)
+    def holds(extract):
+        pieces = cut(extract, kind)
+        check(extract.text, pieces)
+        assert cut(extract, kind) == pieces
+
+    holds()
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
+@pytest.mark.parametrize("examples", [6, pytest.param(30, marks=pytest.mark.slow)])
+@every_kind
+def test_an_outline_names_lines_that_exist_in_their_order(kind, examples):
+    @given(extracts())
+    @settings(max_examples=examples, deadline=None)
+    def holds(extract):
+        lines = [heading.line for heading in outline(extract, kind)]
+        assert lines == sorted(lines)
+        assert all(1 <= line <= extract.text.count("\n") + 1 for line in lines)
+        assert all(heading.title.strip() for heading in outline(extract, kind))
+
+    holds()
+
+
+@every_kind
 def test_an_empty_text_has_no_pieces_and_a_blank_one_has_one(kind):
     assert cut(Extract(""), kind) == []
     assert [(piece.start, piece.end) for piece in cut(Extract(" \n\n \t\n"), kind)] == [(0, 6)]
@@ -82,7 +93,6 @@ BIG = {
     "one line of words": "word ",
     "one line of sentences": "A word. ",
     "empty lines": "\n",
-    "words far apart": "a" + "\n" * 50_000 + "b" + " " * 50_000,
     "headings": "# A\n\nb\n",
     "deep headings": "# A\n## B\n### C\n#### D\n##### E\n",
     "fences": "```\n",
@@ -111,11 +121,26 @@ BIG = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.language}".strip("-"))
-def test_a_big_text_of_any_shape_takes_little_time(kind):
+def big_texts(size):
+    """A text of every shape, of about this many characters."""
+    yield "words far apart", "a" + "\n" * (size // 2) + "b" + " " * (size // 2)
     for shape, part in BIG.items():
-        text = part * (100_000 // len(part))
-        began = time.process_time()
-        pieces = cut(Extract(text), kind)
-        assert time.process_time() - began < 2, shape
+        yield shape, (part * (size // len(part) + 1))[:size]
+
+
+@pytest.mark.parametrize("size", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@every_kind
+def test_a_big_text_of_any_shape_takes_time_in_proportion_to_its_size(kind, size):
+    smaller = dict(big_texts(size // 8))
+    for shape, text in big_texts(size):
+        took, pieces = timed_cut(text, kind)
         check(text, pieces)
+        if took > size / 400_000:  # several times what it takes
+            in_proportion = 8 * max(timed_cut(smaller[shape], kind)[0] for _ in range(3))
+            assert min(took, timed_cut(text, kind)[0]) < 3 * in_proportion, shape
+
+
+def timed_cut(text, kind):
+    began = time.process_time()
+    pieces = cut(Extract(text), kind)
+    return time.process_time() - began, pieces

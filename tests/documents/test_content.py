@@ -1,6 +1,10 @@
 """search_content: what is found, how it is scored, in which order."""
 
+import time
+
 import pytest
+from tests.documents.waiting import PATIENCE
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound
@@ -44,19 +48,23 @@ class TestExactTermsAlone:
         assert answer.status.code == 200
         assert answer.status.message == "Found 5 results"
 
+    @one_engine
     def test_a_term_given_twice_counts_once(self, documents):
         assert found(documents.search_content(exact_terms=["gamma", "gamma"])) == [("all.md", 0.3333)]
 
+    @one_engine
     def test_says_why(self, documents):
         best = documents.search_content(exact_terms=["alpha", "beta", "gamma"]).data.results[0]
         assert best.why.matched == ("alpha", "beta", "gamma")
         assert best.why.total == pytest.approx(best.relevance_score)
         assert list(best.why.signals) == ["exact"]
 
+    @one_engine
     def test_a_least_score_leaves_out_what_has_fewer_terms(self, documents):
         answer = documents.search_content(exact_terms=["alpha", "beta", "gamma"], min_score=0.5)
         assert paths(answer) == ["all.md", "two.md", "inside.md"]
 
+    @one_engine
     def test_finding_nothing_is_a_success_with_a_hint(self, documents):
         answer = documents.search_content(exact_terms=["zeta"])
         assert answer.status.success
@@ -215,6 +223,7 @@ class TestAgainstReadingEverything:
         assert having <= found
 
 
+@one_engine
 def test_exact_terms_boost_a_meaning_by_half_for_each_distinct_one(documents, tree):
     tree.write("a.md", "The connection pool keeps connections of postgres: pool, pool, pool")
     documents.add(tree)
@@ -227,6 +236,7 @@ def test_exact_terms_boost_a_meaning_by_half_for_each_distinct_one(documents, tr
         assert boosted.why.signals["semantic"].contribution == pytest.approx(plain.why.total)
 
 
+@one_engine
 def test_the_order_goes_by_the_score_before_it_is_cut_to_one(documents, tree):
     text = "Users authenticate by password; authentication of users yields a token."
     tree.write_all({"a.md": f"{text} one two", "b.md": f"{text} one two three", "c.md": f"{text} one"})
@@ -241,6 +251,7 @@ def test_the_order_goes_by_the_score_before_it_is_cut_to_one(documents, tree):
     assert totals[0] > totals[1] > totals[2] > 1
 
 
+@one_engine
 def test_an_unrelated_text_is_not_rescued_by_an_exact_term(documents, tree):
     tree.write("bread.md", "Sourdough bread is baked in a hot oven with steam. zyzzyva")
     documents.add(tree)
@@ -322,11 +333,13 @@ class TestFolders:
         ):
             assert self.folders(documents.search_content(given, exact_terms=["needle"])) == searched
 
+    @one_engine
     def test_an_unknown_one_is_an_error_that_says_so(self, documents):
         for given in ("four", ["one", "four"], "../one", "ONE", "one\0"):
             with pytest.raises((NotFound, InvalidInput)):
                 documents.search_content(given, exact_terms=["needle"])
 
+    @one_engine
     def test_every_folder_has_its_age_in_the_answer(self, documents):
         answer = documents.search_content(["one", "two"], exact_terms=["needle"])
         assert set(answer.freshness) == {"one", "two"}
@@ -371,6 +384,7 @@ class TestAnEmptyStore:
         assert answer.notes == ()
         assert "add(" in answer.navigation_hints.next_actions[0]
 
+    @one_engine
     def test_so_does_a_folder_without_documents(self, documents, tree):
         folder = documents.add(tree)
         for asked in ({"exact_terms": ["x"]}, {"semantic_concepts": ["x"]}):
@@ -379,6 +393,7 @@ class TestAnEmptyStore:
         assert len(documents.find_documents("x")) == 0
 
 
+@one_engine
 class TestWithoutTheModel:
     """While concepts cannot be compared, what is there literally is found all the same."""
 
@@ -408,3 +423,20 @@ class TestWithoutTheModel:
         answer = documents.search_content(**asked)
         assert not answer.notes
         assert "semantic" in answer.data.results[0].why.signals
+
+
+def test_a_search_takes_less_than_its_time_and_a_page_even_less(real):
+    real.search_content(semantic_concepts=["warm"], exact_terms=["up"])
+    times = []
+    for asked in (
+        {"semantic_concepts": ["postgres connection pool"], "min_score": 0},
+        {"exact_terms": ["vector", "the"]},
+        {"semantic_concepts": ["tokens"], "exact_terms": ["token", "a"], "min_score": 0},
+    ):
+        began = time.monotonic()
+        answer = real.search_content(**asked)
+        between = time.monotonic()
+        assert real.search_content(continuation_token=answer.continuation.next_token).data.results
+        times.append((between - began, time.monotonic() - between))
+    assert min(first for first, _ in times) < PATIENCE
+    assert min(second for _, second in times) < PATIENCE

@@ -5,6 +5,7 @@ import inspect
 import re
 
 import pytest
+from tests.engines import one_engine
 
 from recollect.text import terms
 
@@ -53,6 +54,7 @@ SHAPES = {
 }
 
 
+@one_engine
 def test_every_hint_names_a_call_that_exists_and_works(documents, folder):
     for asked in SHAPES.values():
         answer = documents.search_content(folder, **asked)
@@ -62,6 +64,7 @@ def test_every_hint_names_a_call_that_exists_and_works(documents, folder):
             follow(documents, call)
 
 
+@one_engine
 def test_few_strong_hits_say_read_this_document(documents, folder):
     answer = documents.search_content(folder, **SHAPES["few strong"])
     read, outline = calls(answer)
@@ -78,6 +81,7 @@ def test_a_hint_quotes_any_name(documents, folder):
     assert follow(documents, outline).document.document_id == 'it\'s a "name".md'
 
 
+@one_engine
 def test_many_middling_hits_say_narrow_or_find_documents_first(documents, folder):
     answer = documents.search_content(folder, **SHAPES["many middling"])
     assert answer.data.statistics.total_results > 20
@@ -86,6 +90,7 @@ def test_many_middling_hits_say_narrow_or_find_documents_first(documents, folder
     assert "find_documents(" in actions[1]
 
 
+@one_engine
 def test_more_pages_give_the_token(documents, folder):
     answer = documents.search_content(folder, **SHAPES["more pages"])
     following = follow(documents, calls(answer)[-1])
@@ -93,6 +98,7 @@ def test_more_pages_give_the_token(documents, folder):
     assert not {each.chunk_id for each in following.data.results} & {each.chunk_id for each in answer.data.results}
 
 
+@one_engine
 def test_no_hits_say_what_to_try(documents, folder):
     for shape in ("none of terms", "none of concepts", "none of either"):
         answer = documents.search_content(folder, **SHAPES[shape])
@@ -104,10 +110,10 @@ def test_no_hits_say_what_to_try(documents, folder):
     }
 
 
-def test_related_queries_say_something_that_was_not_asked(real):
+def test_related_queries_say_something_that_was_not_asked(real_sqlite):
     some = False
     for concept in ("postgres connection pool", "chunks of Markdown by headings", "continuation token"):
-        answer = real.search_content(semantic_concepts=[concept], exact_terms=["vector"], min_score=0.1)
+        answer = real_sqlite.search_content(semantic_concepts=[concept], exact_terms=["vector"], min_score=0.1)
         related = answer.navigation_hints.related_queries
         known = {phrase for result in answer.data.results for phrase in result.document_keywords}
         assert set(related) <= known
@@ -119,6 +125,7 @@ def test_related_queries_say_something_that_was_not_asked(real):
     assert some
 
 
+@one_engine
 def test_the_interpretation_is_one_readable_sentence(documents, folder):
     for asked, words in (
         ({"semantic_concepts": ["login"]}, "about login in project, scoring at least 0.5."),
@@ -133,6 +140,7 @@ def test_the_interpretation_is_one_readable_sentence(documents, folder):
         assert sentence == f"Passages {words}"
 
 
+@one_engine
 def test_the_interpretation_stays_one_line_of_a_readable_length(documents, folder):
     for text in ("two\nlines", "x" * 3000, "a\tb", "\x1b[31mred"):
         for asked in ({"exact_terms": [text]}, {"semantic_concepts": [text]}):
@@ -143,6 +151,7 @@ def test_the_interpretation_stays_one_line_of_a_readable_length(documents, folde
             assert sentence.endswith(".")
 
 
+@one_engine
 def test_hints_keep_to_the_folder_that_was_searched(documents, folder, another_tree):
     another_tree.write("other.md", "needle in another folder, and a zebra")
     documents.add(another_tree)

@@ -25,8 +25,14 @@ def stores(tmp_path_factory, module_postgres_url):
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
 
 
+@pytest.fixture
+def documents(stores):
+    """What is refused, is refused before an engine is asked."""
+    return stores["sqlite"]
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def documents(request, stores):
+def each_engine(request, stores):
     return stores[request.param]
 
 
@@ -95,18 +101,18 @@ def test_a_refusal_is_the_same_for_every_argument_of_the_other_calls(documents):
 
 
 @pytest.mark.parametrize("id_", ["nowhere", "\0", "\ud800", "in%70uts", "inputs/", "../inputs", " inputs"])
-def test_an_unknown_folder_is_not_found_in_any_call(documents, id_):
+def test_an_unknown_folder_is_not_found_in_any_call(each_engine, id_):
     for call in (
-        lambda: documents.search("fox", folder_id=id_),
-        lambda: documents.find_documents("fox", folder_id=id_),
-        lambda: documents.explore(id_),
-        lambda: documents.list_documents(id_),
-        lambda: documents.get_document_data(id_, "a.md"),
-        lambda: documents.get_document_text(id_, "a.md"),
-        lambda: documents.get_chunks(id_, ["x"]),
-        lambda: documents.refresh(id_),
-        lambda: documents.remove(id_),
-        lambda: documents.problems(id_),
+        lambda: each_engine.search("fox", folder_id=id_),
+        lambda: each_engine.find_documents("fox", folder_id=id_),
+        lambda: each_engine.explore(id_),
+        lambda: each_engine.list_documents(id_),
+        lambda: each_engine.get_document_data(id_, "a.md"),
+        lambda: each_engine.get_document_text(id_, "a.md"),
+        lambda: each_engine.get_chunks(id_, ["x"]),
+        lambda: each_engine.refresh(id_),
+        lambda: each_engine.remove(id_),
+        lambda: each_engine.problems(id_),
     ):
         with pytest.raises(NotFound):
             call()
@@ -115,8 +121,8 @@ def test_an_unknown_folder_is_not_found_in_any_call(documents, id_):
 @pytest.mark.parametrize(
     "path", ["", "nowhere.md", "../a.md", "./a.md", "/a.md", "..%2fa.md", "%61.md", "a.md\0", "a.md/", "A.md"]
 )
-def test_a_document_that_is_not_there_is_not_found(documents, path):
-    for call in (documents.get_document_data, documents.get_document_text):
+def test_a_document_that_is_not_there_is_not_found(each_engine, path):
+    for call in (each_engine.get_document_data, each_engine.get_document_text):
         with pytest.raises(NotFound):
             call("inputs", path)
 

@@ -1,6 +1,7 @@
 """Pages of search_content: every match once, in order, also while files change."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.documents import asking
@@ -33,6 +34,7 @@ def test_all_pages_together_are_every_match_once_in_order(documents, folder, wal
         assert all(page.notes == () for page in pages)
 
 
+@one_engine
 def test_a_token_needs_nothing_beside_it_and_allows_the_same_again(documents, folder):
     asked = {"exact_terms": ["needle", "needle"], "path": "*.md", "min_score": 0.1, "limit": 3, "max_tokens": 500}
     first = documents.search_content(folder, **asked)
@@ -44,6 +46,7 @@ def test_a_token_needs_nothing_beside_it_and_allows_the_same_again(documents, fo
             assert ids(documents.search_content(folder_id, continuation_token=token, **beside)) == expected
 
 
+@one_engine
 def test_another_question_beside_a_token_is_refused(documents, folder):
     token = documents.search_content(folder, exact_terms=["needle"], limit=3).continuation.next_token
     for name, value in (
@@ -64,6 +67,7 @@ def test_another_question_beside_a_token_is_refused(documents, folder):
             documents.search_content(**{name: value}, continuation_token=token)
 
 
+@one_engine
 def test_a_token_of_another_call_or_store_is_refused(documents, folder, tree):
     token = documents.search_content(folder, exact_terms=["needle"], limit=3).continuation.next_token
     listed = documents.list_documents(folder, limit=3).continuation.next_token
@@ -127,15 +131,18 @@ class TestWhileFilesChange:
         assert not answers[0].notes
         assert all("changed" in answer.notes[0] for answer in answers[1:])
 
+    @one_engine
     def test_the_order_holds_over_all_pages(self, documents, folder, tree):
         answers = self.walk(documents, folder, lambda page: tree.write(f"zz{page}.md", "needle " * 9))
         counts = [result.content.count("needle") for answer in answers for result in answer.data.results]
         assert counts == sorted(counts, reverse=True)
 
+    @one_engine
     def test_removing_the_last_hit_of_a_page_loses_nothing(self, documents, folder, tree):
         answers = self.walk(documents, folder, lambda page: tree.remove(f"{20 - 4 * page:02}.md"))
         assert [path for path, _ in places(*answers)] == [f"{number:02}.md" for number in reversed(range(20))]
 
+    @one_engine
     def test_removing_everything_that_follows_ends_the_pages(self, documents, folder, tree):
         def change(page):
             for number in range(16):
@@ -172,6 +179,7 @@ class TestWhileFilesChange:
 
 
 class TestMaxTokens:
+    @one_engine
     def test_a_page_has_as_much_as_was_asked_for_and_at_least_one(self, documents, folder, walk_pages):
         for budget in (0, 1, 20, 100, 10_000):
             pages = list(walk_pages(documents, folder, exact_terms=["needle"], max_tokens=budget))
@@ -182,6 +190,7 @@ class TestMaxTokens:
                 assert page.data.statistics.total_results == 20
 
 
+@one_engine
 def test_a_following_page_need_not_search_again(documents, folder, monkeypatch):
     from recollect.documents import content
 

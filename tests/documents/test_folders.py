@@ -6,6 +6,8 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.documents.waiting import PATIENCE
+from tests.engines import one_engine
 from zoo import like_anybody
 
 from recollect import Recollect
@@ -41,6 +43,7 @@ class TestNames:
         assert documents.add(f"{tree.root}/../project/").folder_id == "project"
         assert len(documents.list_folders()) == 1
 
+    @one_engine
     def test_a_name_can_be_given_and_must_be_free(self, documents, tree, another_tree):
         tree.write("a.md", "text")
         another_tree.write("a.md", "text")
@@ -51,6 +54,7 @@ class TestNames:
         with pytest.raises(Conflict, match="project"):
             documents.add(another_tree, folder_id="My.docs-1")
 
+    @one_engine
     def test_a_name_must_be_a_name(self, documents, tree):
         for name in ("", " ", "a b", "a/b", "a'b", "a\0b", "x" * 300, 5, "\ud800", "a\nb"):
             with pytest.raises(InvalidInput, match="folder_id"):
@@ -65,6 +69,7 @@ class TestNames:
             assert 0 < len(folder.folder_id) <= 40
             assert found(documents, "needle", folder_id=folder.folder_id) == ["a.md"]
 
+    @one_engine
     def test_what_is_no_folder_is_refused(self, documents, tree, monkeypatch):
         monkeypatch.chdir(tree.root)
         tree.write("a.md", "text")
@@ -76,6 +81,7 @@ class TestNames:
                 documents.add(path)
         assert documents.list_folders() == []
 
+    @one_engine
     def test_progress_is_told(self, documents, tree):
         for number in range(5):
             tree.write(f"{number}.md", "text")
@@ -83,6 +89,7 @@ class TestNames:
         documents.add(tree, progress=lambda done, total: told.append((done, total)))
         assert told[-1] == (5, 5)
 
+    @one_engine
     def test_it_can_be_indexed_in_the_background(self, documents, tree):
         tree.write("a.md", "needle")
         assert documents.add(tree, wait=False).folder_id == "project"
@@ -101,6 +108,7 @@ class TestChanges:
         assert found(documents, "gamma") == ["a.md"]
         assert found(documents, "alpha") == []
 
+    @one_engine
     def test_so_is_an_edit_that_keeps_size_and_almost_the_time(self, documents, tree):
         for number in range(10, 30):
             (tree.root / "a.md").write_text(f"alpha number {number}")
@@ -134,10 +142,12 @@ class TestChanges:
         assert found(documents, "alpha") == ["a.md"]
         assert documents.problems() == []
 
+    @one_engine
     def test_a_file_that_gets_ignored_is_removed(self, documents, tree):
         tree.write(".gitignore", "a.md\n")
         assert "a.md" not in found(documents, "needle")
 
+    @one_engine
     def test_a_directory_that_becomes_a_file_is_seen(self, documents, tree):
         tree.write("x/y.md", "needle")
         assert "x/y.md" in found(documents, "needle")
@@ -156,6 +166,7 @@ class TestEmbedding:
         monkeypatch.setattr(model, "embed_passages", lambda given: texts.extend(given) or real(given), raising=False)
         return texts
 
+    @one_engine
     def test_only_what_changed_is_embedded(self, documents, tree, embedded):
         tree.write_all({"a.md": "alpha", "b.md": "beta"})
         documents.add(tree)
@@ -217,6 +228,7 @@ class TestBeingAway:
         assert answer.freshness["project"]["state"] == "ready"
         assert "problem" not in answer.freshness["project"]
 
+    @one_engine
     def test_an_empty_mount_point_removes_nothing(self, documents, tree):
         for path in ("a.md", "b.md"):
             tree.remove(path)
@@ -224,6 +236,7 @@ class TestBeingAway:
         assert len(answer.data.results) == 2
         assert "empty" in answer.freshness["project"]["problem"]
 
+    @one_engine
     def test_a_directory_that_cannot_be_read_keeps_its_documents(self, documents, tree):
         tree.write("locked/c.md", "needle")
         assert len(found(documents, "needle")) == 3
@@ -247,6 +260,7 @@ class TestAge:
         documents.close()
         store.close()
 
+    @one_engine
     def test_an_index_is_as_old_as_the_last_look(self, clocked, tree, monkeypatch):
         documents, now = clocked
         monkeypatch.setattr("recollect.documents.freshness._OFTEN", 1e9)
@@ -339,6 +353,7 @@ class TestForgetting:
                     sql = "SELECT rowid FROM documents_literals WHERE documents_literals MATCH :letters"
                     assert snapshot.rows(sql, {"letters": letters}) == []
 
+    @one_engine
     def test_it_can_be_added_again(self, documents, tree):
         documents.add(tree.write("a.md", "needle"))
         documents.remove("project")
@@ -407,5 +422,5 @@ def test_any_call_may_be_the_first_one_in_memory(tree):
         threads.append(threading.Thread(target=getattr(opened.documents, call), args=given, daemon=True))
         threads[-1].start()
     for thread in threads:
-        thread.join(timeout=3)
+        thread.join(timeout=PATIENCE)
         assert not thread.is_alive()

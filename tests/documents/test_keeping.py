@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import apsw
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.documents import Documents, freshness
@@ -19,11 +20,13 @@ def found(documents, term):
 
 class TestIgnoring:
     @pytest.mark.parametrize("rules", ["*", "*.md"])
+    @one_engine
     def test_what_is_ignored_later_is_forgotten(self, documents, tree, rules):
         documents.add(tree.write_all({"a.md": "needle", "b.md": "needle"}))
         tree.write(".recollectignore", rules)
         assert found(documents, "needle") == []
 
+    @one_engine
     def test_an_empty_directory_that_stays_means_that_the_files_are_gone(self, documents, tree):
         documents.add(tree.write("sub/a.md", "needle"))
         tree.remove("sub/a.md")
@@ -101,6 +104,7 @@ def test_the_loss_of_literal_texts_is_noticed(tmp_path, tree):
         assert found(recollect.documents, "needle") == ["a.md"]
 
 
+@one_engine
 def test_many_removed_files_do_not_hold_up_a_search(documents, tree, monkeypatch):
     documents.add(tree.write_all({f"{number}.md": "needle" for number in range(60)}))
     started = []
@@ -111,6 +115,7 @@ def test_many_removed_files_do_not_hold_up_a_search(documents, tree, monkeypatch
     assert started == ["project"]
 
 
+@one_engine
 def test_a_folder_of_secrets_is_known_by_its_own_name(documents, tmp_path):
     folder = tmp_path / ".kube"
     folder.mkdir()
@@ -120,6 +125,7 @@ def test_a_folder_of_secrets_is_known_by_its_own_name(documents, tmp_path):
     assert [problem.document_id for problem in documents.problems()] == ["config"]
 
 
+@one_engine
 def test_a_secret_in_a_name_is_not_kept(documents, tree):
     name = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     documents.add(tree.write_all({f"{name}.md": "needle", "b.md": "needle"}))
@@ -137,6 +143,7 @@ def test_every_document_comes_once_where_that_is_asked(documents, tree):
 
 
 @pytest.mark.parametrize("folder_id", [None, "", ["x"], 5])
+@one_engine
 def test_a_call_about_one_folder_needs_its_name(documents, tree, folder_id):
     documents.add(tree.write("a.md", "needle"))
     calls = (

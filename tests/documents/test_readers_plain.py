@@ -69,10 +69,10 @@ def test_a_few_broken_bytes_do_not_spoil_utf8(readers):
 
 def test_a_foreign_byte_late_in_a_big_file_is_guessed_quickly(readers):
     data = b"plain words without accents\n" * 300_000 + GERMAN.encode("cp1252")
-    begin = time.monotonic()
+    begin = time.process_time()
     extract = readers.read(TEXT, data)
     assert extract.text.endswith(GERMAN) and extract.encoding == "cp1252"
-    assert time.monotonic() - begin < 30
+    assert time.process_time() - begin < 5  # a hundred times what it takes
 
 
 @pytest.mark.parametrize("kind", [TEXT, Kind("code", "c"), Kind("pdf"), None])

@@ -3,11 +3,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import psutil
 import pytest
 from makers import SAMPLES, notebook
+from tests.documents.waiting import PATIENCE, until
 
 from recollect.documents.extract import Kind, Unreadable
 from recollect.documents.readers import process
@@ -19,7 +19,7 @@ START = process._START
 
 @pytest.fixture
 def workshop():
-    with Workshop() as workshop:
+    with Workshop(seconds=PATIENCE) as workshop:
         yield workshop
 
 
@@ -40,14 +40,12 @@ def patched(monkeypatch, code: str) -> None:
     monkeypatch.setattr(process, "_START", begin + changed + end)
 
 
-def gone(pid: int, seconds: float = 5) -> bool:
-    """Whether a process ends within some time; one that waits to be buried has ended."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.02)
-    return False
+def gone(pid: int) -> bool:
+    """Whether a process has ended; one that waits to be buried has."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_nothing_starts_before_the_first_file_and_nothing_is_left_after_the_last():
@@ -85,28 +83,29 @@ def test_a_crash_costs_one_file_only(workshop, monkeypatch, name):
 
 def test_a_child_that_was_killed_while_idle_is_replaced(workshop):
     workshop.read(PAGE, b"<p>one")
-    os.kill(workshop.child_pid, signal.SIGKILL)
-    assert gone(workshop.child_pid)
+    pid = workshop.child_pid
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: gone(pid))
     assert workshop.read(PAGE, b"<p>two").text == "two"
 
 
 @pytest.mark.parametrize(
-    "deed", ["import time; time.sleep(60)", "while True: pass", "import re; re.match('(a*)*b', 'a' * 40)"]
+    "deed", ["import time; time.sleep(600)", "while True: pass", "import re; re.match('(a*)*b', 'a' * 40)"]
 )
-def test_a_file_that_takes_too_long_is_given_up(monkeypatch, deed):
+def test_a_file_that_takes_too_long_is_given_up(workshop, monkeypatch, deed):
     acting(monkeypatch, deed)
-    with Workshop(seconds=1) as workshop:
-        begin = time.monotonic()
-        with pytest.raises(Unreadable, match="took longer than 1 s to read"):
+    workshop.read(PAGE, b"<p>before")
+    with monkeypatch.context() as impatient:
+        impatient.setattr(workshop, "_seconds", 0.2)
+        with pytest.raises(Unreadable, match=r"took longer than 0\.2 s to read"):
             workshop.read(PAGE, b"BAD")
-        assert time.monotonic() - begin < 30
-        assert workshop.child_pid is None
-        assert workshop.read(PAGE, b"<p>after").text == "after"
+    assert workshop.child_pid is None
+    assert workshop.read(PAGE, b"<p>after").text == "after"
 
 
 def test_a_file_that_is_not_even_taken_in_is_given_up(monkeypatch):
-    monkeypatch.setattr(process, "_START", "import time; time.sleep(60)")
-    with Workshop(seconds=1) as workshop, pytest.raises(Unreadable, match="took longer"):
+    monkeypatch.setattr(process, "_START", "import time; time.sleep(600)")
+    with Workshop(seconds=0.2) as workshop, pytest.raises(Unreadable, match="took longer"):
         workshop.read(PAGE, b"x" * 10_000_000)
 
 
@@ -156,7 +155,7 @@ def test_a_child_that_was_taken_over_cannot_confuse_us(workshop, monkeypatch, an
 
 
 def test_an_answer_of_absurd_size_is_not_read(workshop, monkeypatch):
-    monkeypatch.setattr(process, "_START", "import os, time; os.write(1, b'\\x7f' * 9); time.sleep(60)")
+    monkeypatch.setattr(process, "_START", "import os, time; os.write(1, b'\\x7f' * 9); time.sleep(600)")
     with pytest.raises(Unreadable, match="crashed"):
         workshop.read(PAGE, b"<p>x")
 
@@ -207,26 +206,30 @@ def test_many_threads_share_a_workshop(workshop):
 
 
 PARENT = """
-import sys, threading, time
+import time
 from recollect.documents.extract import Kind
+from recollect.documents.readers import process
 from recollect.documents.readers.workshop import Workshop
-workshop = Workshop()
+process._START = {start!r}
+workshop = Workshop(seconds=600)
 workshop.read(Kind("html"), b"<p>x")
-{then}
 print(workshop.child_pid, flush=True)
-time.sleep(60)
+if {busy}:
+    workshop.read(Kind("html"), b"BAD")
+time.sleep(600)
 """
-BUSY = 'threading.Thread(target=workshop.read, args=(Kind("html"), b"<td>" * 30_000_000)).start(); time.sleep(1)'
 
 
-@pytest.mark.parametrize("then", ["", BUSY])
-def test_the_child_does_not_outlive_its_parent(then):
-    command = [sys.executable, "-c", PARENT.format(then=then)]
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_the_child_does_not_outlive_its_parent(monkeypatch, busy):
+    acting(monkeypatch, "while True: pass")
+    command = [sys.executable, "-c", PARENT.format(start=process._START, busy=busy)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
-        pid = int(parent.stdout.readline())
-        assert not gone(pid, 0.2)
+        child = psutil.Process(int(parent.stdout.readline()))
+        rested = sum(child.cpu_times()[:2])
+        until(lambda: not busy or sum(child.cpu_times()[:2]) > rested + 0.1)
         parent.kill()
-    assert gone(pid, 5)
+    until(lambda: gone(child.pid))
 
 
 FORK = """
@@ -247,5 +250,5 @@ with Workshop() as workshop:
 
 
 def test_a_fork_does_not_talk_to_the_child_of_its_parent():
-    answer = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=PATIENCE)
     assert (sorted(answer.stdout.splitlines()), answer.stderr) == (["fork False", "parent True"], "")

@@ -1,6 +1,7 @@
 """Natural questions: search and find_documents."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect.errors import InvalidInput
 
@@ -40,11 +41,13 @@ def test_a_definition_is_found_by_its_name(documents, folder):
 
 
 def test_nothing_fitting_is_no_hits(documents, folder):
-    assert documents.search("quantum chromodynamics") == []
+    for query in ("quantum chromodynamics", "why do cats purr", "translate hello to French", "train to Munich"):
+        assert documents.search(query) == [], query
     assert documents.search("") == []
     assert documents.search("   ") == []
 
 
+@one_engine
 def test_a_hit_carries_the_age_of_its_index(documents, folder):
     hits = documents.search("bread")
     assert set(hits.freshness) == {folder}
@@ -57,6 +60,7 @@ def test_a_typo_is_corrected_and_said(documents, folder):
     assert hits[0].item.document_id == "docs/bread.md"
 
 
+@one_engine
 def test_limits_and_least_scores_hold(documents, folder):
     assert len(documents.search("the", limit=1)) <= 1
     assert all(hit.score >= 0.6 for hit in documents.search("sourdough bread", min_score=0.6))
@@ -102,10 +106,12 @@ class TestPagesOfDocuments:
         assert scores == sorted(scores, reverse=True)
         assert {page.total_results for page in pages} == {12}
 
+    @one_engine
     def test_a_token_keeps_to_its_folder(self, documents, many):
         assert {each.folder_id for page in self.walk(documents, folder_id=many) for each in page} == {many}
         assert {each.folder_id for page in self.walk(documents) for each in page} == {many, "elsewhere"}
 
+    @one_engine
     def test_another_question_or_folder_beside_a_token_is_refused(self, documents, many):
         token = documents.find_documents("sourdough bread", limit=5, folder_id=many).continuation.next_token
         assert len(documents.find_documents("sourdough bread", folder_id=many, limit=3, continuation_token=token)) == 3
@@ -114,6 +120,7 @@ class TestPagesOfDocuments:
         with pytest.raises(InvalidInput, match="folder_id"):
             documents.find_documents(folder_id="elsewhere", continuation_token=token)
 
+    @one_engine
     def test_any_question_can_be_gone_on_with(self, documents, many):
         for query in ("sourdough bread \ud800", "sourdough bread " + "é" * 30_000):
             token = documents.find_documents(query, limit=2).continuation.next_token

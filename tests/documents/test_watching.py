@@ -3,20 +3,34 @@
 import logging
 import shutil
 import threading
-import time
 
 import pytest
+from tests.documents.waiting import until
 
 from recollect import Recollect
-from recollect.documents import freshness
-
-LIMIT = 10  # seconds, generous; the promise is two
+from recollect.documents import freshness, watching
 
 
 @pytest.fixture(autouse=True)
 def searches_do_not_look_themselves(monkeypatch):
     """What is found, is found because it was watched."""
     monkeypatch.setattr(freshness.Keeper, "freshen", lambda keeper, searched: None)
+
+
+@pytest.fixture(autouse=True)
+def rounds_are_short(monkeypatch):
+    """What is waited for in rounds comes at once."""
+    for name, milliseconds in (("_SETTLE", 50), ("_STEP", 10), ("_STILL_THERE", 50)):
+        monkeypatch.setattr(watching, name, milliseconds)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Which directory stood at the path, each time that a watcher looked: once in every round."""
+    seen = []
+    usual = watching._place
+    monkeypatch.setattr(watching, "_place", lambda path: seen.append(usual(path)) or seen[-1])
+    return seen
 
 
 @pytest.fixture
@@ -28,8 +42,13 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def watched(tmp_path, folder):
-    told = []
+def told():
+    """The changes that were told."""
+    return []
+
+
+@pytest.fixture
+def watched(tmp_path, folder, told):
     with Recollect(tmp_path / "r.db") as recollect:
         recollect.documents.add(folder)
         recollect.documents.watch(changed=lambda folder_id, paths: told.append((folder_id, paths)))
@@ -41,14 +60,6 @@ def found(recollect, word):
     return {each.document_id for each in recollect.documents.search_content(exact_terms=[word]).data.results}
 
 
-def until(check, limit=LIMIT):
-    begin = time.monotonic()
-    while not check():
-        assert time.monotonic() - begin < limit, "it did not come in time"
-        time.sleep(0.02)
-    return time.monotonic() - begin
-
-
 def watchers():
     return [each for each in threading.enumerate() if each.name == "recollect-watch"]
 
@@ -56,17 +67,16 @@ def watchers():
 def test_what_changes_is_found_a_moment_later(watched, folder):
     (folder / "new").mkdir()
     (folder / "new" / "second.md").write_text("# Second\n\nThe walrusbasin.\n")
-    times = [until(lambda: found(watched, "walrusbasin") == {"new/second.md"})]
+    until(lambda: found(watched, "walrusbasin") == {"new/second.md"})
     (folder / "first.md").write_text("# First\n\nThe ottercreek.\n")
-    times.append(until(lambda: found(watched, "ottercreek") == {"first.md"}))
+    until(lambda: found(watched, "ottercreek") == {"first.md"})
     assert found(watched, "penguinhouse") == set()
     (folder / "first.md").rename(folder / "moved.md")
-    times.append(until(lambda: found(watched, "ottercreek") == {"moved.md"}))
+    until(lambda: found(watched, "ottercreek") == {"moved.md"})
     (folder / "new").rename(folder / "old")
-    times.append(until(lambda: found(watched, "walrusbasin") == {"old/second.md"}))
+    until(lambda: found(watched, "walrusbasin") == {"old/second.md"})
     shutil.rmtree(folder / "old")
-    times.append(until(lambda: found(watched, "walrusbasin") == set()))
-    print("seconds:", [round(each, 2) for each in times])  # noqa: T201 - shown when it fails
+    until(lambda: found(watched, "walrusbasin") == set())
 
 
 def test_what_changed_before_watching_began_is_found_too(tmp_path, folder):
@@ -96,15 +106,13 @@ def test_watching_ends_with_the_store_and_leaves_no_thread(tmp_path, folder):
             recollect.documents.watch()
             recollect.documents.watch()
             assert len(watchers()) == 1
-            begin = time.monotonic()
-        assert time.monotonic() - begin < 20
         assert watchers() == []
     assert threading.active_count() <= before
 
 
-def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_back(watched, folder, tmp_path):
+def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_back(watched, folder, looks):
     shutil.rmtree(folder)
-    time.sleep(1.5)
+    until(lambda: None in looks)
     [state] = watched.documents.list_folders()
     assert state.state == "offline" and found(watched, "penguinhouse") == {"first.md"}
     folder.mkdir()
@@ -114,12 +122,12 @@ def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_b
     until(lambda: found(watched, "heronmarsh") == {"later.md"})
 
 
-def test_a_folder_that_is_away_when_watching_begins_is_waited_for(tmp_path, folder):
+def test_a_folder_that_is_away_when_watching_begins_is_waited_for(tmp_path, folder, looks):
     with Recollect(tmp_path / "r.db") as recollect:
         recollect.documents.add(folder)
         folder.rename(tmp_path / "aside")
         recollect.documents.watch()
-        time.sleep(0.2)
+        until(lambda: None in looks)
         (tmp_path / "aside" / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
         (tmp_path / "aside").rename(folder)
         until(lambda: found(recollect, "heronmarsh") == {"later.md"})
@@ -137,15 +145,17 @@ def test_a_folder_that_is_removed_is_not_watched_and_can_be_added_again(watched,
     until(lambda: found(watched, "storknest") == {"latest.md"})
 
 
-def test_a_store_in_the_watched_folder_does_not_wake_itself_for_ever(tmp_path):
+def test_a_store_in_the_watched_folder_does_not_wake_itself_for_ever(tmp_path, told, looks):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "first.md").write_text("# First\n\nThe penguinhouse.\n")
-    told = []
     with Recollect(folder / "r.db") as recollect:
         recollect.documents.add(folder)
         recollect.documents.watch(changed=lambda folder_id, paths: told.append(paths))
         until(lambda: told)
-        time.sleep(2.5)
+        for number in range(12):
+            rounds = len(looks)
+            recollect.memories.add(f"The store is written to, {number}")
+            until(lambda: len(looks) > rounds + 1)  # noqa: B023 - it is waited for here
         assert len(told) <= 3, told
         assert found(recollect, "penguinhouse") == {"first.md"}

@@ -6,13 +6,11 @@ import threading
 import time
 
 import pytest
-from makers import docx, notebook, paragraph, pdf, pptx, shape
+from makers import docx, notebook, packed, paragraph, pdf, pptx, shape
 from zoo import CANARY, GOOD, PEM, REFUSED, SECRETS, STRANGE, UNREADABLE, build, like_anybody, store_bytes, write
 
 from recollect import Recollect
 from recollect.documents import walking
-
-LIMIT = 120
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +20,7 @@ def zoo(tmp_path_factory):
     folder.mkdir()
     build(folder, place / "outside")
     with Recollect(place / "r.db") as recollect:
-        begin = time.monotonic()
-        added = recollect.documents.add(folder)
-        assert time.monotonic() - begin < LIMIT
-        yield recollect, added, place
+        yield recollect, recollect.documents.add(folder), place
 
 
 def found(recollect, word):
@@ -100,9 +95,7 @@ def test_a_second_refresh_reads_none_of_them_again(zoo, monkeypatch):
     monkeypatch.setattr(
         "recollect.documents.indexing.read_file", lambda root, path: read.append(path) or usual(root, path)
     )
-    begin = time.monotonic()
     again = recollect.documents.refresh(added.folder_id)
-    assert time.monotonic() - begin < 20
     assert read == [] and again.generation == added.generation
 
 
@@ -161,14 +154,14 @@ def test_a_file_that_changes_while_it_is_read_is_right_in_the_end(tmp_path):
 
     def append():
         with (folder / "lively.log").open("ab", buffering=0) as log:
-            while not stop.is_set():
-                log.write(b"another magpie line\n" * 500)
+            while not stop.wait(0.001):
+                log.write(b"another magpie line\n" * 100)
 
     writer = threading.Thread(target=append)
     with Recollect(tmp_path / "r.db") as recollect:
         writer.start()
         try:
-            for _ in range(5):
+            for _ in range(8):
                 recollect.documents.add(folder)
         finally:
             (folder / "lively.log").write_bytes(b"cut\n")
@@ -178,6 +171,20 @@ def test_a_file_that_changes_while_it_is_read_is_right_in_the_end(tmp_path):
         recollect.documents.refresh("folder")
         assert recollect.documents.get_document_text("folder", "lively.log").text.endswith("nuthatch\n")
         assert problems(recollect) == {}
+
+
+@pytest.mark.slow
+def test_files_of_nearly_the_largest_size_are_found_and_a_big_bomb_is_not(tmp_path):
+    folder = tmp_path / "folder"
+    write(folder / "line.txt", b"gibbonisland " + b"word " * 200_000)
+    write(folder / "bundle.js", b"function alpacaPen(){return 1};var a=[1,2,3];" * 40_000)
+    write(folder / "row.csv", b"name," + b"v" * 9_999_000 + b"\nzebraline,1\n")
+    write(folder / "bomb.docx", packed({"word/document.xml": b"<a>" + b" " * 80_000_000}))
+    with Recollect(tmp_path / "r.db") as recollect:
+        recollect.documents.add(folder)
+        for path, word in (("line.txt", "gibbonisland"), ("bundle.js", "alpacaPen"), ("row.csv", "zebraline")):
+            assert found(recollect, word) == {path}
+        assert set(problems(recollect)) == {"bomb.docx"}
 
 
 def test_secrets_in_titles_and_headings_and_across_pages_are_redacted(tmp_path):

@@ -97,6 +97,20 @@ def test_batches_are_bounded_in_number_and_tokens():
     assert max(len(batch) * max(lengths[place] for place in batch) for batch in batches) <= 2_048
 
 
+def test_an_int8_edition_is_given_one_text_at_a_time(minilm_folder, tmp_path, monkeypatch):
+    (tmp_path / "tokenizer.json").symlink_to(minilm_folder / "tokenizer.json")
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx" / "model_quint8_avx2.onnx").symlink_to(minilm_folder / "onnx" / "model.onnx")
+    edition = OnnxEmbedder(tmp_path, MODELS["all-MiniLM-L6-v2"].for_processor("x86_64"), "cpu")
+    sizes = []
+    usual = edition._run
+    monkeypatch.setattr(edition, "_run", lambda encodings: sizes.append(len(encodings)) or usual(encodings))
+    edition.embed_passages(["rain", "snow", "a longer text"])
+    assert edition.model_id == "all-MiniLM-L6-v2-int8"
+    assert sizes == [1, 1, 1]
+
+
+@pytest.mark.slow
 def test_an_int8_edition_does_not_depend_on_its_neighbours(minilm_folder, tmp_path, minilm):
     quantization = pytest.importorskip("onnxruntime.quantization")
     (tmp_path / "tokenizer.json").write_bytes((minilm_folder / "tokenizer.json").read_bytes())

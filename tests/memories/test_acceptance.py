@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import SEED_WEIGHTS
 from recollect.errors import InvalidInput, NotFound
@@ -56,6 +57,7 @@ class TestKeyword:
         assert len(memories.search("authentication", project="proj1", mode="keyword")) == 1
 
     @pytest.mark.parametrize("query", ["", "   ", "\n\t"])
+    @one_engine
     def test_an_empty_query_finds_nothing(self, memories, query):
         assert memories.search(query, project="proj1") == []
 
@@ -90,6 +92,7 @@ def test_hybrid_unites_both_sides(project):
     assert {"keyword", "semantic", "salience", "recency", "sector"} <= set(hits[0].why.signals)
 
 
+@one_engine
 def test_modes_use_their_side_alone_and_scores_stay_comparable(project):
     query = "Decided to use React with TypeScript for the frontend"
     totals = {
@@ -128,6 +131,7 @@ def test_the_seed_ranking_can_be_had_exactly(project, clock):
             assert hit.score == pytest.approx(min(1, max(0, expected)))
 
 
+@one_engine
 def test_sector_salience_and_recency_modulate_but_never_create(memories, clock):
     memories.add("The gardener waters the roses", created_at=START - timedelta(days=300), sector="episodic")
     clock.advance(days=1)
@@ -142,6 +146,7 @@ def test_sector_salience_and_recency_modulate_but_never_create(memories, clock):
     ("better", "worse"),
     [("reflective", "semantic"), ("semantic", "procedural"), ("procedural", "emotional"), ("emotional", "episodic")],
 )
+@one_engine
 def test_sectors_are_boosted_in_their_order(memories, better, worse):
     low = memories.add("the cache is cleared at night", project="a", sector=worse)
     high = memories.add("the cache is cleared at night", project="b", sector=better)
@@ -174,17 +179,7 @@ class TestFilters:
         assert contents(hits) == ["Only in session 2"]
         assert hits[0].source_session.id == "sess2"
 
-    @pytest.mark.parametrize(
-        "filters",
-        [
-            {"sector": "episodic"},
-            {"tier": "global"},
-            {"tags": ["rare"]},
-            {"in_session": "s"},
-            {"memory_type": "gotcha"},
-        ],
-    )
-    def test_filters_never_leave_a_page_short(self, memories, filters):
+    def test_filters_never_leave_a_page_short(self, memories):
         """Ten that pass among hundreds that match better: they must all come."""
         items = [{"content": f"deploy deploy deploy number {at} of many", "sector": "semantic"} for at in range(300)]
         wanted = [
@@ -199,7 +194,14 @@ class TestFilters:
             for at in range(10)
         ]
         memories.add_many(items + wanted)
-        assert len(memories.search("deploy", limit=10, **filters)) == 10
+        for filters in (
+            {"sector": "episodic"},
+            {"tier": "global"},
+            {"tags": ["rare"]},
+            {"in_session": "s"},
+            {"memory_type": "gotcha"},
+        ):
+            assert len(memories.search("deploy", limit=10, reinforce=False, **filters)) == 10, filters
 
 
 class TestSessions:
@@ -210,6 +212,7 @@ class TestSessions:
         assert hit.source_session.project == "proj1"
         assert hit.source_session.started_at == START
 
+    @one_engine
     def test_a_memory_of_no_session_has_no_source(self, memories):
         memories.add("lonely note")
         assert memories.search("lonely")[0].source_session is None
@@ -261,6 +264,7 @@ class TestSupersession:
         assert not hits[0].is_superseded
         assert hits[0].superseded_by is None
 
+    @one_engine
     def test_the_end_of_the_chain_is_the_successor(self, memories, pair):
         newest = memories.add("Newest API endpoint is /v3 " + "x" * 300, project="proj1")
         memories.supersede(pair[1].id, newest.id)
@@ -274,6 +278,7 @@ class TestSupersession:
         assert memories.search("API endpoint", as_of=START - timedelta(days=1)) == []
         assert ids(memories.search("API endpoint", as_of=clock.now)) == [new.id]
 
+    @one_engine
     def test_as_of_does_not_punish_what_was_valid_then(self, memories, pair):
         [hit] = memories.search("API endpoint", as_of=START + timedelta(hours=1))
         assert hit.why.signals["superseded"].weight == 1.0
@@ -313,6 +318,7 @@ class TestTimeline:
         assert [memory.id for memory in timeline.before] == given[:3]
         assert [memory.id for memory in timeline.after] == given[4:]
 
+    @one_engine
     def test_an_unknown_anchor_is_named(self, memories):
         with pytest.raises(NotFound, match="no-such-memory"):
             memories.timeline("no-such-memory")
@@ -329,12 +335,14 @@ class TestSalience:
         assert after.salience == pytest.approx(felt + 0.02 * (1 - felt))
         assert (after.access_count, after.last_accessed) == (1, clock.now)
 
+    @one_engine
     def test_previews_do_not_reinforce(self, memories, clock):
         memory = memories.add("the port is 4711")
         clock.advance(days=30)
         memories.search("port", reinforce=False)
         assert memories.get(memory.id) == memory
 
+    @one_engine
     def test_fading_does_not_compound(self, memories, clock):
         """Written back every hour, 0.72 had become 0.05 in a day."""
         memory = memories.add("the port is 4711", importance=0.5, sector="semantic")
@@ -346,12 +354,14 @@ class TestSalience:
         assert memories.get(memory.id).effective_salience == pytest.approx(math.exp(-0.005 / 0.6 * 3))
         assert memories.get(memory.id).salience == 1.0
 
+    @one_engine
     def test_one_recall_does_not_erase_months(self, memories, clock):
         memory = memories.add("the port is 4711", sector="episodic")
         clock.advance(days=60)
         faded = memories.get(memory.id).effective_salience
         assert memories.reinforce(memory.id).salience == pytest.approx(faded + 0.1 * (1 - faded))
 
+    @one_engine
     def test_deemphasized_and_never_below_the_least(self, memories):
         memory = memories.add("the port is 4711")
         assert memories.deemphasize(memory.id).salience == pytest.approx(0.8)
@@ -363,6 +373,7 @@ class TestSalience:
         ("sector", "rate"),
         [("emotional", 0.003), ("semantic", 0.005), ("reflective", 0.008), ("procedural", 0.01), ("episodic", 0.02)],
     )
+    @one_engine
     def test_each_sector_fades_at_its_rate_and_importance_slows_it(self, memories, clock, sector, rate):
         plain = memories.add("plain", sector=sector)
         weighty = memories.add("weighty", sector=sector, importance=1.0)
@@ -372,11 +383,13 @@ class TestSalience:
         assert memories.get(weighty.id).effective_salience == pytest.approx(math.exp(-rate / 1.1 * 10))
         assert memories.get(pinned.id).effective_salience == 1.0
 
+    @one_engine
     def test_what_is_older_when_added_has_faded_already(self, memories):
         memory = memories.add("long ago", created_at=START - timedelta(days=100), sector="semantic")
         assert memories.get(memory.id).effective_salience == pytest.approx(math.exp(-0.005 / 0.6 * 100))
 
 
+@one_engine
 def test_a_memory_added_by_hand_is_found_by_meaning(memories):
     """The first implementation embedded only what its own pipeline had extracted."""
     memories.add("Alice likes her car red")
@@ -403,6 +416,7 @@ def test_what_only_its_neighbours_say_is_a_hit_by_context(memories, clock):
     assert hits == {"Did you hear about the zebra at the circus?": "keyword", "No way!": "context"}
 
 
+@one_engine
 def test_who_said_it_counts_when_the_query_names_them(memories):
     memories.add("I adopted a puppy", author="Caroline")
     memories.add("I adopted a puppy too", author="Melanie")
@@ -426,6 +440,7 @@ class TestGlobal:
         assert memories.search("short answers", project="shop") == []
         assert ids(memories.search("short answers", project="home")) == [memory.id]
 
+    @one_engine
     def test_the_space_of_all_projects_is_no_project(self, memories):
         with pytest.raises(InvalidInput, match="global"):
             memories.add("x", project="*")

@@ -1,6 +1,7 @@
 """Adding: what is new is kept, what is said already is reinforced, what is secret is not written."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput
@@ -46,10 +47,12 @@ def test_a_memory_has_all_its_fields(timed, clock):
         ("Xyzzy", {"memory_type": "task_completion"}, "episodic"),
     ],
 )
+@one_engine
 def test_the_sector_is_given_or_follows_type_or_text(memories, content, given, sector):
     assert memories.add(content, **given).sector == sector
 
 
+@one_engine
 def test_a_changed_type_changes_the_sector(memories):
     memory = memories.add("Xyzzy plugh")
     assert memories.update(memory.id, memory_type="decision").sector == "reflective"
@@ -75,6 +78,7 @@ class TestDuplicates:
         assert (again.tags, again.files, again.importance, again.pinned) == (("net", "prod"), ("a.cfg",), 0.9, True)
         assert [hit.id for hit in memories.search("prod", mode="keyword")] == [first.id]
 
+    @one_engine
     def test_nearly_the_same_long_text_does_too(self, memories):
         first = memories.add(LONG)
         again = memories.add(LONG.replace("before the", "before") + ".")
@@ -89,6 +93,7 @@ class TestDuplicates:
             LONG.replace("a fresh token", "2 fresh tokens"),
         ],
     )
+    @one_engine
     def test_a_number_a_negation_or_a_name_is_no_duplicate(self, memories, other):
         memories.add(LONG)
         added = memories.add(other)
@@ -131,6 +136,7 @@ class TestSimilar:
         assert [each.id for each in added.similar] == [old.id]
         assert 0.5 <= added.similar[0].score <= 1
 
+    @one_engine
     def test_nothing_similar_is_nothing(self, memories):
         memories.add("Customers in Norway are charged in NOK")
         assert memories.add("The gardener waters the roses").similar == ()
@@ -149,6 +155,7 @@ class TestKeys:
         assert (again.id, again.content) == (first.id, "paid the invoice")
         assert memories.add("pay the invoice", key="job-1", project="other").id != first.id
 
+    @one_engine
     def test_one_name_for_two_texts_is_a_conflict(self, memories):
         first = memories.add("pay the invoice", key="job-1")
         with pytest.raises(Conflict, match=f"'job-1'.*recollect memory show {first.id}"):
@@ -178,12 +185,14 @@ class TestSecrets:
         assert_nowhere(tmp_path, caplog, secret)
         assert "[redacted: " in kept.content
 
+    @one_engine
     def test_private_text_is_not_stored(self, memories):
         memory = memories.add("The door code <private>is 1234</private> changes monthly")
         assert memory.content == "The door code changes monthly"
         with pytest.raises(InvalidInput, match="private from beginning to end"):
             memories.add("<private>is 1234</private>")
 
+    @one_engine
     def test_ordinary_text_is_untouched(self, memories):
         text = (
             "The password is stored hashed; token: see docs; sk-learn; commit 9fceb02d0ae598e95dc970b74767f19372d61af8"
@@ -192,6 +201,7 @@ class TestSecrets:
 
 
 @pytest.mark.parametrize("what", ["project", "session", "id", "key"])
+@one_engine
 def test_a_name_that_looks_like_a_secret_is_refused(memories, what):
     with pytest.raises(InvalidInput, match=f"{what} looks like a secret") as raised:
         memories.add("fine", **{what: "password=hunter2"})
@@ -239,6 +249,7 @@ def assert_nowhere(folder, caplog, secret):
         ({"created_at": "2025-01-01", "valid_until": "2024-01-01"}, "valid_until 2024.* lies before valid_from 2025"),
     ],
 )
+@one_engine
 def test_bad_input_is_named(memories, given, message):
     with pytest.raises(InvalidInput, match=message):
         memories.add_many([{"content": "fine"}, {"content": "x", **given}])

@@ -1,6 +1,7 @@
 """Changing what is remembered: update, delete, restore, forget, pin, and what belongs together."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memories.salience import LEAST
@@ -33,6 +34,7 @@ class TestUpdate:
             timed.update(memory.id, content="the port is 4713", expected_updated_at=memory.updated_at.isoformat())
         assert timed.get(memory.id).content == "the port is 4712"
 
+    @one_engine
     def test_a_search_in_between_is_no_conflict(self, timed):
         memory = timed.add("the port is 4711")
         timed.search("port")
@@ -57,12 +59,14 @@ class TestUpdate:
             ({"mood": "good"}, "mood cannot be changed"),
         ],
     )
+    @one_engine
     def test_bad_changes_are_named_and_change_nothing(self, memories, changes, message):
         memory = memories.add("the port is 4711")
         with pytest.raises(InvalidInput, match=message):
             memories.update(memory.id, **changes)
         assert memories.get(memory.id) == memory
 
+    @one_engine
     def test_what_is_deleted_must_be_restored_first(self, memories):
         memory = memories.add("x")
         memories.delete(memory.id)
@@ -118,11 +122,13 @@ class TestForget:
         assert len(some.list()) == 3 - len(expected)
         some.restore(gone[0].id)
 
+    @one_engine
     def test_everything_at_once_is_not_offered(self, some):
         for filters in ({}, {"project": None}):
             with pytest.raises(InvalidInput, match="Name at least one filter"):
                 some.forget(**filters)
 
+    @one_engine
     def test_an_unknown_filter_is_named(self, some):
         with pytest.raises(InvalidInput, match=r"chosen by mood\. Known: project"):
             some.forget(mood="bad")
@@ -143,6 +149,7 @@ class TestDelete:
             timed.get(first.id)
         assert timed.get(second.id).is_deleted
 
+    @one_engine
     def test_deleting_twice_does_not_prolong_it(self, timed, clock):
         memory = timed.add("regret")
         when = timed.delete(memory.id).deleted_at
@@ -182,6 +189,7 @@ class TestRelations:
         assert memories.get(old.id).valid_until == new.valid_from
 
     @pytest.mark.parametrize("kind", ["LIKES", "", "related_to"])
+    @one_engine
     def test_an_unknown_relation_is_named(self, memories, kind):
         one, two = memories.add("a a"), memories.add("b b")
         with pytest.raises(InvalidInput, match=f"No relation '{kind}'. Choose one of: SUPERSEDES, CONTRADICTS"):
@@ -201,6 +209,7 @@ class TestRelations:
             with pytest.raises(NotFound, match="'ghost'"):
                 attempt()
 
+    @one_engine
     def test_projects_are_crossed_only_to_a_global_memory(self, memories):
         here, there = memories.add("a a", project="p"), memories.add("b b", project="q")
         for attempt in (memories.relate, lambda *ends: memories.supersede(*ends[:2])):
@@ -233,6 +242,7 @@ class TestSessions:
         assert (ended.started_at, ended.ended_at) == (session.started_at, clock.now)
         assert timed.sessions("shop") == [ended]
 
+    @one_engine
     def test_what_is_no_name_is_no_session(self, memories):
         memory = memories.add("x")
         for attempt in (memories.reinforce, memories.update):
@@ -249,6 +259,7 @@ class TestSessions:
         memories.export(tmp_path / "x.jsonl")
         assert '"link"' not in (tmp_path / "x.jsonl").read_text("utf-8")
 
+    @one_engine
     def test_a_session_is_begun_once(self, memories):
         first = memories.start_session("shop", id="s")
         assert memories.start_session("shop", id="s") == first
@@ -260,6 +271,7 @@ class TestSessions:
         [session] = timed.sessions()
         assert (session.id, session.project, session.started_at.year) == ("s", "shop", 2025)
 
+    @one_engine
     def test_unknown_sessions_are_named(self, memories):
         for attempt in (lambda: memories.end_session("ghost"), lambda: memories.search("x", in_session="ghost")):
             with pytest.raises(NotFound, match=r"No session 'ghost'.*recollect memory sessions"):
@@ -288,12 +300,14 @@ class TestBrief:
         assert "last a day" not in brief
 
     @pytest.mark.parametrize("budget", [0, 5, 20, 100, 400])
+    @one_engine
     def test_keeps_to_its_budget(self, memories, budget):
         memories.add_many({"content": f"Fact {number} about 北京 and the warehouse " * 3} for number in range(40))
         brief = memories.brief("default", max_tokens=budget)
         others = sum(not character.isascii() for character in brief)
         assert (len(brief) - others) / 4 + others <= budget
 
+    @one_engine
     def test_of_nothing_is_nothing(self, memories):
         assert memories.brief("empty") == ""
 
@@ -315,6 +329,7 @@ def test_stats_count_what_there_is(timed, clock):
     assert timed.stats("p").memories == 1
 
 
+@one_engine
 def test_documents_are_asked_through_memories(memories):
     assert memories.search_documents("x") == []
     assert "No folder of documents" in memories.search_documents("x").notes[0]
@@ -343,11 +358,13 @@ def test_documents_are_asked_through_memories(memories):
         ({"weights": 3}, "weights must be Weights"),
     ],
 )
+@one_engine
 def test_a_bad_search_is_named(memories, given, message):
     with pytest.raises(InvalidInput, match=message):
         memories.search("x", **given)
 
 
+@one_engine
 def test_timeline_sizes_are_checked(memories):
     id_ = memories.add("x").id
     assert memories.timeline(id_, before=0, after=0).before == ()
@@ -355,6 +372,7 @@ def test_timeline_sizes_are_checked(memories):
         memories.timeline(id_, before=-1)
 
 
+@one_engine
 def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog):
     from recollect.errors import StoreError
 
@@ -370,6 +388,7 @@ def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog)
     assert caplog.text.count("disk is full") == 1
 
 
+@one_engine
 def test_what_was_last_used_ages_ago_has_faded_to_the_least_and_comes_back(timed, clock):
     timed.add("The old lighthouse was sold yesterday", id="old", importance=0.0, sector="episodic")
     clock.advance(days=365 * 60)

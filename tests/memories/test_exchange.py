@@ -1,10 +1,14 @@
 """Out and in: the same file again, other tools' files, and nothing of a failed import."""
 
 import json
+from contextlib import closing
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
+from recollect.embed import LazyEmbedder
+from recollect.embed.models import DEFAULT_MODEL
 from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
 from recollect.memories import Memories
 from recollect.store import open_store
@@ -43,6 +47,7 @@ def test_an_export_imported_elsewhere_exports_the_identical_file(full, clock, tm
     assert fresh.restore(gone.id).content == "gone by now"
 
 
+@one_engine
 def test_importing_twice_changes_nothing(full, tmp_path, fresh):
     full.export(tmp_path / "one.jsonl")
     for _ in range(2):
@@ -68,6 +73,7 @@ def test_one_project_alone(full, tmp_path, fresh):
     assert {session.id for session in fresh.sessions()} == {"s1", "s2"}
 
 
+@one_engine
 def test_an_export_is_for_its_owner_alone_and_complete_or_absent(full, tmp_path):
     full.export(tmp_path / "one.jsonl")
     assert (tmp_path / "one.jsonl").stat().st_mode & 0o777 == 0o600
@@ -78,13 +84,21 @@ def test_an_export_is_for_its_owner_alone_and_complete_or_absent(full, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["one.jsonl"]
 
 
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """An export of 99 memories."""
+    path = tmp_path_factory.mktemp("export") / "good.jsonl"
+    with closing(open_store(":memory:")) as store:
+        memories = Memories(store, LazyEmbedder(DEFAULT_MODEL))
+        memories.add_many({"content": f"note number {number} of many"} for number in range(99))
+        memories.export(path)
+    return path
+
+
 class TestBrokenImports:
     @pytest.fixture
-    def lines(self, timed, tmp_path):
-        """The lines of an export of 99 memories."""
-        timed.add_many({"content": f"note number {number} of many"} for number in range(99))
-        timed.export(tmp_path / "good.jsonl")
-        return (tmp_path / "good.jsonl").read_text("utf-8").splitlines()
+    def lines(self, good):
+        return good.read_text("utf-8").splitlines()
 
     @pytest.mark.parametrize(
         ("broken", "message"),
@@ -129,7 +143,9 @@ class TestBrokenImports:
             fresh.import_(tmp_path / "bad.jsonl")
         assert fresh.list(include_deleted=True) == []
 
-    def test_an_id_that_is_taken_by_another_text(self, timed, lines, tmp_path):
+    @one_engine
+    def test_an_id_that_is_taken_by_another_text(self, timed, good, lines, tmp_path):
+        timed.import_(good)
         changed = json.loads(lines[56]) | {"content": "something else"}
         (tmp_path / "bad.jsonl").write_text("\n".join([*lines[:56], json.dumps(changed), *lines[57:]]), "utf-8")
         before = timed.list(limit=1000)
@@ -235,6 +251,7 @@ def test_a_bad_line_of_another_tool_is_named_and_nothing_stays(fresh, tmp_path, 
     assert fresh.list() == []
 
 
+@one_engine
 def test_an_import_survives_a_reopened_store(full, tmp_path):
     full.export(tmp_path / "one.jsonl")
     with Recollect(str(tmp_path / "store.db")) as recollect:

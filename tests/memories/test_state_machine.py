@@ -8,7 +8,15 @@ from pathlib import Path
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
 from recollect.embed import LazyEmbedder
 from recollect.embed.models import DEFAULT_MODEL
@@ -232,15 +240,17 @@ class _Nothing:
         return False
 
 
-MemoriesAgainstModel.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+@pytest.mark.parametrize(
+    ("examples", "steps"),
+    [(10, 30), pytest.param(25, 30, marks=pytest.mark.slow), pytest.param(1000, 80, marks=pytest.mark.soak)],
 )
-test_the_store_agrees_with_the_model = MemoriesAgainstModel.TestCase
-
-
-@pytest.mark.soak
-def test_the_store_agrees_with_the_model_for_long():
-    from hypothesis.stateful import run_state_machine_as_test
-
-    long = settings(max_examples=1000, stateful_step_count=80, deadline=None, suppress_health_check=list(HealthCheck))
-    run_state_machine_as_test(MemoriesAgainstModel, settings=long)
+def test_the_store_agrees_with_the_model(examples, steps):
+    run_state_machine_as_test(
+        MemoriesAgainstModel,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -3,6 +3,7 @@
 import contextlib
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from recollect.embed import LazyEmbedder
@@ -17,9 +18,12 @@ numbers = st.integers(0, COUNT - 1)
 attempts = st.lists(st.tuples(st.sampled_from(("supersede", "undo", "relate")), numbers, numbers), max_size=40)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(attempts)
-def test_supersession_loses_nothing_and_never_forms_a_circle(attempts):
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_supersession_loses_nothing_and_never_forms_a_circle(examples):
+    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(given(attempts)(check))()
+
+
+def check(attempts):
     memories = Memories(open_store(":memory:"), EMBEDDER)
     ids = [
         memory.id for memory in memories.add_many({"content": f"the weather report number {at}"} for at in range(COUNT))

@@ -1,6 +1,7 @@
 """Memories beside documents: what a project's folders say, and one search over both."""
 
 import pytest
+from tests.engines import one_engine
 
 from recollect.errors import InvalidInput
 
@@ -37,16 +38,19 @@ class TestOfMemories:
     def test_a_project_without_folders_has_those_of_none(self, folders):
         assert folder_ids(folders.memories.search_documents("how to deploy", project="other")) == {"handbook"}
 
+    @one_engine
     def test_limits_hold_and_are_checked(self, folders):
         assert len(folders.memories.search_documents("deploy", limit=1)) == 1
         for limit in (0, -1, True, 10**9, "5"):
             with pytest.raises(InvalidInput):
                 folders.memories.search_documents("deploy", limit=limit)
 
+    @one_engine
     def test_a_store_without_folders_finds_nothing(self, recollect):
         assert recollect.memories.search_documents("deploy") == []
         assert recollect.memories.search_documents("deploy", project="shop") == []
 
+    @one_engine
     def test_a_search_of_memories_can_include_them(self, folders):
         memory = folders.memories.add("We deploy the shop on Tuesdays", project="shop")
         hits = folders.memories.search("deploy the shop", project="shop", include_documents=True)
@@ -54,6 +58,7 @@ class TestOfMemories:
         assert folder_ids(hits) == {"shop-docs", "handbook"}
         assert all(hit.corpus == "memories" for hit in folders.memories.search("deploy the shop", project="shop"))
 
+    @one_engine
     def test_searching_documents_reinforces_nothing(self, folders):
         memory = folders.memories.add("We deploy the shop on Tuesdays", project="shop")
         folders.memories.search_documents("deploy the shop", project="shop")
@@ -72,11 +77,13 @@ class TestOfEverything:
         assert hits.facets["documents"] == len([hit for hit in hits if hit.corpus == "documents"])
         assert hits.to_dict()["hits"][0]["corpus"]
 
+    @one_engine
     def test_nothing_is_reinforced(self, folders):
         memory = folders.memories.add("We deploy the shop on Tuesdays", project="shop")
         folders.search("deploy the shop")
         assert folders.memories.get(memory.id).access_count == memory.access_count
 
+    @one_engine
     def test_each_document_comes_once_with_its_best_passage(self, recollect, tmp_path):
         parts = (f"## Deploying part {number}\n\n" + f"Deploy step {number} again. " * 80 for number in range(6))
         (tmp_path / "docs").mkdir()
@@ -99,6 +106,7 @@ class TestOfEverything:
         assert folder_ids(hits) == {"bank-docs", "handbook"}
         assert {hit.item.project for hit in hits if hit.corpus == "memories"} == {"bank"}
 
+    @one_engine
     def test_a_folder_or_corpus_can_be_chosen(self, folders):
         folders.memories.add("We deploy the shop on Tuesdays", project="shop")
         assert {(hit.corpus, hit.item.folder_id) for hit in folders.search("deploy", folder_id="bank-docs")} == {
@@ -109,15 +117,18 @@ class TestOfEverything:
         with pytest.raises(InvalidInput):
             folders.search("deploy", corpora=["nonsense"])
 
+    @one_engine
     def test_an_empty_question_finds_nothing(self, folders):
         assert folders.search("") == []
         assert folders.search("   ") == []
 
     @pytest.mark.parametrize("limit", [400, 1000])
+    @one_engine
     def test_as_many_as_are_allowed_can_be_asked_for(self, folders, limit):
         assert folders.search("deploy", limit=limit)
 
     @pytest.mark.parametrize("project", ["\ud800", 5, ""])
+    @one_engine
     def test_a_project_must_be_a_name(self, folders, project):
         with pytest.raises(InvalidInput):
             folders.memories.search_documents("deploy", project=project)

@@ -3,7 +3,15 @@ import pytest
 from recollect.store import open_store
 
 
-@pytest.fixture(params=["memory", "file", "postgres", "postgres16"])
+# A store in memory is that of a file with one connection, and what nearly all other tests have.
+@pytest.fixture(
+    params=[
+        "file",
+        "postgres",
+        pytest.param("memory", marks=pytest.mark.slow),
+        pytest.param("postgres16", marks=pytest.mark.slow),
+    ]
+)
 def store(request, tmp_path):
     """One suite over every engine and kind of store."""
     if request.param.startswith("postgres"):

@@ -1,5 +1,7 @@
 """Moving a store from one engine to another, and back."""
 
+import shutil
+
 import pytest
 
 from recollect import Recollect
@@ -45,10 +47,19 @@ def target(location, tmp_path):
     return str(tmp_path / "copy.db") if location == ":memory:" else location
 
 
-@pytest.fixture
-def original(tmp_path):
-    with Recollect(tmp_path / "original.db") as recollect:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder with a store of everything, closed."""
+    folder = tmp_path_factory.mktemp("filled")
+    with Recollect(folder / "original.db") as recollect:
         fill(recollect)
+    return folder
+
+
+@pytest.fixture
+def original(filled, tmp_path):
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    with Recollect(tmp_path / "original.db") as recollect:
         yield recollect
 
 
@@ -67,7 +78,7 @@ def test_a_store_moves_to_postgres_and_back_and_nothing_changes(original, postgr
         assert back.check() == []
 
 
-@pytest.mark.parametrize("cut_after", [1, 10, 20, 40])
+@pytest.mark.parametrize("cut_after", [1, 20, *(pytest.param(after, marks=pytest.mark.slow) for after in (10, 40))])
 def test_a_copy_that_was_cut_off_goes_on(original, target, cut_after, tmp_path, monkeypatch):
     monkeypatch.setattr(copying, "BATCH", 7)
 

@@ -8,9 +8,9 @@ from recollect.store.sqlite.matrix_files import sign_planes
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 64 rows, so that a few hundred memories fill several."""
+    """Blocks of 16 rows, so that a few dozen memories fill several."""
     for module in ("matrix_files", "matrix", "engine"):
-        monkeypatch.setattr(f"recollect.store.sqlite.{module}.BLOCK", 64)
+        monkeypatch.setattr(f"recollect.store.sqlite.{module}.BLOCK", 16)
 
 
 def fill(recollect, start, end):
@@ -40,14 +40,14 @@ def test_signs_are_packed_by_planes_of_64_dimensions():
 def test_full_blocks_go_to_files_and_are_read_by_the_next_process(tmp_path, small_blocks):
     path = tmp_path / "store.db"
     with Recollect(str(path)) as first:
-        fill(first, 0, 200)
+        fill(first, 0, 50)
         expected = answers(first)
-    assert stored_rows(path) == 192
+    assert stored_rows(path) == 48
     with Recollect(str(path)) as second:
         assert answers(second) == expected
-        fill(second, 200, 300)
+        fill(second, 50, 75)
         expected = answers(second)
-    assert stored_rows(path) == 256
+    assert stored_rows(path) == 64
     with Recollect(str(path)) as third:
         assert answers(third) == expected
 
@@ -55,8 +55,8 @@ def test_full_blocks_go_to_files_and_are_read_by_the_next_process(tmp_path, smal
 def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):
     path = str(tmp_path / "store.db")
     with Recollect(path) as one, Recollect(path) as two:
-        for start in range(0, 600, 100):
-            fill(one if start % 200 else two, start, start + 100)
+        for start in range(0, 150, 25):
+            fill(one if start % 50 else two, start, start + 25)
             assert answers(one) == answers(two)
         assert one.check() == []
 
@@ -64,11 +64,11 @@ def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):
 def test_files_grown_stale_by_deletions_are_made_anew(tmp_path, small_blocks):
     path = tmp_path / "store.db"
     with Recollect(str(path)) as recollect:
-        fill(recollect, 0, 512)
-        for number in range(500):
+        fill(recollect, 0, 128)
+        for number in range(116):
             recollect.memories.delete(f"m{number}")
         recollect.search("topic")
-        assert {id_ for id_, _ in answers(recollect)} == {f"m{number}" for number in range(500, 512)}
+        assert {id_ for id_, _ in answers(recollect)} == {f"m{number}" for number in range(116, 128)}
     with Recollect(str(path)) as again:
         assert len(answers(again)) == 12
 
@@ -76,7 +76,7 @@ def test_files_grown_stale_by_deletions_are_made_anew(tmp_path, small_blocks):
 def test_the_vector_side_finds_what_another_process_added_last(tmp_path, small_blocks):
     path = str(tmp_path / "store.db")
     with Recollect(path) as one, Recollect(path) as two:
-        fill(one, 0, 150)
+        fill(one, 0, 40)
         two.search("warm up")
         one.memories.add("the physician was late", id="new")
         assert two.search("doctor")[0].id == "new"

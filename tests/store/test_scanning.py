@@ -148,12 +148,13 @@ class TestVectors:
         put(filled, ["without a vector"], space="b")
         assert scan(filled, vectors=(vector(1),), model_id=MODEL)[1] is False
 
-    def test_nothing_that_is_near_enough_is_missed_by_rounding(self, store):
+    @pytest.mark.parametrize("questions", [4, pytest.param(20, marks=pytest.mark.slow)])
+    def test_nothing_that_is_near_enough_is_missed_by_rounding(self, store, questions):
         generator = np.random.default_rng(5)
         made = [vector(*row) for row in generator.normal(size=(300, DIMENSIONS))]
         put(store, [f"text {number}" for number in range(300)], vectors=made)
         halves = np.stack(made).astype("<f2").astype(np.float64)
-        for _ in range(20):
+        for _ in range(questions):
             asked = vector(*generator.normal(size=DIMENSIONS))
             cosines = (halves @ asked.astype(np.float64)).round(9)
             for least in (*np.sort(cosines)[-8:], 0.0, 0.7):
@@ -317,4 +318,4 @@ def test_a_scan_of_a_store_that_was_filled_just_now_does_not_go_through_it_again
     began = time.monotonic()
     found, _ = scan(store, vectors=(vector(1),), least=0.0, texts=("text 77 ",), spaces=("a",), model_id=MODEL)
     assert len(found) == 1500
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
