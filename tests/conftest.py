@@ -6,15 +6,36 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.postgres import Database, Server
 
 from recollect import Recollect
 from recollect.adapters.cli import main
 
+# The same examples in every run, however slow the machine is; `make soak` draws others each time.
+SLOW_OR_SHARED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("soak", deadline=None, suppress_health_check=SLOW_OR_SHARED)
+settings.register_profile("repeatable", settings.get_profile("soak"), derandomize=True)
+settings.load_profile("repeatable")
+
+_COLLECTED = pytest.StashKey[list[str]]()
+
 
 def pytest_configure():
     """Ctrl-C works as at a terminal: a shell starts a background job with SIGINT ignored, and children inherit it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Note what was collected, before anything is left out."""
+    config.stash[_COLLECTED] = [item.nodeid for item in items]
+
+
+@pytest.fixture
+def collected(request):
+    """The ids of all tests that this process has found."""
+    return request.config.stash[_COLLECTED]
 
 
 @dataclass
