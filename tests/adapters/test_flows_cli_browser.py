@@ -10,6 +10,8 @@ import sys
 import textwrap
 
 import pytest
+from tests.flows.sharing import shared_chromium
+from tests.flows.waiting import PATIENCE, has, in_vain, patient_replays
 from tests.flows.webapp import PAGES, WebApp
 
 from recollect import Recollect
@@ -21,6 +23,13 @@ from recollect.errors import InvalidInput
 def site():
     with WebApp() as app:
         yield app.url
+
+
+@pytest.fixture
+def in_browser(request):
+    """Commands of this test open their browsers in the one Chromium of the process, and wait as long as it takes."""
+    with shared_chromium(request.config), patient_replays():
+        yield
 
 
 @pytest.fixture
@@ -98,7 +107,7 @@ def test_only_objects_are_steps(line):
 # In a real browser
 
 
-def test_a_script_is_recorded(run, say, site, tmp_path):
+def test_a_script_is_recorded(run, say, site, tmp_path, in_browser):
     script = """
         # send something
         describe
@@ -126,15 +135,13 @@ def test_a_script_is_recorded(run, say, site, tmp_path):
     assert "click test id nav-send" in again.out, "what worked before is told"
 
 
-def test_a_script_ends_at_its_first_failure(run, say, site):
+def test_a_script_ends_at_its_first_failure(run, say, site, in_browser):
     script = "help\ntype q\n"
     shown = say(script, "flows", "record", f"{site}/shop.html", "--session", "a")
     assert shown.code == 1
     assert "line 2: InvalidInput: type: the text is missing." in shown.err
     assert "type TARGET" in shown.out
-    shown = say(
-        "click nope\nclick nav-send", "flows", "record", f"{site}/shop.html", "--session", "b", "--timeout", "0.3"
-    )
+    shown = say("click nope\nclick nav-send", "flows", "record", "--session", "b", "--timeout", "0.3")
     assert shown.code == 1
     assert "line 1: TARGET_NOT_FOUND" in shown.err
     assert [step["verb"] for step in run("flows", "show", "b", "--json").json["steps"]] == [
@@ -145,7 +152,7 @@ def test_a_script_ends_at_its_first_failure(run, say, site):
     assert say("", "flows", "record", f"{site}/shop.html", "-q", "--session", "c").out == "c\n"
 
 
-def test_a_program_speaks_json(say, site, tmp_path):
+def test_a_program_speaks_json(say, site, tmp_path, in_browser):
     lines = [
         {"tool": "type", "testId": "password", "text": "hunter-2222"},
         {"tool": "fly"},
@@ -176,13 +183,24 @@ def test_somebody_at_the_keyboard_is_asked_for_secrets_without_showing_them(site
     ours, theirs = pty.openpty()
     environment = {**os.environ, "RECOLLECT_STORE": str(tmp_path / "store.db"), "TERM": "dumb"}
     code = "from recollect.adapters.cli import main; main()"
-    command = [sys.executable, "-c", code, "flows", "record", f"{site}/login.html", "--session", "k"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "flows",
+        "record",
+        f"{site}/login.html",
+        "--session",
+        "k",
+        "--timeout",
+        str(PATIENCE),
+    ]
     with subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     ) as p:
         os.close(theirs)
         said = _talk(ours, [("> ", "fly"), ("> ", "type password"), ("shown)", "hunter-2222"), ("> ", "quit")])
-        assert p.wait(60) == 0
+        assert p.wait(PATIENCE) == 0
     os.close(ours)
     assert "No command 'fly'" in said
     assert "hunter-2222" not in said
@@ -206,14 +224,14 @@ def _talk(terminal, answers):
 
 
 @pytest.fixture
-def sent(say, site):
+def sent(say, site, in_browser):
     """A session that sent coins."""
     script = 'click nav-send\ntype recipient "mira"\ntype amount 5\nclick send-confirm\n'
     goal = ("--goal", "Send coins to 'mira'", "--app", "shop", "--session", "sent")
     assert say(script, "flows", "record", f"{site}/shop.html", *goal, "-q").code == 0
 
 
-def test_a_session_is_done_again(run, sent):
+def test_a_session_is_done_again(run, sent, in_browser):
     shown = run("flows", "replay", "sent")
     assert shown.code == 0, shown.out + shown.err
     assert "All 4 actions done again." in shown.out
@@ -225,7 +243,7 @@ def test_a_session_is_done_again(run, sent):
     assert [step["input"]["text"] for step in steps if step["verb"] == "type"] == ["jon", "7"]
 
 
-def test_a_replay_stops_where_the_page_differs(run, say, site):
+def test_a_replay_stops_where_the_page_differs(run, say, site, in_browser):
     record = ("flows", "record", f"{site}/login.html", "--session", "in", "-q")
     say("type user-name mira\ntype password hunter-2222\nclick log-in\n", *record)
     refused = run("flows", "replay", "in")
@@ -236,7 +254,7 @@ def test_a_replay_stops_where_the_page_differs(run, say, site):
     assert "NO_SUCH" in run("flows", "replay", "in", "--value-env", "password=NO_SUCH").err
 
 
-def test_a_secret_comes_from_the_environment(run, say, site, monkeypatch):
+def test_a_secret_comes_from_the_environment(run, say, site, monkeypatch, in_browser):
     say("type password hunter-2222\n", "flows", "record", f"{site}/login.html", "--session", "in", "-q")
     monkeypatch.setenv("SHOP_PASSWORD", "hunter-3333")
     shown = run("flows", "replay", "in", "--value-env", "password=SHOP_PASSWORD")
@@ -244,7 +262,7 @@ def test_a_secret_comes_from_the_environment(run, say, site, monkeypatch):
     assert "hunter" not in shown.out + shown.err
 
 
-def test_an_element_with_another_name_is_healed_until_that_is_rejected(run, say, tmp_path):
+def test_an_element_with_another_name_is_healed_until_that_is_rejected(run, say, tmp_path, in_browser):
     page = (PAGES / "shop.html").read_text()
     folder = tmp_path / "pages"
     folder.mkdir()
@@ -254,15 +272,16 @@ def test_an_element_with_another_name_is_healed_until_that_is_rejected(run, say,
         (folder / "shop.html").write_text(
             page.replace('"nav-send"', '"nav-send-link"').replace(">Send<", ">Send coins<")
         )
-        strict = run("flows", "replay", "s", "--no-heal")
-        assert strict.code == 1
-        assert "TARGET_NOT_FOUND" in strict.out
-        healed = run("flows", "replay", "s")
-        assert healed.code == 0, healed.out
-        assert 'link "Send coins" instead of link "Send"' in healed.out
-        [heal] = run("flows", "replay", "s", "--json").json["healed"]
-        assert run("flows", "reject-heal", "s", str(heal["position"]), heal["element"]).code == 0
-        assert run("flows", "replay", "s").code == 1
+        with in_vain(has("nav-send-link")):
+            strict = run("flows", "replay", "s", "--no-heal")
+            assert strict.code == 1
+            assert "TARGET_NOT_FOUND" in strict.out
+            healed = run("flows", "replay", "s")
+            assert healed.code == 0, healed.out
+            assert 'link "Send coins" instead of link "Send"' in healed.out
+            [heal] = run("flows", "replay", "s", "--json").json["healed"]
+            assert run("flows", "reject-heal", "s", str(heal["position"]), heal["element"]).code == 0
+            assert run("flows", "replay", "s").code == 1
 
 
 def test_a_browser_is_found(run, monkeypatch, tmp_path):

@@ -9,6 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.adapters.operating import Caller, calling, names_in
+from tests.flows.sharing import shared_chromium
+from tests.flows.waiting import PATIENCE, opens_a_tab, patient_replays, settled_once, until
 from tests.flows.webapp import WebApp
 
 from recollect.adapters.operations.browsers import Browsers
@@ -36,7 +38,7 @@ def at(tmp_path_factory):
 @pytest.fixture(scope="module")
 def one(at, site):
     """A browser for several tests, which is the only one before and after each."""
-    options = {"goal": "Log in", "flow_tags": ["login"], "git": {}, "timeout_s": 5}
+    options = {"goal": "Log in", "flow_tags": ["login"], "git": {}, "timeout_s": PATIENCE}
     return Caller(at)("ui_launch", session="one", url=f"{site}/login.html", **options)
 
 
@@ -61,13 +63,6 @@ def gone(process):
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def until(condition, limit_s=60):
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "it should have happened by now"
-        time.sleep(0.05)
-
-
 def test_all_operations_of_a_browser_answer_as_their_schemas_say(call, one, site):
     call("ui_navigate", url=f"{site}/login.html")
     assert call("ui_get_state")["title"] == "Log in · Harbour"
@@ -90,21 +85,22 @@ def test_all_operations_of_a_browser_answer_as_their_schemas_say(call, one, site
     missing = call("knowledge_replay", session_id="one")
     assert (missing["ok"], missing["code"]) == (False, "VALUE_NEEDED")
     given = {"values": {"password": PASSWORD}, "browser": "one"}
-    again = call("knowledge_replay", session_id="one", progress=lambda *far: told.append(far[0]), **given)
+    with patient_replays():
+        again = call("knowledge_replay", session_id="one", progress=lambda *far: told.append(far[0]), **given)
     assert (again["ok"], told) == (True, list(range(1, again["total"] + 1))), again["reason"]
-    call(
-        "ui_run_steps",
-        steps=[{"tool": "navigate", "url": f"{site}/leaving.html"}, {"tool": "click", "testId": "new-tab"}],
-    )
+    call("ui_navigate", url=f"{site}/leaving.html")
+    with settled_once(opens_a_tab):
+        call("ui_run_steps", steps=[{"tool": "click", "testId": "new-tab"}])
     assert call("ui_switch_tab", url="/login.html")["screen"] == one["screen"]
     assert call("ui_close_tab")["url"].endswith("/leaving.html")
     assert PASSWORD not in str([call("knowledge_steps", session_id=each) for each in ("one", again["session_id"])])
     assert call.performed >= names_in("ui") - {"ui_launch", "ui_cleanup"}
 
 
-def test_two_browsers_are_told_apart_and_one_that_died_is_launched_again(call, one, site):
+def test_two_browsers_are_told_apart_and_one_that_died_is_launched_again(call, one, site, request):
     started = processes()
-    call("ui_launch", session="two", url=f"{site}/shop.html", git={})
+    with shared_chromium(request.config):
+        call("ui_launch", session="two", url=f"{site}/shop.html", git={})
     with pytest.raises(InvalidInput, match="one, two") as failed:
         call("ui_get_state")
     assert failed.value.code == "SEVERAL_BROWSERS"
@@ -120,7 +116,7 @@ def test_two_browsers_are_told_apart_and_one_that_died_is_launched_again(call, o
     with pytest.raises(ActionFailed) as failed:
         call("ui_get_state", session_id="one")
     assert failed.value.code == "BROWSER_CLOSED"
-    assert call("ui_launch", session="one", url=f"{site}/login.html")["session_id"] == "one"
+    assert call("ui_launch", session="one", url=f"{site}/login.html", timeout_s=PATIENCE)["session_id"] == "one"
     closed = call("ui_cleanup", session_id="two")
     assert closed == {"session_id": "two", "was_running": True, "step_id": call("knowledge_last", n=1)[0]["id"]}
     assert call("ui_get_state")["session_id"] == "one", "the only one that is open needs no name"

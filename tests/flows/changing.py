@@ -2,7 +2,9 @@
 
 import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.flows.webapp import Server
 
 LOGIN = """
 <h1>Sign in</h1>
@@ -32,8 +34,12 @@ class Site:
     """The pages by path, as they are served from now on."""
 
     def __init__(self):
-        self.pages = {"/": LOGIN, "/shop": SHOP, "/help": HELP, "/orders": ORDER}
         self.url = ""
+        self.restore()
+
+    def restore(self):
+        """As it was at first."""
+        self.pages = {"/": LOGIN, "/shop": SHOP, "/help": HELP, "/orders": ORDER}
 
     def change(self, path, *replacements):
         """Redesign a page: every text with what is to stand there instead."""
@@ -62,7 +68,7 @@ def served():
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     site.url = f"http://127.0.0.1:{server.server_port}"

@@ -1,4 +1,5 @@
 import pytest
+from tests.flows.sharing import shared_chromium
 from tests.flows.webapp import WebApp
 
 from recollect import Recollect
@@ -8,6 +9,15 @@ from recollect import Recollect
 def flows(recollect):
     """The flows of an empty store, of each engine."""
     return recollect.flows
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def engine(request):
+    """A store of each engine that a module fills once, for tests that only read."""
+    with Recollect(
+        ":memory:" if request.param == "sqlite" else request.getfixturevalue("module_postgres_url")
+    ) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
@@ -26,21 +36,25 @@ def shared_flows(tmp_path_factory):
             yield recollect.flows
 
 
-@pytest.fixture(scope="module")
-def browser(shared_flows, tmp_path_factory):
-    """One running Chromium for all tests of a module; each begins by going to its page."""
-    pictures = tmp_path_factory.mktemp("pictures")
-    with shared_flows.open_browser(timeout_s=5, git={}, screenshots=pictures) as opened:
+@pytest.fixture
+def in_shared_chromium(request):
+    """Browsers that are opened in this test are contexts of the one Chromium of the process."""
+    with shared_chromium(request.config):
+        yield
+
+
+@pytest.fixture
+def browser(shared_flows, in_shared_chromium, tmp_path):
+    """A browser in a context of its own, whose session is one of the module's."""
+    with shared_flows.open_browser(git={}, screenshots=tmp_path / "pictures") as opened:
         yield opened
 
 
 @pytest.fixture
 def at(browser, site):
-    """Goes to a test page, in the only tab there is."""
+    """Goes to a test page."""
 
     def at(path):
-        while len(browser.get_state().tabs) > 1:
-            browser.close_tab()
         browser.navigate(site + path)
         return browser
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import pytest
+from tests.flows.waiting import goes_to, settled_once
 
 from recollect import Recollect
 from recollect.errors import ActionFailed, InvalidInput
@@ -18,18 +19,18 @@ def flows(shared_flows):
 
 
 @pytest.fixture
-def login(flows, at):
+def login(flows, browser, at):
     """The browser at the login page, in a session of its own."""
-    with at("/style.css").recording(flows.start_session(goal="Log in as anna").id):
+    with browser.recording(flows.start_session(goal="Log in as anna").id):
         yield at("/login.html")
-        at("/style.css")  # what was typed is not to be seen in another session
 
 
 def test_every_call_is_a_step_on_the_screen_it_was_done_on(flows, login):
     login.describe_screen()
     login.type("anna", test_id="user-name")
     login.type(SECRET, test_id="password")
-    login.click(role="button", name="Log in")
+    with settled_once(goes_to("/shop.html")):
+        login.click(role="button", name="Log in")
     login.navigate(login.get_state().url)
     look, name, password, click, state, move = flows.steps(login.session_id)[-6:]
     assert [step.tool for step in (look, name)] == ["ui_describe_screen", "ui_type"]
@@ -103,14 +104,14 @@ def test_knowledge_of_earlier_sessions_comes_with_the_description(flows, at):
         assert browser.knowledge_summarize().session.id == browser.session_id
 
 
-def test_an_app_has_its_own_names_for_the_tools(flows, site):
+def test_an_app_has_its_own_names_for_the_tools(flows, site, in_shared_chromium):
     with flows.open_browser(url=f"{site}/login.html", app="metamask", git={}) as browser:
         browser.click(test_id="log-in")
         assert [step.tool for step in flows.steps(browser.session_id)] == ["mm_launch", "mm_click"]
         assert browser.run_steps([{"tool": "mm_get_state"}]).ok
 
 
-def test_another_test_id_attribute_comes_from_the_profile(site, tmp_path, monkeypatch):
+def test_another_test_id_attribute_comes_from_the_profile(site, in_shared_chromium, tmp_path, monkeypatch):
     folder = tmp_path / "profiles"
     folder.mkdir()
     (folder / "desk.toml").write_text('test_id_attribute = "id"\n')
@@ -124,13 +125,13 @@ def test_another_test_id_attribute_comes_from_the_profile(site, tmp_path, monkey
             assert browser.wait_for(text="went with").ok
 
 
-def test_dialogs_can_be_accepted(flows, site):
+def test_dialogs_can_be_accepted(flows, site, in_shared_chromium):
     with flows.open_browser(url=f"{site}/dialogs.html", dialogs="accept", git={}) as browser:
         assert "accepted" in browser.click(test_id="ask").note
         assert browser.wait_for(text="yes").ok
 
 
-def test_the_branch_is_read_from_the_working_folder(flows, tmp_path, monkeypatch):
+def test_the_branch_is_read_from_the_working_folder(flows, in_shared_chromium, tmp_path, monkeypatch):
     repository = tmp_path / "work"
     repository.mkdir()
     for command in ("init -q -b trunk", "-c user.name=a -c user.email=a@b.c commit -q --allow-empty -m first"):

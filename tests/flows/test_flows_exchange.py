@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import BadData, Conflict, InvalidInput, NotFound
@@ -103,6 +104,7 @@ def test_a_session_without_metadata_is_read_and_fails_filters_on_metadata(flows,
     assert flows.sessions(filters={"tag": "x"}) == []
 
 
+@one_engine
 def test_what_is_damaged_is_named_and_the_rest_is_read(flows, tmp_path):
     root = tmp_path / "k"
     folder = write(root / "mm-1", SESSION, step_file(1, "mm_click", {"testId": "a"}))
@@ -118,6 +120,7 @@ def test_what_is_damaged_is_named_and_the_rest_is_read(flows, tmp_path):
     assert any("looks like a path" in each for each in done.problems)
 
 
+@one_engine
 def test_links_out_of_the_folder_are_not_followed(flows, tmp_path):
     (tmp_path / "secret.json").write_text(json.dumps(step_file(1, "mm_click", {"testId": "stolen"})))
     folder = write(tmp_path / "mm-1", SESSION, step_file(2, "mm_click", {"testId": "own"}))
@@ -126,6 +129,7 @@ def test_links_out_of_the_folder_are_not_followed(flows, tmp_path):
     assert (done.steps, len(done.problems)) == (1, 1)
 
 
+@one_engine
 def test_a_folder_that_is_none(flows, tmp_path):
     with pytest.raises(NotFound):
         flows.import_(tmp_path / "nowhere")
@@ -156,6 +160,7 @@ def _without_id(step):
     return {name: value for name, value in step.to_dict().items() if name != "id"}
 
 
+@one_engine
 def test_an_export_never_overwrites(flows, tmp_path):
     flows.start_session(id="s")
     flows.export(tmp_path)
@@ -165,6 +170,7 @@ def test_an_export_never_overwrites(flows, tmp_path):
         flows.export(tmp_path, session="../s")
 
 
+@one_engine
 def test_a_secret_in_an_older_folder_does_not_reach_the_store(flows, tmp_path):
     typed = step_file(2, "mm_type", {"testId": "unlock-password"}, screen="unlock")
     typed["tool"]["input"] = {"text": "hunter2secret"}

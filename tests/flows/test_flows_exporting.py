@@ -7,11 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from playwright.sync_api import sync_playwright
 from tests.flows.changing import served
+from tests.flows.waiting import PATIENCE
 from tests.flows.webapp import WebApp
 from tests.tools.node import INSTALLED, node, package
 
@@ -117,21 +121,61 @@ def site():
 
 def ran(command, folder, **environment):
     home = {**os.environ, "HOME": str(folder), "RECOLLECT_CHROMIUM": CHROMIUM or "", **environment}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=home)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=5 * PATIENCE, env=home)
 
 
-def ran_python(source, folder, **environment):
-    (folder / "made.py").write_text(source, "utf-8")
-    return ran([sys.executable, "-W", "error", "made.py"], folder, **environment)
+def patient(source):
+    """The same script, which expects nothing at once."""
+    return source.replace("def test_", f"expect.set_options(timeout={PATIENCE * 1000})\n\n\ndef test_")
+
+
+class Player:
+    """Calls the test in a script with a new page, as pytest would: all of them in one browser."""
+
+    def __init__(self):
+        self._thread = ThreadPoolExecutor(1)  # Playwright is used by the thread that started it
+        self._playwright = self._do(sync_playwright().start)
+        self._browser = self._do(self._playwright.chromium.launch, executable_path=CHROMIUM)
+
+    def __call__(self, source):
+        made = {"__name__": "made"}
+        exec(compile(patient(source), "made.py", "exec"), made)
+        [test] = [each for name, each in made.items() if name.startswith("test_")]
+        self._do(self._play, test)
+
+    def _play(self, test):
+        with self._browser.new_context() as context:
+            context.set_default_timeout(PATIENCE * 1000)
+            test(page=context.new_page())
+
+    def _do(self, work, *given, **named):
+        return self._thread.submit(work, *given, **named).result()
+
+    def close(self):
+        self._do(self._playwright.stop)
+        self._thread.shutdown()
+
+
+@pytest.fixture(scope="module")
+def play():
+    with closing(Player()) as play:
+        yield play
+
+
+@pytest.fixture
+def password(monkeypatch):
+    monkeypatch.setenv("FLOW_PASSWORD", "hunter2")
 
 
 def test_the_script_of_a_session_does_it_again(site, tmp_path):
-    done = ran_python(export_script(a_session(), purchase(site.url), "python"), tmp_path, FLOW_PASSWORD="hunter2")
+    (tmp_path / "made.py").write_text(patient(export_script(a_session(), purchase(site.url), "python")), "utf-8")
+
+    done = ran([sys.executable, "-W", "error", "made.py"], tmp_path, FLOW_PASSWORD="hunter2")
 
     assert done.returncode == 0, done.stderr
 
 
-def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, tmp_path):
+def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, play, monkeypatch):
     with WebApp() as app:
         session = shared_flows.start_session(goal="Log in, send coins, press in a frame")
         with browser.recording(session.id):
@@ -154,42 +198,37 @@ def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, tmp_pat
 
         assert "s3cret" not in source
         assert "1234" not in source
-        done = ran_python(source, tmp_path, FLOW_PASSWORD="x", FLOW_PIN="1")
-        assert done.returncode == 0, done.stderr
+        monkeypatch.setenv("FLOW_PASSWORD", "x")
+        monkeypatch.setenv("FLOW_PIN", "1")
+        play(source)
 
 
-def test_the_script_fails_where_the_page_is_broken(site, tmp_path):
+def test_the_script_fails_where_the_page_is_broken(site, play, password):
     source = export_script(a_session(), purchase(site.url), "python")
     site.change("/shop", ("cart.showModal()", "void 0"))
-    quick = source.replace("def test_", "expect.set_options(timeout=500)\n\n\ndef test_")
+    expected = "expect(page.get_by_test_id('checkout')).to_be_visible("
+    assert expected in source
 
-    done = ran_python(quick, tmp_path, FLOW_PASSWORD="hunter2")
-
-    assert done.returncode == 1
-    assert 'get_by_test_id("checkout")' in done.stderr
-
-
-def test_the_script_runs_against_another_address(site, tmp_path):
-    source = export_script(a_session(), purchase("http://recorded.invalid:8080"), "python")
-
-    done = ran_python(source, tmp_path, FLOW_PASSWORD="hunter2", BASE_URL=site.url + "/")
-
-    assert done.returncode == 0, done.stderr
+    with pytest.raises(AssertionError, match=r'get_by_test_id\("checkout"\)'):
+        play(source.replace(expected, f"{expected}timeout=500"))
 
 
-def test_a_script_goes_from_tab_to_tab(site, tmp_path):
-    done = ran_python(export_script(a_session(), tour(site.url), "python"), tmp_path)
+def test_the_script_runs_against_another_address(site, play, password, monkeypatch):
+    monkeypatch.setenv("BASE_URL", site.url + "/")
 
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_secret_that_is_not_told_is_asked_for_by_name(site, tmp_path):
-    done = ran_python(export_script(a_session(), purchase(site.url), "python"), tmp_path)
-
-    assert done.returncode == 1
-    assert "Set the environment variable FLOW_PASSWORD" in done.stderr
+    play(export_script(a_session(), purchase("http://recorded.invalid:8080"), "python"))
 
 
+def test_a_script_goes_from_tab_to_tab(site, play):
+    play(export_script(a_session(), tour(site.url), "python"))
+
+
+def test_a_secret_that_is_not_told_is_asked_for_by_name(site, play):
+    with pytest.raises(RuntimeError, match="Set the environment variable FLOW_PASSWORD"):
+        play(export_script(a_session(), purchase(site.url), "python"))
+
+
+@pytest.mark.slow
 def test_pytest_runs_the_same_file_with_a_page_of_its_own(site, tmp_path):
     (tmp_path / "conftest.py").write_text(
         "import os, pytest\nfrom playwright.sync_api import sync_playwright\n\n\n@pytest.fixture\ndef page():\n"
@@ -197,21 +236,22 @@ def test_pytest_runs_the_same_file_with_a_page_of_its_own(site, tmp_path):
         '        browser = playwright.chromium.launch(executable_path=os.environ["RECOLLECT_CHROMIUM"])\n'
         "        yield browser.new_page()\n        browser.close()\n"
     )
-    (tmp_path / "test_made.py").write_text(export_script(a_session(), purchase(site.url), "python"), "utf-8")
+    (tmp_path / "test_made.py").write_text(patient(export_script(a_session(), purchase(site.url), "python")), "utf-8")
 
     done = ran([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], tmp_path, FLOW_PASSWORD="hunter2")
 
     assert "1 passed" in done.stdout
 
 
-def test_an_attribute_of_the_apps_own_is_used(site, tmp_path):
+def use_attribute(site, attribute):
     for path in ("/", "/shop", "/orders"):
-        site.pages[path] = site.pages[path].replace("data-testid", "data-qa:id")
+        site.pages[path] = site.pages[path].replace("data-testid", attribute)
 
-    source = export_script(a_session(), purchase(site.url), "python", test_id_attribute="data-qa:id")
-    done = ran_python(source, tmp_path, FLOW_PASSWORD="hunter2")
 
-    assert done.returncode == 0, done.stderr
+def test_an_attribute_of_the_apps_own_is_used(site, play, password):
+    use_attribute(site, "data-qa:id")
+
+    play(export_script(a_session(), purchase(site.url), "python", test_id_attribute="data-qa:id"))
 
 
 def test_what_was_really_used_comes_first():
@@ -344,50 +384,53 @@ def _bones(source):
     ]
 
 
-@pytest.fixture
-def ran_typescript(tmp_path):
+def typescript(steps, **options):
+    return export_script(a_session(), steps, "typescript", **options)
+
+
+def prepare_typescript(folder, **sources):
     package("@playwright/test")
-    (tmp_path / "node_modules").symlink_to(INSTALLED)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-
-    def run(source, **environment):
-        (tmp_path / "made.spec.ts").write_text(source, "utf-8")
-        command = [
-            node(),
-            str(INSTALLED / "@playwright" / "test" / "cli.js"),
-            "test",
-            "--reporter=line",
-            "made.spec.ts",
-        ]
-        return ran(command, tmp_path, **environment)
-
-    return run
+    (folder / "node_modules").symlink_to(INSTALLED)
+    (folder / "package.json").write_text('{"type": "module"}')
+    for name, source in sources.items():
+        (folder / f"{name}.ts").write_text(source, "utf-8")
 
 
-def test_typescript_does_it_again(site, tmp_path, ran_typescript):
-    done = ran_typescript(export_script(a_session(), purchase(site.url), "typescript"), FLOW_PASSWORD="hunter2")
+@pytest.fixture(scope="module")
+def ran_typescript(tmp_path_factory):
+    """What came of all scripts, by name, run one after the other in one process of the runner."""
+    folder = tmp_path_factory.mktemp("typescript")
+    with served() as site, served() as other:
+        use_attribute(other, "data-qa")
+        sources = {
+            "purchase": typescript(purchase(other.url), test_id_attribute="data-qa"),
+            "tabs": typescript(tour(site.url)),
+            "untold": typescript(purchase(site.url)).replace("FLOW_PASSWORD", "FLOW_UNTOLD"),
+        }
+        limits = {"timeout": 1000 * PATIENCE, "expect": {"timeout": 1000 * PATIENCE}, "workers": 1, "testMatch": "*.ts"}
+        prepare_typescript(folder, **sources)
+        (folder / "playwright.config.js").write_text(f"export default {json.dumps(limits)};")
+        runner = str(INSTALLED / "@playwright" / "test" / "cli.js")
+        done = ran([node(), runner, "test", "--reporter=json"], folder, FLOW_PASSWORD="hunter2")
+    suites = json.loads(done.stdout)["suites"]
+    return {suite["file"].removesuffix(".ts"): suite["specs"][0]["tests"][0]["results"][-1] for suite in suites}
 
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+def test_typescript_does_it_again_by_the_apps_own_attribute(ran_typescript):
+    assert ran_typescript["purchase"]["status"] == "passed", ran_typescript["purchase"]
 
 
-def test_typescript_goes_from_tab_to_tab(site, ran_typescript):
-    done = ran_typescript(export_script(a_session(), tour(site.url), "typescript"))
-
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+def test_typescript_goes_from_tab_to_tab_by_the_usual_attribute(ran_typescript):
+    assert ran_typescript["tabs"]["status"] == "passed", ran_typescript["tabs"]
 
 
-def test_typescript_asks_for_secrets_and_uses_the_apps_attribute(site, ran_typescript):
-    for path in ("/", "/shop", "/orders"):
-        site.pages[path] = site.pages[path].replace("data-testid", "data-qa")
-    source = export_script(a_session(), purchase(site.url), "typescript", test_id_attribute="data-qa")
-
-    assert "Set the environment variable FLOW_PASSWORD" in ran_typescript(source).stdout
-    assert "1 passed" in ran_typescript(source, FLOW_PASSWORD="hunter2").stdout
+def test_typescript_asks_for_secrets_by_name(ran_typescript):
+    assert ran_typescript["untold"]["status"] == "failed"
+    assert "Set the environment variable FLOW_UNTOLD" in ran_typescript["untold"]["error"]["message"]
 
 
-def test_typescript_compiles_strictly(tmp_path, ran_typescript):
-    (tmp_path / "one.ts").write_text(export_script(a_session(), purchase("http://x"), "typescript"), "utf-8")
-    (tmp_path / "two.ts").write_text(export_script(a_session(), tour("http://x"), "typescript"), "utf-8")
+def test_typescript_compiles_strictly(tmp_path):
+    prepare_typescript(tmp_path, one=typescript(purchase("http://x")), two=typescript(tour("http://x")))
     options = "--strict --noEmit --target es2022 --module nodenext --lib es2023,dom --skipLibCheck --noUnusedLocals"
     compiler = str(package("typescript") / "bin" / "tsc")
 
@@ -396,7 +439,7 @@ def test_typescript_compiles_strictly(tmp_path, ran_typescript):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=5 * PATIENCE,
     )
 
     assert done.stdout + done.stderr == ""

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.engines import one_engine
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.flows import Observation
@@ -13,9 +14,10 @@ def hours_ago(hours):
     return datetime.now(UTC) - timedelta(hours=hours)
 
 
-@pytest.fixture
-def filled(flows):
-    """Three sessions that send something, each in its own way."""
+@pytest.fixture(scope="module")
+def filled(engine):
+    """Three sessions that send something, each in its own way; they are only read."""
+    flows = engine.flows
     flows.start_session(
         id="nightly",
         app="wallet",
@@ -122,6 +124,7 @@ def test_sessions_without_metadata_fail_filters_on_metadata(flows, tmp_path):
         assert found(flows, **metadata) == []
 
 
+@one_engine
 @pytest.mark.parametrize(
     "filters",
     [

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput, NotFound
@@ -70,6 +71,7 @@ def test_a_step_belongs_to_the_screen_it_was_done_on(flows, session):
     assert flows.session(session.id).steps == 1
 
 
+@one_engine
 def test_a_ref_is_resolved_to_role_and_name_at_the_moment_of_the_action(flows, session):
     step = flows.record(session.id, tool="mm_click", target={"a11yRef": "e2"}, before=HOME)
     assert step.target == {"a11yRef": "e2", "role": "link", "name": "Activity"}
@@ -85,6 +87,7 @@ def test_a_failed_step_keeps_its_error_and_the_next_is_the_way_out(flows, sessio
     assert "error-recovery" not in flows.record(session.id, tool="mm_click", before=HOME).labels
 
 
+@one_engine
 @pytest.mark.parametrize(
     ("tool", "target", "label"),
     [
@@ -98,6 +101,7 @@ def test_steps_are_labelled(flows, session, tool, target, label):
     assert label in flows.record(session.id, tool=tool, target=target).labels
 
 
+@one_engine
 def test_without_a_screen_it_is_worked_out(flows):
     flows.start_session(app="metamask", id="m")
     seen = Observation(url="chrome-extension://abc/home.html#/send/asset")
@@ -138,6 +142,7 @@ def test_a_summary_says_where_it_went_and_what_failed(flows, session):
     assert summary.actions[0] == "click send-button on home"
 
 
+@one_engine
 @pytest.mark.parametrize(
     "given",
     [
@@ -223,6 +228,7 @@ def test_a_password_typed_through_a_ref_is_nowhere_on_disk(tmp_path):
     assert b"troub4dor" not in _on_disk(tmp_path).lower()
 
 
+@one_engine
 def test_a_password_inside_a_batch_is_not_kept(flows, session):
     steps = [
         {"tool": "type", "args": {"testId": "password-input", "text": PASSWORD}},
@@ -233,6 +239,7 @@ def test_a_password_inside_a_batch_is_not_kept(flows, session):
     assert step.input["steps"][1] == {"tool": "click", "testId": "ok"}
 
 
+@one_engine
 def test_typed_text_that_is_no_secret_is_kept(flows, session):
     step = flows.record(
         session.id, tool="mm_type", target={"testId": "amount-input"}, input={"text": "0.1"}, before=HOME

@@ -1,18 +1,36 @@
 """Replay in a real browser: a session is done again, on pages that stayed, changed, moved or are gone."""
 
+from functools import partial
+
 import pytest
 from tests.flows.changing import served
+from tests.flows.sharing import shared_chromium
+from tests.flows.waiting import PATIENCE, has, in_vain, patient_replays
 
 from recollect.errors import InvalidInput
+from recollect.flows import service
 
 PASSWORD = "correct horse 7!"
+RENAMED = ('data-testid="sign-in">Log in', 'data-testid="login-submit">Sign in')
 GOAL = 'Buy as "Ada" with the note "gift"'
 
 
-@pytest.fixture
-def site():
+@pytest.fixture(scope="module")
+def served_site():
     with served() as site:
         yield site
+
+
+@pytest.fixture
+def site(served_site):
+    yield served_site
+    served_site.restore()
+
+
+@pytest.fixture(autouse=True)
+def patience():
+    with patient_replays():
+        yield
 
 
 @pytest.fixture
@@ -20,14 +38,13 @@ def flows(shared_flows):
     return shared_flows
 
 
-@pytest.fixture(scope="module")
-def browser(shared_flows):
-    with shared_flows.open_browser(timeout_s=3, git={}, app="shop") as browser:
+@pytest.fixture
+def browser(shared_flows, in_shared_chromium):
+    with shared_flows.open_browser(git={}, app="shop") as browser:
         yield browser
 
 
-@pytest.fixture
-def bought(flows, browser, site):
+def purchase(flows, browser, site):
     """A session that bought something, in the usual ways: by test id, ref, selector, role and name."""
     session = flows.start_session(goal=GOAL, flow_tags=["buy"], app="shop")
     with browser.recording(session.id):
@@ -45,8 +62,14 @@ def bought(flows, browser, site):
     return session.id
 
 
-def actions(flows, session_id):
-    return [(step.verb, dict(step.target)) for step in flows.steps(session_id) if step.ok]
+@pytest.fixture(scope="module")
+def bought(request, shared_flows, served_site):
+    """A purchase to be done again; it is only read."""
+    with (
+        shared_chromium(request.config),
+        shared_flows.open_browser(git={}, app="shop") as browser,
+    ):
+        return purchase(shared_flows, browser, served_site)
 
 
 def test_a_session_is_done_again(flows, browser, bought, site):
@@ -93,9 +116,10 @@ def test_a_value_can_be_told_for_any_field(flows, browser, bought):
 
 
 def test_a_renamed_element_is_healed_and_recorded_with_both_names(flows, browser, bought, site):
-    site.change("/", ('data-testid="sign-in">Log in', 'data-testid="login-submit">Sign in'))
+    site.change("/", RENAMED)
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD})
+    with in_vain(has("login-submit")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
 
     assert done.ok, done.reason
     assert [(each.position, each.now["testId"]) for each in done.healed] == [(4, "login-submit")]
@@ -106,20 +130,23 @@ def test_a_renamed_element_is_healed_and_recorded_with_both_names(flows, browser
 
 
 def test_without_healing_it_stops_at_the_renamed_element(flows, browser, bought, site):
-    site.change("/", ('data-testid="sign-in">Log in', 'data-testid="login-submit">Sign in'))
+    site.change("/", RENAMED)
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD}, heal=False)
+    with in_vain(has("login-submit")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD}, heal=False)
 
     assert (done.ok, done.code, done.stopped_at, done.done) == (False, "TARGET_NOT_FOUND", 4, 3)
 
 
-def test_a_rejected_heal_is_not_done_again(flows, browser, bought, site):
-    site.change("/", ('data-testid="sign-in">Log in', 'data-testid="login-submit">Sign in'))
-    first = flows.replay(browser, bought, values={"password": PASSWORD})
-    step = next(step for step in flows.steps(bought) if step.position == first.healed[0].position)
+def test_a_rejected_heal_is_not_done_again(flows, browser, site):
+    own = purchase(flows, browser, site)
+    site.change("/", RENAMED)
+    with in_vain(has("login-submit")):
+        first = flows.replay(browser, own, values={"password": PASSWORD})
+        step = next(step for step in flows.steps(own) if step.position == first.healed[0].position)
 
-    flows.reject_heal(step, first.healed[0].element)
-    second = flows.replay(browser, bought, values={"password": PASSWORD})
+        flows.reject_heal(step, first.healed[0].element)
+        second = flows.replay(browser, own, values={"password": PASSWORD})
 
     assert (second.ok, second.code, second.stopped_at) == (False, "TARGET_NOT_FOUND", 4)
 
@@ -127,7 +154,8 @@ def test_a_rejected_heal_is_not_done_again(flows, browser, bought, site):
 def test_an_element_that_is_gone_stops_it_though_a_like_one_is_there(flows, browser, bought, site):
     site.change("/shop", ('<button data-testid="add-to-cart" onclick="cart.showModal()">Add to cart</button>', ""))
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD})
+    with in_vain(has("add-to-wishlist")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
 
     assert (done.code, done.stopped_at, done.done) == ("TARGET_NOT_FOUND", 8, 6)
     assert "Add to cart" in done.reason
@@ -138,7 +166,8 @@ def test_an_element_that_is_gone_stops_it_though_a_like_one_is_there(flows, brow
 def test_another_page_than_expected_stops_it_and_it_says_how(flows, browser, bought, site):
     site.change("/", ("location.href = '/shop'", "location.href = '/help'"))
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD})
+    with in_vain(has("ask")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
 
     assert (done.code, done.stopped_at, done.done) == ("PAGE_DIFFERS", 5, 4)
     assert "shop" in done.expected_screen
@@ -179,8 +208,8 @@ def test_the_tail_of_a_session_is_done_where_it_was_done(flows, browser, bought,
     assert [step.verb for step in flows.steps(done.session_id)] == ["navigate", "select", "type", "click", "click"]
 
 
-def test_a_browser_that_is_not_running_is_launched_into_the_new_session(flows, bought):
-    with flows.open_browser(timeout_s=3, git={}) as other:
+def test_a_browser_that_is_not_running_is_launched_into_the_new_session(flows, bought, in_shared_chromium):
+    with flows.open_browser(git={}) as other:
         other.cleanup()
         done = flows.replay(other, bought, values={"password": PASSWORD})
 
@@ -203,14 +232,16 @@ def test_one_of_several_that_look_the_same_is_found_by_its_place_while_there_are
     assert any(node["name"] == "Gone b" for node in browser.observe().a11y)
 
     site.change("/list", ("<li>a", "<li>new <button>Delete</button></li><li>a"))
-    done = flows.replay(browser, session.id)
+    with in_vain(lambda seen: sum(node["name"] == "Delete" for node in seen.a11y) == 4):
+        done = flows.replay(browser, session.id)
     assert (done.ok, done.code) == (False, "TARGET_NOT_FOUND")
 
 
 def test_a_target_that_is_there_twice_now_is_left_alone(flows, browser, bought, site):
     site.change("/", ("</form>", '<button data-testid="sign-in">Log in</button></form>'))
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD})
+    with in_vain(has("sign-in")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
 
     assert (done.code, done.stopped_at, done.done) == ("AMBIGUOUS_TARGET", 4, 3)
 
@@ -263,7 +294,8 @@ def test_an_element_with_another_number_is_used_unless_the_goal_asks_for_a_numbe
     assert done.ok, done.reason
     assert flows.steps(done.session_id)[-1].target["name"] == "Pay 7 euro"
 
-    done = flows.replay(browser, session.id, goal="Pay 10.50 euro for what is in the cart")
+    with in_vain(has("Pay 7 euro")):
+        done = flows.replay(browser, session.id, goal="Pay 10.50 euro for what is in the cart")
     assert (done.ok, done.code, done.done) == (False, "TARGET_NOT_FOUND", 1)
 
 
@@ -298,10 +330,14 @@ def test_a_session_without_actions_and_a_browser_for_another_app_are_refused(flo
         flows.replay(browser, other.id)
 
 
-def test_what_the_browser_cannot_do_is_told_with_its_code(flows, browser, bought, site):
+def test_what_the_browser_cannot_do_is_told_with_its_code(flows, browser, bought, site, monkeypatch):
     site.change("/", ('<input data-testid="username" name="username">', '<input data-testid="username" disabled>'))
 
-    done = flows.replay(browser, bought, values={"password": PASSWORD})
+    for limit in (1, 10, PATIENCE):  # as long as it takes to find out
+        monkeypatch.setattr(service, "replay", partial(service.replay, timeout_s=limit))
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
+        if done.code != "TIMEOUT":
+            break
 
     assert (done.ok, done.stopped_at, done.code) == (False, 2, "TARGET_NOT_ENABLED")
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError, StoreError
@@ -111,6 +112,7 @@ def test_a_session_begins_without_secrets(on_disk, given):
     assert not has(TOKEN)
 
 
+@one_engine
 def test_a_commit_and_a_branch_are_no_secrets(flows):
     git = {"branch": "feat/PROJ-1234-login", "commit": text_hash("x").hex()[:40], "dirty": True}
     assert flows.start_session(git=git, tags=["nightly", "v1.2.3"]).git == git
@@ -140,6 +142,7 @@ def test_what_was_kept_before_is_not_left_on_disk(on_disk):
     assert not has(SECRET)
 
 
+@one_engine
 def test_what_never_came_to_a_field_is_not_kept(flows):
     flows.start_session(id="s")
     lost = {"ok": False, "error": {"code": "TARGET_NOT_FOUND"}}
@@ -162,6 +165,7 @@ def test_what_never_came_to_a_field_is_not_kept(flows):
     assert flows.record("s", tool="ui_describe_screen", before=page(field("Ann"))).before.a11y[0]["name"] == "Ann"
 
 
+@one_engine
 @pytest.mark.parametrize(
     ("name", "value", "is_kept"),
     [
@@ -182,6 +186,7 @@ def test_a_key_that_a_machine_made_is_secret_also_in_a_plain_field(flows, name, 
     assert ((value in str(looked.to_dict())), (value in str(typed.to_dict()))) == (is_kept, is_kept)
 
 
+@one_engine
 def test_a_password_that_is_a_word_takes_no_names_away(flows):
     names = {"flow_tags": ["login"], "tags": ["test"], "git": {"branch": "test"}, "app_version": "test"}
     flows.start_session(id="s", goal="Log in", **names)
@@ -204,6 +209,7 @@ def test_what_is_written_key_by_key_is_one_secret(on_disk):
     assert not has("zzQ7!")
 
 
+@one_engine
 def test_keys_in_other_fields_are_kept(flows):
     flows.start_session(id="s")
     flows.record("s", tool="ui_press", target={"testId": "search"}, input={"key": "a"})
@@ -328,6 +334,7 @@ def used_everywhere(flows, id_, out):
     assert (again.known, again.problems) == (1, ())
 
 
+@one_engine
 def test_what_is_hidden_or_too_much_is_not_read(flows, tmp_path, monkeypatch):
     written(tmp_path / ".unfinished-x", {"sessionId": "half"}, {"tool": {"name": "x"}})
     written(tmp_path / "whole", {"sessionId": "whole"}, {"tool": {"name": "x"}})
@@ -339,6 +346,7 @@ def test_what_is_hidden_or_too_much_is_not_read(flows, tmp_path, monkeypatch):
         flows.record("whole", tool="x", input={str(at): "x" * 9_999 for at in range(300)})
 
 
+@one_engine
 def test_a_pipe_a_link_and_deep_json_are_named_and_do_not_block(flows, tmp_path):
     folder = written(tmp_path / "s", {"sessionId": "s"}, {"tool": {"name": "mm_click"}})
     os.mkfifo(folder / "steps" / "1.json")
@@ -371,6 +379,7 @@ def test_a_longer_folder_of_a_known_session_does_not_change_what_it_was_for(flow
     assert len(flows.search("send coins")) == 2
 
 
+@one_engine
 @pytest.mark.parametrize(
     "tool", ["../../../evil", "a/b", "/etc/passwd", "..", "\N{GRINNING FACE}" * 60, "x" * 250, "a\\b:c"]
 )
@@ -386,6 +395,7 @@ def test_the_name_of_a_tool_leads_nowhere_in_an_export(flows, tmp_path, tool):
     assert flows.steps("s")[0].tool == tool
 
 
+@one_engine
 def test_an_export_that_fails_leaves_nothing_and_can_be_done_again(flows, tmp_path, monkeypatch):
     flows.start_session(id="s")
     flows.record("s", tool="ui_click")
@@ -397,6 +407,7 @@ def test_an_export_that_fails_leaves_nothing_and_can_be_done_again(flows, tmp_pa
     assert flows.export(tmp_path / "out") == [tmp_path / "out" / "s"]
 
 
+@one_engine
 def test_an_export_to_an_impossible_place_says_so(flows, tmp_path):
     flows.start_session(id="s")
     (tmp_path / "file").write_text("")
@@ -687,9 +698,9 @@ def test_a_deleted_session_takes_its_rejections_and_secrets_with_it(on_disk):
     assert flows.rejected_heals(step) == frozenset()
 
 
-def test_a_browser_whose_session_was_deleted_can_still_be_closed():
+def test_a_browser_whose_session_was_deleted_can_still_be_closed(in_shared_chromium):
     with Recollect(":memory:") as recollect:
-        browser = recollect.flows.open_browser(git={}, timeout_s=5)
+        browser = recollect.flows.open_browser(git={})
         recollect.flows.delete(browser.session_id)
         with pytest.raises(NotFound):
             browser.describe_screen()

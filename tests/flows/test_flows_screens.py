@@ -226,7 +226,7 @@ def test_ids_never_make_another_screen(number, uuid, part):
     )
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("part", ["a", "1", "/a", "%25", "a@", "-", "a1", "? ", "://"])
 def test_hostile_addresses_and_headings_do_not_hang(part):
     long = part * (300_000 // len(part))

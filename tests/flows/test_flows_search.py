@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.engines import one_engine
 
 from recollect import Recollect
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder
@@ -36,9 +37,10 @@ def fill(flows, moment):
     return flows
 
 
-@pytest.fixture
-def filled(flows):
-    return fill(flows, hours_ago(1))
+@pytest.fixture(scope="module")
+def filled(engine):
+    """The sessions, for tests that only read."""
+    return fill(engine.flows, hours_ago(1))
 
 
 def first(flows, query, **options):
@@ -92,6 +94,7 @@ def test_every_text_is_a_query(filled, query):
     assert filled.search("send")  # and nothing is the worse for it
 
 
+@one_engine
 @pytest.mark.parametrize("wrong", [{"query": 3}, {"limit": 0}, {"limit": True}, {"limit": 10_000}, {"min_score": 2}])
 def test_what_makes_no_sense_is_refused(flows, wrong):
     with pytest.raises(InvalidInput):
@@ -256,9 +259,9 @@ def test_a_broken_profile_is_noted_and_the_search_goes_on(tmp_path, caplog):
     store.close()
 
 
-def test_what_is_deleted_is_not_found(filled):
-    filled.delete("s1")
-    assert "s1" not in {hit.session_id for hit in filled.search("swap DAI")}
+def test_what_is_deleted_is_not_found(flows):
+    fill(flows, hours_ago(1)).delete("s1")
+    assert "s1" not in {hit.session_id for hit in flows.search("swap DAI")}
 
 
 def test_both_engines_answer_the_same(postgres_url):

@@ -306,7 +306,7 @@ def test_nothing_is_skipped_that_redaction_would_find(text):
     assert cleaned(text) == redaction.clean(text)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("part", ["a", "1", "%25", "?a=", "a@", "://", "&token", "-", "x1 ", "<private"])
 def test_hostile_texts_do_not_hang(part):
     long = part * (100_000 // len(part))

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.engines import one_engine
 from tests.flows.prior import asked, done, page, walk
 
 from recollect import Recollect
@@ -20,18 +21,21 @@ def flows(location):
         yield opened.flows
 
 
+@one_engine
 def test_the_address_tells_the_screen_before_any_test_id(flows):
     seen = Observation(url=URL, test_ids=({"testId": "account-menu-icon"},))
     session = flows.start_session(app="metamask")
     assert done(flows, session.id, "mm_click", "account-menu-icon", seen).screen == "send"
 
 
+@one_engine
 def test_a_session_with_refs_only_suggests_role_and_name(flows):
     walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), app="metamask")
     first = asked(flows, "Send ETH", SEND, app="metamask").suggested_next_actions[0]
     assert first.to_dict()["preferredTarget"] == {"type": "a11yHint", "value": {"role": "button", "name": "Send"}}
 
 
+@one_engine
 def test_a_ref_is_never_offered(flows):
     walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), ("mm_type", {"a11yRef": "e2"}, SEND, {"text": "1"}))
     shown = asked(flows, "Send ETH", SEND).to_dict()
@@ -39,6 +43,7 @@ def test_a_ref_is_never_offered(flows):
     assert all(action["preferredTarget"]["type"] == "a11yHint" for action in shown["suggestedNextActions"])
 
 
+@one_engine
 def test_a_similar_step_has_the_role_and_name_of_its_target(flows):
     walk(flows, "Send ETH", ("mm_type", "send-page-recipient-input", SEND, {"text": "0x1"}))
     (similar,) = asked(flows, "Send ETH", SEND).similar_steps
@@ -119,6 +124,7 @@ def test_old_sessions_are_not_related_but_still_known(flows):
     assert known.suggested_next_actions
 
 
+@one_engine
 def test_a_look_at_the_screen_alone_suggests_nothing(flows):
     walk(flows, "Send ETH", ("mm_describe_screen", None, SEND))
     known = asked(flows, "Send ETH", SEND)

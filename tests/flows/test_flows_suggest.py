@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.engines import one_engine
 from tests.flows.prior import asked, best, done, page, walk
 
 from recollect import Recollect
@@ -59,6 +60,7 @@ def test_what_was_done_last_decides_what_comes_next(flows):
         assert best(asked(flows, "Send 3 ETH to a friend", SEND, *steps[:number])) == after
 
 
+@one_engine
 def test_an_action_belongs_to_the_screen_it_was_done_on(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
@@ -66,6 +68,7 @@ def test_an_action_belongs_to_the_screen_it_was_done_on(flows):
     assert "send" not in values and "ok" not in values
 
 
+@one_engine
 def test_click_and_type_on_one_target_are_two_actions(flows):
     walk(flows, "Fill in", ("ui_click", "to", SEND), ("ui_type", "to", SEND, {"text": "x"}))
     known = asked(flows, "Fill in", SEND)
@@ -99,6 +102,7 @@ def test_a_success_since_ends_the_avoiding(flows):
     assert best(known) == ("click", "send")
 
 
+@one_engine
 def test_two_failures_of_other_kinds_are_not_twice_the_same(flows):
     for code in ("TIMEOUT", "TARGET_NOT_FOUND"):
         walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, code))
@@ -106,6 +110,7 @@ def test_two_failures_of_other_kinds_are_not_twice_the_same(flows):
     assert known is None or not known.avoid
 
 
+@one_engine
 def test_one_failure_lowers_confidence(flows):
     a_transfer(flows)
     before = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
@@ -114,12 +119,14 @@ def test_one_failure_lowers_confidence(flows):
     assert after.preferred_target.value == "send" and after.confidence < before
 
 
+@one_engine
 def test_what_just_failed_here_is_not_suggested_again(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", HOME, ("mm_click", "send", HOME, None, "TIMEOUT"))
     assert all(each.preferred_target.value != "send" for each in known.suggested_next_actions)
 
 
+@one_engine
 def test_more_sessions_that_agree_make_surer(flows):
     a_transfer(flows)
     once = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
@@ -130,6 +137,7 @@ def test_more_sessions_that_agree_make_surer(flows):
     assert often.rationale == "Done 5 of 5 times at the beginning in sessions with a like goal."
 
 
+@one_engine
 def test_where_sessions_end_nothing_is_sure(flows):
     for _ in range(3):
         a_transfer(flows)
@@ -145,17 +153,20 @@ def test_the_own_session_is_no_knowledge_of_its_own(flows):
     assert flows.prior_knowledge(id_, HOME, previous=steps[-1]) is None
 
 
+@one_engine
 def test_what_is_not_on_the_page_is_not_suggested(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", page("home", "menu:button:Menu"))
     assert not known.suggested_next_actions
 
 
+@one_engine
 def test_without_a_look_at_the_page_all_targets_are_possible(flows):
     a_transfer(flows)
     assert best(asked(flows, "Send 1 ETH to a friend", Observation("home"))) == ("click", "send")
 
 
+@one_engine
 def test_a_test_id_first_then_a_selector_then_role_and_name(flows):
     target = {"testId": "send", "selector": "#send", "role": "button", "name": "Send"}
     walk(flows, "Send", ("ui_click", target, HOME))
@@ -169,12 +180,14 @@ def test_a_test_id_first_then_a_selector_then_role_and_name(flows):
     assert [first.preferred_target.type, *(each.type for each in first.fallback_targets)] == ["selector", "a11yHint"]
 
 
+@one_engine
 def test_an_action_without_a_target_gives_its_value(flows):
     walk(flows, "Search", ("ui_press", None, HOME, {"key": "Enter"}))
     first = asked(flows, "Search", HOME).suggested_next_actions[0]
     assert (first.action, first.preferred_target, first.input) == ("press", None, {"key": "Enter"})
 
 
+@one_engine
 def test_a_value_of_the_goal_is_typed_again_as_this_goal_has_it(flows):
     form = page("form", "name:textbox:Name", "go:button:Submit")
     walk(
@@ -187,6 +200,7 @@ def test_a_value_of_the_goal_is_typed_again_as_this_goal_has_it(flows):
     assert (first.action, first.input) == ("type", {"text": "Bob"})
 
 
+@one_engine
 def test_a_value_of_the_goal_in_a_selector_is_that_of_this_goal(flows):
     tree = page("tree", ":heading:Files")
     walk(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
@@ -194,6 +208,7 @@ def test_a_value_of_the_goal_in_a_selector_is_that_of_this_goal(flows):
     assert best(known) == ("click", '#tree span:text-is("Lyda")')
 
 
+@one_engine
 @pytest.mark.parametrize("goal", ["Close everything", None])
 def test_a_selector_with_a_value_of_another_goal_is_not_suggested(flows, goal):
     tree = page("tree", ":heading:Files")
@@ -201,6 +216,7 @@ def test_a_selector_with_a_value_of_another_goal_is_not_suggested(flows, goal):
     assert not asked(flows, goal, tree).suggested_next_actions
 
 
+@one_engine
 def test_a_choice_that_only_another_goal_names_is_not_offered(flows):
     shop = page("shop", "size:combobox:Size")
     walk(flows, 'Buy shoes of size "Large"', ("ui_select", "size", shop, {"value": "Large"}))
@@ -210,6 +226,7 @@ def test_a_choice_that_only_another_goal_names_is_not_offered(flows):
     assert (first.action, first.preferred_target.value, first.input) == ("select", "size", None)
 
 
+@one_engine
 def test_an_address_that_only_another_goal_names_is_not_offered(flows):
     walk(flows, 'Search for "red shoes"', ("ui_navigate", None, HOME, {"url": "https://shop.example/?q=red+shoes"}))
     first = asked(flows, 'Search for "hats"', HOME).suggested_next_actions[0]
@@ -217,12 +234,14 @@ def test_an_address_that_only_another_goal_names_is_not_offered(flows):
     assert not asked(flows, "Search for something", HOME).suggested_next_actions
 
 
+@one_engine
 def test_a_typed_text_is_no_part_of_a_word_of_the_goal(flows):
     form = page("form", "name:textbox:Name")
     walk(flows, "Fill in the form", ("ui_type", "name", form, {"text": "for"}))
     assert asked(flows, "Fill in the form", form).suggested_next_actions[0].input is None
 
 
+@one_engine
 def test_keys_pressed_into_a_secret_field_are_no_suggestion(flows):
     form = page("unlock", "pin:textbox:PIN", "go:button:Unlock")
     keys = [("ui_press", "pin", form, {"key": key}) for key in "4711"]
@@ -239,6 +258,7 @@ def sections(*numbers):
     return page("sections", *(f":tab:Section #{number}" for number in numbers), ":button:Submit")
 
 
+@one_engine
 def test_a_name_with_another_number_now_is_the_same_element(flows):
     for number in (12, 17, 9):
         tab = {**SECTION, "name": f"Section #{number}"}
@@ -251,12 +271,14 @@ def test_a_name_with_another_number_now_is_the_same_element(flows):
     assert best(asked(flows, "Expand and submit", page("sections", ":button:Submit"), clicked)) == ("click", SUBMIT)
 
 
+@one_engine
 def test_one_of_two_with_other_numbers_is_not_guessed(flows):
     walk(flows, "Expand and submit", ("ui_click", SECTION, sections(12)), ("ui_click", SUBMIT, sections(12)))
     known = asked(flows, "Expand and submit", sections(24, 31))
     assert all(each.preferred_target.value["role"] != "tab" for each in known.suggested_next_actions)
 
 
+@one_engine
 def test_a_number_that_the_goal_names_is_not_exchanged_for_another(flows):
     walk(flows, "Expand section 12", ("ui_click", SECTION, sections(12)))
     assert best(asked(flows, "Expand section 24", sections(24)))[1]["name"] == "Section #24"
@@ -264,6 +286,7 @@ def test_a_number_that_the_goal_names_is_not_exchanged_for_another(flows):
         assert not asked(flows, goal, sections(31)).suggested_next_actions
 
 
+@one_engine
 def test_what_is_there_twice_is_found_by_a_way_of_its_own_or_said_to_be_doubtful(flows):
     once, twice = page("list", "no:button:No"), page("list", "no:button:No", "no:button:No")
     own = {"testId": "no", "selector": "#list > button", "role": "button", "name": "No"}
@@ -272,6 +295,7 @@ def test_what_is_there_twice_is_found_by_a_way_of_its_own_or_said_to_be_doubtful
     assert best(asked(flows, "Say no", twice)) == ("click", "#list > button")
 
 
+@one_engine
 def test_what_is_there_twice_lowers_confidence(flows):
     once, twice = (page("dialog", *[":button:No"] * number, ":button:Help") for number in (1, 2))
     for name in ("No", "Help"):
@@ -284,6 +308,7 @@ def test_what_is_there_twice_lowers_confidence(flows):
     assert "There are 2 such elements" in shown[1].rationale and "such elements" not in shown[0].rationale
 
 
+@one_engine
 def test_what_no_goal_names_is_not_given_away(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
@@ -291,6 +316,7 @@ def test_what_no_goal_names_is_not_given_away(flows):
     assert known.suggested_next_actions[0].input is None
 
 
+@one_engine
 def test_a_redacted_value_never_appears(flows):
     form = page("unlock", "password:textbox:Password")
     walk(flows, 'Unlock with "hunter22x"', ("ui_type", "password", form, {"text": "hunter22x"}))
@@ -299,12 +325,14 @@ def test_a_redacted_value_never_appears(flows):
     assert "hunter22x" not in str(known.to_dict())
 
 
+@one_engine
 def test_a_name_of_the_goal_is_another_element_here(flows):
     dialog = page("dialog", ":button:Ok", ":button:Cancel")
     walk(flows, 'Click on the "Ok" button', ("ui_click", {"a11yRef": "e1"}, dialog))
     assert best(asked(flows, 'Click on the "Cancel" button', dialog)) == ("click", {"role": "button", "name": "Cancel"})
 
 
+@one_engine
 def test_all_that_the_goal_lists_then_on(flows):
     boxes = page(
         "list", *(f":checkbox:{name}" for name in ("ash", "elm", "fir", "oak", "yew", "box", "bay")), ":button:Submit"
@@ -321,6 +349,7 @@ def test_all_that_the_goal_lists_then_on(flows):
     assert best(asked(flows, goal, boxes, *steps)) == ("click", {"role": "button", "name": "Submit"})
 
 
+@one_engine
 def test_another_version_counts_less_unless_it_was_confirmed(flows):
     for _ in range(2):
         walk(flows, "Send", ("ui_click", "send", HOME), app_version="1")
@@ -329,6 +358,7 @@ def test_another_version_counts_less_unless_it_was_confirmed(flows):
     assert best(asked(flows, "Send", HOME, app_version="1")) == ("click", "send")
 
 
+@one_engine
 def test_older_knowledge_counts_less(flows):
     old = datetime.now(UTC) - timedelta(days=300)
     for _ in range(2):
@@ -372,6 +402,7 @@ def test_a_session_that_is_done_with_refs_is_known_by_its_test_ids(flows):
     assert best(known) == ("type", "to")
 
 
+@one_engine
 def test_it_can_be_printed_as_json(flows):
     a_transfer(flows)
     known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME)).to_dict()

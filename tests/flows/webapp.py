@@ -1,5 +1,6 @@
 """The test pages behind a real web server: files, one route that is slow, and addresses of a single-page app."""
 
+import sys
 import threading
 import time
 from functools import partial
@@ -30,14 +31,22 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # on a busy machine many wait
+
+    def handle_error(self, *where):
+        if not isinstance(sys.exception(), ConnectionError):  # a page that is closed waits for no answer
+            super().handle_error(*where)
+
+
 class WebApp:
     """Serves the pages until it is closed."""
 
     def __init__(self, folder=PAGES):
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-        self._server.daemon_threads = True
+        self._server = Server(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 
     def __enter__(self):
