@@ -11,6 +11,7 @@ from tests.tools.servers.kit import FILES, WEATHER, Board, a_tool, write_config
 
 DRIVER = Path(__file__).parents[1] / "node" / "inspect.mjs"
 CLIENTS = "@modelcontextprotocol/inspector"
+PATIENCE = 60  # seconds
 BEFORE = {"url": "https://shop.test/cart", "test_ids": [{"testId": "pay", "tag": "button", "text": "Pay"}]}
 
 
@@ -42,7 +43,7 @@ class Inspector:
 
     def __exit__(self, *_):
         self._process.stdin.close()
-        self._process.wait(60)
+        self._process.wait(PATIENCE)
         self._process.stdout.close()
 
 

@@ -17,7 +17,9 @@ from recollect.adapters.cli import demo, demo_store
 from recollect.adapters.cli.demo_home import Home, note_server
 from recollect.errors import Conflict
 
-HOLDS = "import sys, time; print('ready', flush=True); time.sleep(60)"
+PATIENCE = 60  # seconds
+HOLDS = "import sys, time; print('ready', flush=True); time.sleep(600)"
+BRANCHING = {"name": "git_create_branch", "description": "Creates a new branch from an optional base branch"}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def shown(newcomer):
 
 
 def ask(server, path, token=None):
-    connection = http.client.HTTPConnection(urlsplit(server["url"]).netloc, timeout=30)
+    connection = http.client.HTTPConnection(urlsplit(server["url"]).netloc, timeout=PATIENCE)
     connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
     answer = connection.getresponse()
     content = json.loads(answer.read())
@@ -91,14 +93,19 @@ def test_stopping_leaves_no_process_and_no_file(newcomer, shown):
     process = psutil.Process(shown["server"]["process_id"])
     family = [process, *process.children(recursive=True)]
     assert "nothing is left" in newcomer("demo", "--stop").stderr
-    _, alive = psutil.wait_procs(family, timeout=60)
+    _, alive = psutil.wait_procs(family, timeout=PATIENCE)
     assert alive == []
     assert [*newcomer.home.rglob("*.db")] == []
     assert "no demo to stop" in newcomer("demo", "--stop").stderr
 
 
 def test_the_demo_is_told_in_words_and_leaves_the_users_store_alone(run, tmp_path, monkeypatch):
+    def add_tools(recollect, folder):
+        recollect.tools.add("git", [BRANCHING])
+        return demo_store.Filled("tools", "1 of git", {})
+
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(demo_store, "_add_tools", add_tools)  # real servers are started by the demo of a newcomer
     shown = run("demo", "--no-server", "--data-dir", str(tmp_path / "data"))
     assert shown.code == 0, shown.err
     assert "git__git_create_branch" in shown.out
@@ -139,7 +146,7 @@ def test_the_next_demo_ends_the_server_of_the_last(home):
         note_server(handle, server.pid)
         server.stdout.readline()
     with home.taken():
-        assert server.wait(60) != 0
+        assert server.wait(PATIENCE) != 0
     server.stdout.close()
 
 

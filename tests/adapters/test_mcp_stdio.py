@@ -16,7 +16,9 @@ from tests.adapters.mcp_kit import ERAS, wire
 from tests.adapters.mcp_kit import talk as converse_with
 from tests.tools.servers.kit import FILES, Board, write_config
 
+from recollect import Recollect
 from recollect.adapters.cli import mcp_server as command
+from recollect.adapters.mcp import stdio
 from recollect.adapters.mcp.server import mcp_server
 from recollect.adapters.operations import DEFAULT_SCOPES, SCOPES, Workspace
 
@@ -29,7 +31,7 @@ from recollect import app
 real = app.Recollect.search
 
 def noisy(self, query, **more):
-    if query == "slow": time.sleep(600)
+    if query == "slow": time.sleep(3600)
     print("printed")
     sys.__stdout__.write("written\\n"); sys.__stdout__.flush()
     os.write(1, b"raw\\n"); os.system("echo child"); subprocess.run(["echo", "another"], check=True)
@@ -42,6 +44,14 @@ def noisy(self, query, **more):
     return real(self, query, **more)
 
 app.Recollect.search = noisy
+from recollect.adapters.cli import main
+sys.argv = ["recollect", "mcp"]
+main()
+"""
+PATIENT = f"""
+import sys
+from recollect.adapters.mcp import stdio
+stdio._GRACE = {PATIENCE}
 from recollect.adapters.cli import main
 sys.argv = ["recollect", "mcp"]
 main()
@@ -184,7 +194,7 @@ def test_however_it_ends_nothing_is_left(talk, ending, code):
 
 
 def test_what_was_asked_before_the_end_of_the_input_is_answered(talk):
-    server = talk()
+    server = talk([sys.executable, "-c", PATIENT])
     server.greet()
     asked = {"name": "memory_add", "arguments": {"content": "Staging deploys need the VPN", "id": "vpn"}}
     server.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}))
@@ -193,18 +203,21 @@ def test_what_was_asked_before_the_end_of_the_input_is_answered(talk):
     assert server.process.stdout.read() == b"" and server.process.wait(PATIENCE) == 0
 
 
-def test_a_choice_that_does_not_exist_is_an_error_and_no_protocol(home):
-    wrong = subprocess.run([*COMMAND, "--toolsets", "memory"], env=home, capture_output=True, timeout=PATIENCE)
-    assert wrong.returncode == 2 and wrong.stdout == b""
-    assert "There are: memories, documents, tools, flows, store, all" in wrong.stderr.decode()
+def test_a_choice_that_does_not_exist_is_an_error_and_no_protocol(run, monkeypatch):
+    monkeypatch.setattr("recollect.adapters.mcp.wire.Wire", lambda: None)  # the standard output of this process stays
+    wrong = run("mcp", "--toolsets", "memory")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "There are: memories, documents, tools, flows, store, all" in wrong.err
 
 
-def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(talk, home, tmp_path):
-    (tmp_path / "home" / "recollect.db").write_bytes(b"this is no database " * 100)
-    server = talk()
-    server.greet()
-    answer = server.call(1, "search", query="staging")["result"]
-    assert answer["isError"] and "recollect.db" in answer["content"][0]["text"]
+def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog):
+    place = tmp_path / "recollect.db"
+    place.write_bytes(b"this is no database " * 100)
+    workspace = Workspace(lambda: Recollect(place))
+    stdio._open(workspace)  # as every server begins: it goes on
+    assert "recollect.db" in caplog.text
+    answer = converse_with(mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"}))
+    assert answer.is_error and "recollect.db" in answer.content[0].text
 
 
 def test_the_words_of_the_command_are_those_of_the_engine():

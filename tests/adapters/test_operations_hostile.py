@@ -65,7 +65,7 @@ def calls(draw):
     return operation, {name: draw(values()) for name in {*chosen, *needed}}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(call=calls())
 def test_any_call_is_answered_or_refused(workspace, call):
     answered(workspace, *call)

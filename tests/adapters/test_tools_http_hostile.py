@@ -73,7 +73,7 @@ def test_answers_are_json_whatever_servers_say():
 
 @pytest.mark.parametrize("many", [40, pytest.param(150, marks=pytest.mark.slow)])
 def test_any_text_anywhere_is_answered_without_a_failure_of_ours(client, many):
-    @settings(max_examples=many, deadline=None)
+    @settings(max_examples=many)
     @given(text=st.text(max_size=30), path=st.sampled_from(["/search", "/tools", "/servers", "/runtime/tools.py"]))
     @example("\0", "/search")
     @example("\0", "/tools")
@@ -106,7 +106,7 @@ OF_CALL = st.sampled_from("arguments kinds max_chars seconds".split())
 
 @pytest.mark.parametrize("many", [50, pytest.param(150, marks=pytest.mark.slow)])
 def test_any_body_is_answered_without_a_failure_of_ours(client, many):
-    @settings(max_examples=many, deadline=None)
+    @settings(max_examples=many)
     @given(search=st.dictionaries(FIELDS, ANYTHING) | ANYTHING, call=st.dictionaries(OF_CALL, ANYTHING) | ANYTHING)
     def ask(search, call):
         for path, body in (("/search", search), ("/tools/box__take_note", call), ("/tools/megaphone__shout", call)):

@@ -59,7 +59,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.nam
 @every_kind
 def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, examples):
     @given(extracts())
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     def holds(extract):
         pieces = cut(extract, kind)
         check(extract.text, pieces)
@@ -72,7 +72,7 @@ def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, examples)
 @every_kind
 def test_an_outline_names_lines_that_exist_in_their_order(kind, examples):
     @given(extracts())
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     def holds(extract):
         lines = [heading.line for heading in outline(extract, kind)]
         assert lines == sorted(lines)

@@ -3,14 +3,14 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound, RecollectError
 
 TEXT = "The quick brown fox: 100% of get_value() in C:\\x\\y, Straße 東京 'quoted' \"twice\" [a-z]* ^$ é"
-PATIENT = settings(max_examples=70, deadline=None, suppress_health_check=list(HealthCheck))
+PATIENT = settings(max_examples=70)
 
 
 @pytest.fixture(scope="module")

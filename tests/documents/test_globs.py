@@ -69,7 +69,7 @@ def test_a_pattern_fits_as_people_expect(server, pattern, fitting, others):
         assert server.execute("SELECT %s ~ %s", (path, regex)).fetchone()[0] is (path in fitting), path
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(PATHS, min_size=1, max_size=8), GLOBS)
 def test_both_engines_fit_the_same_paths(server, paths, pattern):
     try:
@@ -81,7 +81,7 @@ def test_both_engines_fit_the_same_paths(server, paths, pattern):
     assert [row[0] for row in found] == [_path_matches(path, glob, "") for path in paths]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text("ab-]!^[\\", min_size=1, max_size=3), st.text("ab-]![^\\&~|", max_size=6))
 def test_both_engines_read_a_set_as_python_does(server, name, inside):
     pattern = f"[{inside}]"

@@ -102,7 +102,7 @@ def test_at_most_so_many_are_chosen():
 
 
 @given(st.text(max_size=600), st.sampled_from([MARKDOWN, PYTHON, Kind("text"), Kind("data", "json")]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_text_has_candidates_that_can_be_chosen_from(text, kind):
     offered = found(text, kind)
     assert offered == found(text, kind)

@@ -54,7 +54,7 @@ FEW_AND_MANY = pytest.mark.parametrize("examples", [15, pytest.param(60, marks=p
 def test_broken_files_are_unreadable_and_nothing_else(readers, kind, examples):
     sample = SAMPLES[kind]
 
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(data=st.data())
     def holds(data):
         begin = data.draw(st.integers(0, len(sample) - 1))
@@ -75,7 +75,7 @@ def test_broken_parts_within_a_sound_archive_are_unreadable_and_nothing_else(kin
     archive = Package(SAMPLES[kind])
     whole = {name: archive.read(name) for name in archive.names()}
 
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(data=st.data())
     def holds(data):
         name = data.draw(st.sampled_from(sorted(whole)))

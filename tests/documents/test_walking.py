@@ -65,7 +65,7 @@ RULES = st.lists(PATTERNS | ODD, max_size=6)
 
 @pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.slow)])
 def test_files_are_ignored_as_by_git(repository, examples):
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(
         paths=st.sets(PATHS, min_size=1, max_size=12),
         rules=st.dictionaries(st.sampled_from(["", "a/", "b/", "a/b/", "foo/"]), RULES, min_size=1, max_size=3),

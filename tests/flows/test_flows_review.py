@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines import one_engine
 
@@ -299,7 +299,7 @@ def with_value(whole, path, value):
     return copy
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.sampled_from(list(places(STEP))), values, st.sampled_from(list(places(SESSION))), values, st.booleans())
 def test_no_file_of_others_breaks_an_import(tmp_path_factory, in_step, value, in_session, other, both):
     step = with_value(STEP, in_step, value)
@@ -443,13 +443,13 @@ odd = values | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(PLACES), odd)
 def test_no_argument_breaks_a_record(kept, name, value):
     refuses(lambda: kept.record("s", **({"tool": "ui_click"} | {name: value})))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(["screen", "url", "test_ids", "a11y", "node", "entry"]),
     st.sampled_from(list(STEP["observation"]["a11y"]["nodes"][0])),
@@ -467,7 +467,7 @@ def test_no_observation_breaks_a_record_or_prior_knowledge(kept, part, key, valu
     refuses(lambda: kept.prior_knowledge("s", seen, window_hours=value if isinstance(value, int) else None))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     odd, st.sampled_from(["screen", "tag", "flow_tag", "since_hours", "app", "outcome", "session", "gitBranch", "x"])
 )
@@ -732,7 +732,7 @@ def test_nothing_that_a_page_says_steers_the_terminal(run, tmp_path):
         assert not set("\x1b\x07\x9b\r") & set(shown.out + shown.err), words
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(
     st.text(min_size=1, max_size=40)
     | st.sampled_from(['"""', "'''\nevil()", "\\\nevil()", "{evil()}", "#\revil()", "\u2028evil()"])

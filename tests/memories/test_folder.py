@@ -841,7 +841,7 @@ class PlainFolder:
         return True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(commands, max_size=25))
 def test_any_sequence_of_commands_does_what_it_does_to_plain_files(sequence):
     with Recollect(":memory:") as recollect:

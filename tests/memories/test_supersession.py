@@ -4,7 +4,7 @@ import contextlib
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from recollect.embed import LazyEmbedder
 from recollect.embed.models import DEFAULT_MODEL
@@ -20,7 +20,7 @@ attempts = st.lists(st.tuples(st.sampled_from(("supersede", "undo", "relate")), 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_supersession_loses_nothing_and_never_forms_a_circle(examples):
-    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(given(attempts)(check))()
+    settings(max_examples=examples)(given(attempts)(check))()
 
 
 def check(attempts):

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import Conflict, RecollectError
@@ -293,7 +293,7 @@ def pair(module_postgres_url):
         each.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(data=st.data())
 def test_both_engines_bring_every_passage_that_has_a_text(pair, data):
     """What they bring beside it may differ: whoever asked compares again."""

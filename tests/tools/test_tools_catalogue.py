@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engines import one_engine
 from tests.tools.patience import PATIENCE
@@ -359,7 +359,7 @@ def both(module_postgres_url):
 
 @pytest.mark.parametrize("many", [30, pytest.param(150, marks=pytest.mark.slow)])
 def test_nothing_that_a_server_says_breaks_anything(both, many):
-    @settings(max_examples=many, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=many)
     @given(listed=st.lists(STRANGE | JSON, min_size=1, max_size=3), server=NAMES, catalogue=NAMES)
     @example(listed=[{"name": "a\0b", "description": "x\0y", "title": "\0"}], server="s", catalogue="c")
     @example(listed=[{"name": "a\ud800", "description": "\udfff", "title": "\ud800"}], server="s", catalogue="c")

@@ -391,9 +391,7 @@ class WhatMayBeCalled(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("many", [8, pytest.param(30, marks=pytest.mark.slow)])
 def test_only_what_was_approved_can_be_called_whatever_happens(many):
-    run_state_machine_as_test(
-        WhatMayBeCalled, settings=settings(max_examples=many, stateful_step_count=20, deadline=None)
-    )
+    run_state_machine_as_test(WhatMayBeCalled, settings=settings(max_examples=many, stateful_step_count=20))
 
 
 @one_engine

@@ -207,7 +207,7 @@ def test_arguments_nested_without_end_are_passed_on():
 
 @pytest.mark.parametrize("many", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_any_schema_and_any_arguments_are_answered(many):
-    @settings(deadline=None, max_examples=many)
+    @settings(max_examples=many)
     @given(schema=SCHEMAS, arguments=st.dictionaries(st.sampled_from(["a", "b", "type"]), ANYTHING, max_size=3))
     def check(schema, arguments):
         try:

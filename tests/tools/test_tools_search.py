@@ -366,7 +366,7 @@ def both(module_postgres_url):
 def test_every_text_is_a_legal_request(both, many):
     known = {tool.id for tool in both[0].list()}
 
-    @settings(max_examples=many, deadline=None)
+    @settings(max_examples=many)
     @given(query=ANYTHING, alpha=st.sampled_from([None, 0.0, 1.0]))
     def ask(query, alpha):
         for tools in both:
@@ -394,7 +394,7 @@ def everything_about(tools, name):
 
 @pytest.mark.parametrize("many", [15, pytest.param(100, marks=pytest.mark.slow)])
 def test_every_name_is_answered_or_refused(both, many):
-    @settings(max_examples=many, deadline=None)
+    @settings(max_examples=many)
     @given(name=ANYTHING)
     @example("\0")
     @example("\ud800")

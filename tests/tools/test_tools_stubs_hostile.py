@@ -83,7 +83,7 @@ def lines_are_ours(source):
 
 @pytest.mark.parametrize("many", [50, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_text_of_a_server_becomes_code(many):
-    @settings(deadline=None, max_examples=many)
+    @settings(max_examples=many)
     @given(name=NAMES | TEXTS, server=NAMES | TEXTS, text=TEXTS, field=NAMES | TEXTS, value=TEXTS)
     def check(name, server, text, field, value):
         nothing_becomes_code(name, server, text, field, value)
@@ -111,7 +111,7 @@ def nothing_becomes_code(name, server, text, field, value):
 
 @pytest.mark.parametrize("many", [60, pytest.param(200, marks=pytest.mark.slow)])
 def test_any_schema_gives_a_module(many):
-    @settings(deadline=None, max_examples=many)
+    @settings(max_examples=many)
     @given(schema=SCHEMAS, output=SCHEMAS)
     def check(schema, output):
         tool = a_tool(input_schema=schema, output_schema=output)

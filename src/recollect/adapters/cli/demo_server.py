@@ -13,7 +13,7 @@ from recollect.adapters.cli.install import own_command
 from recollect.errors import Unavailable
 
 MINUTES = 30
-_WAIT = 30.0  # seconds until it answers
+_WAIT = 60.0  # seconds until it answers
 _A_LOOK = 0.05
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from recollect.errors import RecollectError
@@ -58,7 +59,8 @@ class Running:
             self._worker.call(self.window.stop, _STOP_S)
         except RecollectError:
             if process is not None:
-                os.kill(process, signal.SIGTERM)
+                with suppress(ProcessLookupError):  # it has ended after all
+                    os.kill(process, signal.SIGTERM)
         self._worker.stop()
         self._folder.remove()
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import TimeoutError as TookTooLong
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from recollect.errors import ActionFailed
 T = TypeVar("T")
 log = logging.getLogger("recollect")
 _GRACE_S = 5.0
+_A_LOOK_S = 0.01
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -22,11 +24,23 @@ class _Loop(asyncio.SelectorEventLoop):
     def __init__(self, temporary: Path) -> None:
         super().__init__()
         self._temporary = str(temporary)
+        self._started: list[asyncio.SubprocessTransport] = []
         self.set_exception_handler(_noted)
 
     async def subprocess_exec(self, *arguments: Any, **options: Any) -> Any:
         options["env"] = {**(options.get("env") or os.environ), "TMPDIR": self._temporary}
-        return await super().subprocess_exec(*arguments, start_new_session=True, **options)
+        transport, protocol = await super().subprocess_exec(*arguments, start_new_session=True, **options)
+        self._started.append(transport)
+        return transport, protocol
+
+    async def bury(self) -> None:
+        """Kill what has not ended, and wait for it: when the loop is closed, nobody does."""
+        for process in self._started:
+            process.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_S):
+                while any(process.get_returncode() is None for process in self._started):
+                    await asyncio.sleep(_A_LOOK_S)
 
 
 class Worker:
@@ -78,6 +92,7 @@ class Worker:
         for task in left:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.bury())
         self._loop.close()
 
 

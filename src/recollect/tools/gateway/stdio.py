@@ -191,6 +191,7 @@ async def _stopped(child: _Child, link: Link) -> None:
     if not await _ended(child, keeper.GRACE + keeper.TERM + keeper.KILL + 1.0):
         log.warning("The process that keeps %s does not end; it is killed.", link.launch.name)
     child.process._transport.close()  # type: ignore[attr-defined]  # nothing public closes what a survivor holds open
+    await _ended(child, keeper.KILL)
 
 
 async def _learn_the_end(child: _Child, link: Link) -> None:
