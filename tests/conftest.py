@@ -18,24 +18,10 @@ settings.register_profile("soak", deadline=None, suppress_health_check=SLOW_OR_S
 settings.register_profile("repeatable", settings.get_profile("soak"), derandomize=True)
 settings.load_profile("repeatable")
 
-_COLLECTED = pytest.StashKey[list[str]]()
-
 
 def pytest_configure():
     """Ctrl-C works as at a terminal: a shell starts a background job with SIGINT ignored, and children inherit it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Note what was collected, before anything is left out."""
-    config.stash[_COLLECTED] = [item.nodeid for item in items]
-
-
-@pytest.fixture
-def collected(request):
-    """The ids of all tests that this process has found."""
-    return request.config.stash[_COLLECTED]
 
 
 @dataclass
@@ -70,13 +56,25 @@ def run(monkeypatch, capsys, tmp_path):
     logging.getLogger("recollect").setLevel(logging.NOTSET)  # --quiet is for its own process
 
 
+@pytest.fixture(autouse=True, scope="session")
+def a_home_for_what_tests_share(tmp_path_factory):
+    """What is made once for many tests does not see the user's own store, settings or models either."""
+    with pytest.MonkeyPatch.context() as patch:
+        _move_home(patch, tmp_path_factory.mktemp("home"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def a_home_of_its_own(tmp_path, monkeypatch):
     """No test sees the user's own store, settings or models."""
+    _move_home(monkeypatch, tmp_path)
+
+
+def _move_home(patch, folder):
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+        patch.setenv(name, str(folder / name.lower()))
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
-        monkeypatch.delenv(name)
+        patch.delenv(name)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -40,9 +40,6 @@ def wrong(operation, session, examples):
 
     @settings(
         max_examples=examples,
-        deadline=None,
-        database=None,
-        derandomize=True,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
     )

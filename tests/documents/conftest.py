@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -78,31 +79,23 @@ def real_folder(tmp_path_factory):
     return root
 
 
-def _opened(location, folder, home):
-    """A store of the real folder, apart from whoever runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-            patch.setenv(name, str(home))
-        for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
-            patch.delenv(name)
-        opened = Recollect(location)
-    opened.documents.add(folder)
-    return opened
-
-
-@pytest.fixture(scope="session")
-def real_sqlite(real_folder, tmp_path_factory):
-    with _opened(":memory:", real_folder, tmp_path_factory.mktemp("home")) as opened:
+@contextmanager
+def _filled(location, folder):
+    with Recollect(location) as opened:
+        opened.documents.add(folder)
         yield opened.documents
 
 
 @pytest.fixture(scope="session")
-def real_postgres(real_folder, postgres, tmp_path_factory):
-    with (
-        postgres.database() as url,
-        _opened(url, real_folder, tmp_path_factory.mktemp("home")) as opened,
-    ):
-        yield opened.documents
+def real_sqlite(real_folder):
+    with _filled(":memory:", real_folder) as documents:
+        yield documents
+
+
+@pytest.fixture(scope="session")
+def real_postgres(real_folder, postgres):
+    with postgres.database() as url, _filled(url, real_folder) as documents:
+        yield documents
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

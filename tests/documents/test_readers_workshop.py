@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -203,6 +204,27 @@ def test_many_threads_share_a_workshop(workshop):
     for thread in threads:
         thread.join()
     assert found == {text: text for text in texts}
+
+
+def test_closing_ends_a_child_that_is_just_being_started(workshop, monkeypatch):
+    acting(monkeypatch, "import time; time.sleep(600)")
+    starts, goes_on = threading.Event(), threading.Event()
+
+    def start():
+        starts.set()
+        assert goes_on.wait(PATIENCE)
+        return process.Child()
+
+    monkeypatch.setattr("recollect.documents.readers.workshop.Child", start)
+    with ThreadPoolExecutor(2) as threads:
+        reading = threads.submit(workshop.read, PAGE, b"BAD")
+        assert starts.wait(PATIENCE)
+        closing = threads.submit(workshop.close)
+        until(lambda: closing.running())
+        goes_on.set()
+        with pytest.raises(Unreadable, match="crashed"):
+            reading.result(PATIENCE / 2)
+        closing.result(PATIENCE)
 
 
 PARENT = """

@@ -28,12 +28,10 @@ def site():
 
 
 @pytest.fixture(scope="module")
-def shared_flows(tmp_path_factory):
-    """Flows in memory for all tests of a module, in a home of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-        with Recollect(":memory:") as recollect:
-            yield recollect.flows
+def shared_flows():
+    """Flows in memory for all tests of a module."""
+    with Recollect(":memory:") as recollect:
+        yield recollect.flows
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from recollect.documents.readers.process import Child
 
 SECONDS = 20.0
 MEMORY = 512_000_000
+_A_LOOK = 0.01  # seconds
 
 
 class Workshop:
@@ -37,10 +38,13 @@ class Workshop:
 
     def close(self) -> None:
         """End the child process, if there is one, even while it reads; the next file would start another."""
-        if child := self._child:
-            child.kill()
-        with self._lock:
+        while not self._lock.acquire(timeout=_A_LOOK):  # one that was just being started is killed by the next look
+            if child := self._child:
+                child.kill()
+        try:
             self._end()
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> "Workshop":
         return self
