@@ -1,6 +1,7 @@
 import os
 import secrets
 import shutil
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -17,22 +18,40 @@ def seed():
     return chosen
 
 
+@pytest.fixture(params=[512, pytest.param(8192, marks=pytest.mark.slow)])
+def block(request, monkeypatch):
+    """From how many on vectors live in files: fewer than usual, and all other limits of the matrix in proportion."""
+    from recollect.store.sqlite import engine, matrix, matrix_files
+
+    smaller = matrix_files.BLOCK // request.param
+    for module, name in (
+        *((module, "BLOCK") for module in (engine, matrix, matrix_files)),
+        *((matrix, name) for name in ("EXACT", "RESCORED")),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name) // smaller)
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory):
-    """A closed database whose first memory is a secret, and which has enough others that vectors go to files."""
+    """Closed databases by block: the first memory is a secret, and there are enough others that vectors go to files."""
     from stores import SECRET, fill, opened
 
-    path = tmp_path_factory.mktemp("filled") / "r.db"
-    with opened(path) as (_, memories):
-        memories.add(SECRET, id="secret")
-        fill(memories, Random("filled"))
-    return path
+    @cache
+    def made(block):
+        path = tmp_path_factory.mktemp("filled") / "r.db"
+        with opened(path) as (_, memories):
+            memories.add(SECRET, id="secret")
+            fill(memories, Random("filled"), block + 100)
+        return path
+
+    return made
 
 
 @pytest.fixture
-def large(filled, tmp_path):
-    """A copy of it for one test; nobody has searched it yet."""
-    return shutil.copy(filled, tmp_path / "r.db")
+def large(filled, block, tmp_path):
+    """A copy of one for one test; nobody has searched it yet."""
+    return shutil.copy(filled(block), tmp_path / "r.db")
 
 
 @pytest.fixture
@@ -53,13 +72,11 @@ def far_url(postgres_url, proxy):
 
 
 @pytest.fixture
-def hasty(monkeypatch):
-    """All waits are short but those of writers."""
-    from servers import LIMIT
+def often(monkeypatch):
+    """What happens seldom happens often: changes are folded, and lost connections are tried again."""
+    import psycopg_pool.base
 
-    from recollect.store.postgres import connections, engine
+    from recollect.store.postgres import counts
 
-    monkeypatch.setattr(connections, "CONNECTING", LIMIT)
-    monkeypatch.setattr(connections.LimitedConnection, "limit", LIMIT)
-    monkeypatch.setitem(connections._NETWORK, "connect_timeout", LIMIT)
-    monkeypatch.setattr(engine, "READING", LIMIT)
+    monkeypatch.setattr(counts, "FOLDED", 200)
+    monkeypatch.setattr(psycopg_pool.base.AttemptWithBackoff, "INITIAL_DELAY", 0.1)

@@ -4,14 +4,16 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from random import Random
 
-from stores import made_up_word, sentence
+import pytest
+from stores import PATIENCE, made_up_word, sentence
 
 from recollect.errors import StoreError
+from recollect.store.postgres import connections, engine
 
-LIMIT = 2  # seconds, in the place of the ten and more that a user would wait
-PATIENCE = 30
+LIMIT = 0.3  # seconds, in the place of the ten and more that a user would wait
 
 
 class Writers:
@@ -73,6 +75,18 @@ def assert_kept(recollect, told):
     assert recollect.check() == []
     last = max(told.kept)
     assert recollect.search(recollect.memories.get(last).content, limit=1)[0].id == last
+
+
+@contextmanager
+def no_patience(recollect):
+    """Nobody waits for long: for times when nobody would answer, however long one waits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connections, "CONNECTING", LIMIT)
+        patch.setattr(connections.LimitedConnection, "limit", LIMIT)
+        patch.setattr(recollect._store._connections._pool, "timeout", LIMIT)
+        patch.setattr(engine, "READING", LIMIT)
+        patch.setattr(engine, "WRITING", LIMIT)
+        yield
 
 
 def works_again(work):

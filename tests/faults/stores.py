@@ -2,16 +2,19 @@
 
 import multiprocessing
 import os
+import signal
 import warnings
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import cache
+from itertools import count
 
 import apsw
 
 from recollect.embed import LazyEmbedder
 from recollect.memories import Memories
 from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.engine import SqliteTransaction
 
 # One lazy embedder for all stores and forked processes. Its tokenizer must not have threads when a process forks.
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -22,7 +25,7 @@ WORDS = (
     "database backup network printer holiday airport kitchen recipe contract lawyer insurance bicycle winter summer"
 ).split()
 NOW = datetime(2026, 3, 1, tzinfo=UTC)  # salience fades with time: answers can be compared only at one moment
-BLOCK = 8192  # from here on vectors live in files beside the database
+PATIENCE = 60  # seconds, for what only a busy machine can make late
 
 
 @contextmanager
@@ -44,7 +47,7 @@ def made_up_word(random):
     return "".join(random.choices("bcdfghjklmnpqrstvwxz", k=14))
 
 
-def fill(memories, random, count=BLOCK + 100):
+def fill(memories, random, count):
     """Many memories in one write."""
     prefix = made_up_word(random)
     ids = [f"{prefix}{at}" for at in range(count)]
@@ -115,6 +118,22 @@ def fork(work, *arguments):
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads of libraries
         process.start()
     return process
+
+
+def die_at_step(number):
+    """From now on this process dies before the step of a write that has this number, whatever it writes."""
+    numbers = count(1)
+
+    def counted(step):
+        def counting(*given):
+            if next(numbers) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return step(*given)
+
+        return counting
+
+    for name in ("execute", "execute_many", "put", "remove"):
+        setattr(SqliteTransaction, name, counted(getattr(SqliteTransaction, name)))
 
 
 @cache

@@ -8,7 +8,9 @@ from random import Random
 
 import apsw
 import pytest
-from stores import BLOCK, EMBEDDER, SECRET, assert_found, fill, opened, sentence
+from stores import EMBEDDER, SECRET, assert_found, fill, opened, sentence
+
+from recollect.store.sqlite import connections
 
 QUERIES = ("deploy the staging server", "budget meeting with a customer", "zorblaxing passphrase", "winter bicycle")
 
@@ -90,36 +92,45 @@ def test_a_header_that_is_no_header_changes_no_answer(searched, header):
     assert answers(path) == expected
 
 
-@pytest.mark.parametrize("change", [{"rows": 100}, {"rows": -BLOCK}, {"rows": 10**15}, {"rows": None}, {"last": "x"}])
-def test_a_header_that_cannot_be_true_changes_no_answer(searched, change):
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda block: {"rows": block // 4}, id="a part of a block"),
+        pytest.param(lambda block: {"rows": -block}, id="fewer than none"),
+        pytest.param(lambda block: {"rows": block * 10**9}, id="too many"),
+        pytest.param(lambda block: {"rows": None}, id="no rows"),
+        pytest.param(lambda block: {"last": "x"}, id="no number"),
+    ],
+)
+def test_a_header_that_cannot_be_true_changes_no_answer(searched, block, change):
     path, expected = searched
     header = files_of(path) / "header.json"
-    header.write_text(json.dumps(json.loads(header.read_text()) | change))
+    header.write_text(json.dumps(json.loads(header.read_text()) | change(block)))
     assert answers(path) == expected
 
 
-def test_files_of_another_database_change_no_answer(searched, tmp_path):
+def test_files_of_another_database_change_no_answer(searched, block, tmp_path):
     path, expected = searched
     other = tmp_path / "other.db"
     with opened(other) as (_, memories):
-        fill(memories, Random(2))
+        fill(memories, Random(2), block + 100)
     answers(other)
     shutil.rmtree(f"{path}-vectors")
     shutil.copytree(f"{other}-vectors", f"{path}-vectors")
     assert answers(path) == expected
 
 
-def test_files_newer_than_a_restored_backup_change_no_answer(searched, tmp_path):
+def test_files_newer_than_a_restored_backup_change_no_answer(searched, block, tmp_path):
     path, expected = searched
     shutil.copy(path, tmp_path / "backup.db")
     with opened(path) as (_, memories):
-        fill(memories, Random(3))
+        fill(memories, Random(3), block + 100)
     answers(path)
     shutil.copy(tmp_path / "backup.db", path)
     assert answers(path) == expected
 
 
-def test_files_newer_than_a_backup_that_went_another_way_change_no_answer(tmp_path):
+def test_files_newer_than_a_backup_that_went_another_way_change_no_answer(tmp_path, block):
     """After the restore as many memories are added as before it, and the last one has the same text."""
     path, same = tmp_path / "r.db", sentence(Random(4), "goodbye")
     with opened(path) as (_, memories):
@@ -128,23 +139,23 @@ def test_files_newer_than_a_backup_that_went_another_way_change_no_answer(tmp_pa
     for way in (5, 6):
         shutil.copy(tmp_path / "backup.db", path)
         with opened(path) as (_, memories):
-            fill(memories, Random(way), BLOCK - 2)
+            fill(memories, Random(way), block - 2)
             memories.add(same)
         found = answers(path)
     assert found == answers(path, use_files=False)
 
 
-def test_deleting_the_files_of_a_store_in_use_changes_no_answer(large, seed):
+def test_deleting_the_files_of_a_store_in_use_changes_no_answer(large, block, seed):
     with opened(large) as (_, memories):
         memories.search("deploy")
         shutil.rmtree(f"{large}-vectors")
-        fill(memories, Random(seed), BLOCK)
+        fill(memories, Random(seed), block)
         memories.search("deploy")
         assert_found(memories, "secret")
     assert answers(large) == answers(large, use_files=False)
 
 
-def test_a_store_in_use_does_not_mind_that_another_rebuilds_everything(large, seed):
+def test_a_store_in_use_does_not_mind_that_another_rebuilds_everything(large, block, seed):
     random = Random(seed)
     with opened(large) as (_, memories), opened(large) as (_, others):
         assert_found(memories, "secret")
@@ -152,21 +163,22 @@ def test_a_store_in_use_does_not_mind_that_another_rebuilds_everything(large, se
         assert_found(others, "secret")
         assert_found(memories, "secret")
         for each in (memories, others):
-            fill(each, random, BLOCK // 2)
+            fill(each, random, block // 2)
             assert_found(memories, "secret")
             assert_found(others, "secret")
     assert answers(large) == answers(large, use_files=False)
 
 
-def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, seed):
+def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, block, seed, monkeypatch):
     """One reader still sees the store as it was before a reindex, and writes down the vectors of then."""
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 1)  # the reindex waits in vain for the reader to leave
     with opened(large) as (_, memories), opened(large) as (old_store, old):
         with old_store.snapshot() as moment:
             moment.rows("SELECT count(*) FROM memories")
             memories.reindex()
             assert_found(memories, "secret")
             _search_in(moment)
-        fill(memories, Random(seed), BLOCK)
+        fill(memories, Random(seed), block)
         assert_found(memories, "secret")
         assert_found(old, "secret")
     assert answers(large) == answers(large, use_files=False)

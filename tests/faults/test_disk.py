@@ -1,6 +1,5 @@
 """A disk that is full, a path that is no database: one clear sentence, the right exit code, nothing lost or changed."""
 
-import json
 import os
 import resource
 import subprocess
@@ -12,6 +11,7 @@ from random import Random
 import apsw
 import pytest
 from stores import assert_kept, assert_sides_agree, fill, opened, sentence, write_something
+from tests.conftest import Outcome
 
 from recollect import Recollect
 from recollect.errors import DataError, StoreError
@@ -19,26 +19,26 @@ from recollect.errors import DataError, StoreError
 IO_ERROR, BAD_DATA = 74, 65
 
 
-def cli(*arguments, largest_file=None):
-    """The command line in a process of its own, where no file may grow beyond a size."""
+def in_a_process(*arguments, largest_file):
+    """The command line in a process of its own, where no file may grow beyond a size: its exit code, what it says."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", "from recollect.adapters.cli import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
-        preexec_fn=limit if largest_file else None,
+        preexec_fn=limit,
         check=False,
     )
+    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 def assert_one_sentence(done, exit_code, about):
-    assert done.returncode == exit_code, done.stderr
-    assert done.stdout == ""
-    [line] = done.stderr.strip().splitlines()
+    assert done.code == exit_code, done.err
+    assert done.out == ""
+    [line] = done.err.strip().splitlines()
     assert line.startswith("Error: ") and str(about) in line
 
 
@@ -77,26 +77,26 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room_again(
     assert_sides_agree(path)
 
 
-def test_vectors_that_do_not_fit_into_files_are_found_all_the_same(large, limited):
-    limited(1_000_000)
+def test_vectors_that_do_not_fit_into_files_are_found_all_the_same(large, block, limited):
+    limited(100 * block)
     with opened(large) as (_, memories):
         assert memories.search("zorblaxing")[0].id == "secret"
     assert list(large.parent.rglob("header.json")) == []
 
 
-def test_the_command_line_says_that_the_disk_is_full(tmp_path):
+def test_the_command_line_says_that_the_disk_is_full(tmp_path, run):
     path = tmp_path / "r.db"
     with Recollect(path) as recollect:
         recollect.memories.add("The first one")
-    full = cli("memory", "add", sentence(Random(1)) * 100, "--store", path, largest_file=16_384)
+    full = in_a_process("memory", "add", sentence(Random(1)) * 100, "--store", path, largest_file=16_384)
     assert_one_sentence(full, IO_ERROR, path)
-    assert [each["content"] for each in _listed(path)] == ["The first one"]
-    assert cli("memory", "add", "The second one", "--store", path).returncode == 0
-    assert len(_listed(path)) == 2
+    assert [each["content"] for each in _listed(run, path)] == ["The first one"]
+    assert run("memory", "add", "The second one", "--store", str(path)).code == 0
+    assert len(_listed(run, path)) == 2
 
 
-def _listed(path):
-    return json.loads(cli("memory", "list", "--store", path, "--json").stdout)
+def _listed(run, path):
+    return run("memory", "list", "--store", str(path), "--json").json
 
 
 def _folder(path):
@@ -154,14 +154,14 @@ def _cut_off(path):
         (_cut_off, BAD_DATA),
     ],
 )
-def test_what_is_no_usable_database_is_refused_and_left_alone(tmp_path, make, exit_code):
+def test_what_is_no_usable_database_is_refused_and_left_alone(tmp_path, run, make, exit_code):
     path = tmp_path / "some" / "r.db"
     if make is not _below_a_file:
         path.parent.mkdir()
     make(path)
     before = on_disk(tmp_path)
     for command in (("search", "deploy"), ("memory", "add", "Something new"), ("memory", "list"), ("reindex",)):
-        assert_one_sentence(cli(*command, "--store", path), exit_code, path)
+        assert_one_sentence(run(*command, "--store", str(path)), exit_code, path)
     with pytest.raises(DataError if exit_code == BAD_DATA else StoreError), Recollect(path) as recollect:
         recollect.memories.search("deploy")
     assert on_disk(tmp_path) == before
@@ -192,7 +192,7 @@ def _use_as_far_as_possible(path):
         assert str(path) in str(error)
 
 
-def test_a_read_only_file_can_be_searched_but_not_written(tmp_path):
+def test_a_read_only_file_can_be_searched_but_not_written(tmp_path, run):
     path = tmp_path / "r.db"
     with Recollect(path) as recollect:
         recollect.memories.add("Staging deploys need the VPN", id="vpn")
@@ -209,12 +209,12 @@ def test_a_read_only_file_can_be_searched_but_not_written(tmp_path):
             with pytest.raises(StoreError, match="read-only"):
                 write()
         assert recollect.check() == []
-    assert_one_sentence(cli("memory", "add", "More", "--store", path), IO_ERROR, path)
-    assert "vpn" in cli("search", "deploy", "--json", "--store", path).stdout
+    assert_one_sentence(run("memory", "add", "More", "--store", str(path)), IO_ERROR, path)
+    assert "vpn" in run("search", "deploy", "--json", "--store", str(path)).out
     assert on_disk(tmp_path) == before
 
 
-def test_missing_folders_are_made(tmp_path):
+def test_missing_folders_are_made(tmp_path, run):
     path = tmp_path / "a" / "b" / "r.db"
-    assert cli("memory", "add", "Something new", "--store", path).returncode == 0
+    assert run("memory", "add", "Something new", "--store", str(path)).code == 0
     assert path.is_file()

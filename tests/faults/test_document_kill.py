@@ -1,13 +1,13 @@
 """Indexing is killed again and again, while files change: the next run completes it, and nothing is wrong."""
 
+import signal
 import time
+from itertools import count
 from random import Random
 
 import pytest
 from document_folders import assert_alike, edit, fill, indexed
-from stores import fork
-
-SHORT = 20
+from stores import die_at_step, fork
 
 
 def _add(location, folder):
@@ -24,6 +24,30 @@ def _killed(location, folder, seconds):
     indexer.join()
     assert was_alive or indexer.exitcode == 0
     return was_alive
+
+
+def test_indexing_that_is_killed_at_any_step_of_a_write_is_completed_by_the_next_run(tmp_path):
+    folder = tmp_path / "folder"
+    fill(folder, Random(1), 8)
+    with indexed(tmp_path / "fresh.db") as (_, documents):
+        documents.add(folder)
+        expected = documents.fingerprint()
+    for number in count(1):
+        indexer = fork(_add_up_to, tmp_path / f"{number}.db", folder, number)
+        indexer.join()
+        with indexed(tmp_path / f"{number}.db") as (store, documents):
+            assert store.integrity() == []
+            documents.add(folder)
+            assert documents.fingerprint() == expected
+        if indexer.exitcode == 0:
+            break
+        assert indexer.exitcode == -signal.SIGKILL
+    assert number > 1
+
+
+def _add_up_to(location, folder, number):
+    die_at_step(number)
+    _add(location, folder)
 
 
 def _kill_again_and_again(location, fresh, folder, random, kills):
@@ -46,14 +70,18 @@ def _kill_again_and_again(location, fresh, folder, random, kills):
     assert_alike(location, fresh("last"), folder)
 
 
-@pytest.mark.parametrize("kills", [SHORT, pytest.param(500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "kills", [5, pytest.param(20, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.soak)]
+)
 def test_indexing_that_is_killed_is_completed_by_the_next_run(tmp_path, seed, kills):
     _kill_again_and_again(
         tmp_path / "r.db", lambda name: tmp_path / f"{name}.db", tmp_path / "folder", Random(seed), kills
     )
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "kills", [2, pytest.param(8, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.soak)]
+)
 def test_indexing_into_a_server_that_is_killed_is_completed_by_the_next_run(
     tmp_path, seed, kills, postgres, postgres_url
 ):
@@ -70,10 +98,11 @@ def test_indexing_into_a_server_that_is_killed_is_completed_by_the_next_run(
             postgres.drop(url)
 
 
-def test_removing_a_folder_that_is_killed_leaves_all_or_nothing(tmp_path, seed):
+@pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_removing_a_folder_that_is_killed_leaves_all_or_nothing(tmp_path, seed, kills):
     random, folder, location = Random(seed), tmp_path / "folder", tmp_path / "r.db"
     fill(folder, random, 60)
-    for _ in range(5):
+    for _ in range(kills):
         _add(location, folder)
         remover = fork(_remove, location)
         remover.join(random.uniform(0, 0.08))

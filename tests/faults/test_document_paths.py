@@ -169,7 +169,9 @@ def test_usual_paths_work(place, path):
         assert recollect.documents.search_content(exact_terms=["inside"], path=path or None).data.results
 
 
-@pytest.mark.parametrize("swaps", [2_000, pytest.param(200_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "swaps", [300, pytest.param(2_000, marks=pytest.mark.slow), pytest.param(200_000, marks=pytest.mark.soak)]
+)
 def test_links_swapped_in_while_the_folder_is_read_lead_nowhere(tmp_path, seed, swaps):
     random = Random(seed)
     folder, outside = tmp_path / "folder", tmp_path / "outside"
@@ -183,16 +185,17 @@ def test_links_swapped_in_while_the_folder_is_read_lead_nowhere(tmp_path, seed, 
         recollect.documents.add(folder)
         stop = threading.Event()
         done = []
-        swapping = threading.Thread(target=_swap, args=(folder, outside, random, swaps, stop, done))
+        swapping = threading.Thread(target=_swap, args=(folder, outside, random, stop, done))
         swapping.start()
         rounds = 0
-        while swapping.is_alive():
+        while swapping.is_alive() and (len(done) < swaps or rounds <= 20):
             with suppress(RecollectError):  # the folder may look empty for a moment
                 recollect.documents.refresh("folder")
             rounds += 1
+        stop.set()
         swapping.join()
-        assert len(done) == swaps and rounds > 20
-        print(f"{swaps} swaps, {rounds} rounds")  # noqa: T201 - shown when it fails
+        assert len(done) >= swaps and rounds > 20
+        print(f"{len(done)} swaps, {rounds} rounds")  # noqa: T201 - shown when it fails
         assert recollect.documents.search_content(exact_terms=[CANARY]).data.results == ()
         recollect.documents.refresh("folder")
         assert {each.document_id for each in recollect.documents.list_documents("folder")} == {
@@ -205,10 +208,10 @@ def test_links_swapped_in_while_the_folder_is_read_lead_nowhere(tmp_path, seed, 
         assert CANARY.encode() not in stored
 
 
-def _swap(folder, outside, random, swaps, stop, done):
+def _swap(folder, outside, random, stop, done):
     """A file or a directory becomes a link to the canary, and itself again, as fast as possible."""
     aside = folder.parent / "aside"
-    for _ in range(swaps):
+    while not stop.is_set():
         inside, target = random.choice((("file.md", "a.md"), ("dir", ""), ("dir/a.md", "a.md"), ("dir/d", "d")))
         place = folder / inside
         (folder.parent / "link").symlink_to(outside / target)

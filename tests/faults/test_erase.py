@@ -7,7 +7,7 @@ from random import Random
 
 import apsw
 import pytest
-from stores import BLOCK, SECRET, assert_sides_agree, fill, made_up_word, opened, sentence
+from stores import SECRET, assert_sides_agree, fill, made_up_word, opened, sentence
 
 
 def files(path):
@@ -87,7 +87,7 @@ def test_a_hard_delete_after_a_reindex_leaves_nothing(store_with_a_secret):
     assert traces(path, *needles) == []
 
 
-def test_a_hard_delete_is_complete_where_another_process_has_the_vectors_in_memory(tmp_path, seed):
+def test_a_hard_delete_is_complete_where_another_process_has_the_vectors_in_memory(tmp_path, block, seed):
     path, random = tmp_path / "r.db", Random(seed)
     with opened(path) as (_, memories), opened(path) as (_, others):
         memories.add(SECRET, id="secret")
@@ -95,7 +95,7 @@ def test_a_hard_delete_is_complete_where_another_process_has_the_vectors_in_memo
         assert others.search("zorblaxing")[0].id == "secret"
         needles = needles_of(path)
         memories.delete("secret", hard=True)
-        fill(others, random, BLOCK)
+        fill(others, random, block)
         assert others.search("deploy")
         assert traces(path, *needles) == []
 
@@ -122,22 +122,23 @@ def test_the_way_a_word_was_written_goes_with_the_last_memory_that_wrote_it_so(t
         assert memories.search("zorblaxed")[0].id == "other"
 
 
-def test_hard_deletes_leave_nothing_on_pages_that_were_split_and_merged(tmp_path, seed):
+@pytest.mark.parametrize(("kept", "gone"), [(90, 30), pytest.param(200, 100, marks=pytest.mark.slow)])
+def test_hard_deletes_leave_nothing_on_pages_that_were_split_and_merged(tmp_path, seed, kept, gone):
     """Many secrets of many words: some lie at the borders of pages, some were moved when pages filled up."""
     path, random = tmp_path / "r.db", Random(seed)
     with opened(path) as (_, memories):
         secrets = {}
-        for _ in range(300):
+        for _ in range(kept + gone):
             words = [made_up_word(random) for _ in range(random.choice((1, 10, 100)))]
             content = sentence(random, " ".join(words))
             secrets[memories.add(content, id=words[0]).id] = (content, words)
-        erased = random.sample(sorted(secrets), 100)
+        erased = random.sample(sorted(secrets), gone)
         for id_ in erased:
             memories.delete(id_, hard=True)
         content = path.read_bytes()
         assert [id_ for id_ in erased if sha256(secrets[id_][0].encode()).digest() in content] == []
-        gone = {part for id_ in erased for word in secrets[id_][1] for part in _parts(word)}
-        assert gone & _all_parts(content) == set()
+        parts = {part for id_ in erased for word in secrets[id_][1] for part in _parts(word)}
+        assert parts & _all_parts(content) == set()
 
 
 def _parts(word, length=9):

@@ -7,7 +7,6 @@ from random import Random
 
 import psutil
 import psycopg
-import psycopg_pool.base
 import pytest
 from proxy import TO_CLIENT, TO_SERVER
 from servers import Writers, assert_kept, works_again
@@ -17,7 +16,9 @@ from tests.postgres import Server
 from recollect import Recollect
 from recollect.errors import StoreError
 from recollect.store import open_store
-from recollect.store.postgres import counts
+from recollect.store.postgres import connections, counts
+
+pytestmark = pytest.mark.usefixtures("often")
 
 
 @pytest.fixture(scope="module")
@@ -27,23 +28,20 @@ def victim():
         yield server
 
 
-@pytest.fixture(autouse=True)
-def often(monkeypatch):
-    """What happens seldom happens often: changes are folded, and lost connections are tried again."""
-    monkeypatch.setattr(counts, "FOLDED", 200)
-    monkeypatch.setattr(psycopg_pool.base.AttemptWithBackoff, "INITIAL_DELAY", 0.1)
-
-
 # Servers that die
 
+many_kills = pytest.mark.parametrize(
+    "kills", [4, pytest.param(20, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.soak)]
+)
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+
+@many_kills
 def test_what_was_acknowledged_survives_kill_9_of_a_backend(victim, seed, kills):
     """The server ends all others too when one of its processes dies, and recovers from its log."""
     _survives(victim, Random(seed), kills, _kill_a_backend)
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+@many_kills
 def test_what_was_acknowledged_survives_kill_9_of_the_server(victim, seed, kills):
     _survives(victim, Random(seed), kills, _kill_the_server)
 
@@ -134,7 +132,9 @@ def _next_number(url):
 # Wires that are cut
 
 
-@pytest.mark.parametrize("cuts", [40, pytest.param(1000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "cuts", [15, pytest.param(40, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.soak)]
+)
 def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, proxy, seed, cuts):
     random = Random(seed)
     with Recollect(far_url) as recollect, Writers(recollect.memories, random, threads=0) as writer:
@@ -148,7 +148,9 @@ def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, p
         assert_kept(recollect, writer)
 
 
-@pytest.mark.parametrize("cuts", [20, pytest.param(1000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "cuts", [6, pytest.param(20, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.soak)]
+)
 def test_several_writers_survive_cuts_of_all_their_wires(far_url, proxy, seed, cuts):
     random = Random(seed)
     with Recollect(far_url) as recollect:
@@ -196,8 +198,22 @@ def test_a_write_is_acknowledged_even_if_what_is_tidied_up_after_it_fails(far_ur
         assert recollect.check() == []
 
 
-def test_a_write_is_not_said_to_be_kept_or_lost_while_nobody_can_know(far_url, proxy, hasty, seed):
+class Clock:
+    """A clock that is put forward by as long as the longest wait whenever somebody sleeps."""
+
+    def __init__(self):
+        self._ahead = 0
+
+    def monotonic(self):
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds):
+        self._ahead += max(seconds, connections.CONNECTING)
+
+
+def test_a_write_is_not_said_to_be_kept_or_lost_while_nobody_can_know(far_url, proxy, monkeypatch, seed):
     id_ = made_up_word(Random(seed))
+    monkeypatch.setattr(connections, "time", Clock())
     with Recollect(far_url) as recollect:
         recollect.memories.add("The first one opens a connection.")
         proxy.refuse()

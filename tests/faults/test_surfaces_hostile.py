@@ -115,18 +115,20 @@ def test_a_megabyte_holds_up_nobody(workspace, name):
         ask(workspace, name, SEARCHES[name](a_megabyte(unit)))
 
 
-def test_hostile_queries_are_answered(workspace, seed):
+@pytest.mark.parametrize("count", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_hostile_queries_are_answered(workspace, seed, count):
     random = Random(seed)
-    for _ in range(300):
+    for _ in range(count):
         ask(workspace, *a_question(random))
 
 
-def test_hostile_queries_are_answered_over_http_and_mcp(home, seed):
+@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.slow)])
+def test_hostile_queries_are_answered_over_http_and_mcp(home, seed, count):
     with running(Serve, home) as http:
-        ask_over_http(http, Random(seed), 150)
+        ask_over_http(http, Random(seed), count)
         assert http.call("search", query="staging")["hits"]
     with running(Mcp, home, "--toolsets", "all") as mcp:
-        ask_over_mcp(mcp, Random(seed + 1), 150)
+        ask_over_mcp(mcp, Random(seed + 1), count)
         assert mcp.call("search", query="staging, cut in the middle of \ud83d")["hits"]
         assert mcp.call("search", query="staging")["hits"]
 

@@ -3,6 +3,7 @@
 import socket
 import threading
 import zipfile
+from itertools import cycle, islice
 
 import pytest
 from tests.faults.surfaces import PATIENCE, Home, Mcp, Serve, resource, running
@@ -82,10 +83,16 @@ def asking_with(path):
     }
 
 
-def test_no_path_leads_out_of_a_folder_over_http(home, http):
+def by_turns(asking, number, each):
+    """So many of all that can be asked, others for the next number."""
+    return islice(cycle(asking.items()), number % len(asking), number % len(asking) + each)
+
+
+@pytest.mark.parametrize("operations_each", [1, pytest.param(6, marks=pytest.mark.slow)])
+def test_no_path_leads_out_of_a_folder_over_http(home, http, operations_each):
     connection = http.connect()
-    for path in places(home):
-        for name, arguments in asking_with(path).items():
+    for number, path in enumerate(places(home)):
+        for name, arguments in by_turns(asking_with(path), number, operations_each):
             answer = http.perform(name, arguments, connection=connection)
             assert answer.status == 200 or answer.status in REFUSED, (name, path, answer.status, answer.data)
             assert CANARY.encode() not in answer.data and b"root:" not in answer.data

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from tests.documents.makers import pdf
 from tests.faults.stores import sentence
-from tests.faults.surfaces import Home, Mcp, Serve, descendants, end, running, start, still_there
+from tests.faults.surfaces import PATIENCE, Home, Mcp, Serve, descendants, end, running, start, still_there
 from tests.tools.chaos.harness import eventually
 
 from recollect import Recollect
@@ -70,7 +70,7 @@ class Lives:
         assert server.call("search", query="staging deploys")["hits"]
         for tool, arguments in TOOLS:
             if tool.partition("__")[0] in self.home.upstream:
-                assert eventually(lambda tool=tool: is_known(server, tool), 60)
+                assert eventually(lambda tool=tool: is_known(server, tool), PATIENCE)
                 server.call("call_tool", id=tool, arguments=arguments)
 
 
@@ -83,7 +83,7 @@ def assert_nothing_is_left(lives):
     """No process, no file that was not there, and all that was kept; the last of them has ended properly."""
     home = lives.home
     assert not still_there(lives.children)
-    assert eventually(lambda: not home.processes()), home.processes()
+    assert eventually(lambda: not home.processes(), PATIENCE), home.processes()
     assert home.files() == AT_REST
     with Recollect(home.database) as recollect:
         assert recollect.check() == []
@@ -91,6 +91,15 @@ def assert_nothing_is_left(lives):
         assert recollect.documents.refresh("notes").state == "ready"
 
 
+def test_nothing_is_left_of_servers_that_were_killed_once_another_has_ended(home, seed):
+    lives = Lives(home, Random(seed))
+    lives.live(Serve, signal.SIGKILL)
+    lives.die_at_birth(Mcp)
+    lives.live(Mcp, None)
+    assert_nothing_is_left(lives)
+
+
+@pytest.mark.slow
 def test_nothing_is_left_of_servers_however_they_end(home, seed):
     lives = Lives(home, Random(seed))
     lives.live(Mcp, signal.SIGKILL)
@@ -136,7 +145,7 @@ def busy(server, random, rounds, callers):
 def drift(server, random, warm_up, rounds, callers):
     """How much memory and how many handles it has more after many rounds than after some."""
     process = psutil.Process(server.process.pid)
-    assert eventually(lambda: is_known(server, "files__read_file"), 60)
+    assert eventually(lambda: is_known(server, "files__read_file"), PATIENCE)
     busy(server, random, warm_up, callers)
     before, handles = process.memory_info().rss, process.num_fds()
     busy(server, random, rounds, callers)
