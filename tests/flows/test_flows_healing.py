@@ -104,6 +104,17 @@ def test_what_was_there_is_known_again_when_it_changes_too():
     assert isinstance(healed(SEND, before, a_page("link-inbox|link|Sent (3)")), Abstained)
 
 
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+def test_of_two_new_ones_the_one_that_is_clearly_more_alike_is_taken(places):
+    new = ("btn-send|button|Send", "send-feedback|button|Send feedback")
+
+    found = healed(SEND, BEFORE, a_page("swap-button|button|Swap", *(new[at] for at in places), "menu|button|Menu"))
+
+    assert isinstance(found, Heal)
+    assert found.target["testId"] == "btn-send"
+    assert 0.5 < found.runner_up < found.score
+
+
 def test_two_that_are_as_good_are_none():
     found = healed(
         SEND, BEFORE, a_page("a|button|Send", "swap-button|button|Swap", "menu|button|Menu", "b|button|Send")

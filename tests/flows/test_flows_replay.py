@@ -129,6 +129,18 @@ def test_a_renamed_element_is_healed_and_recorded_with_both_names(flows, browser
     assert done.to_dict()["healed"][0]["was"]["testId"] == "sign-in"
 
 
+def test_of_two_new_elements_the_one_that_is_clearly_more_alike_is_clicked(flows, browser, bought, site):
+    other = '<button type="button" data-testid="passkey">Log in later</button>'
+    site.change("/", RENAMED, ("</form>", f"{other}</form>"))
+
+    with in_vain(has("login-submit")):
+        done = flows.replay(browser, bought, values={"password": PASSWORD})
+
+    assert done.ok, done.reason
+    assert [each.now["testId"] for each in done.healed] == ["login-submit"]
+    assert "next is button" in done.healed[0].reason
+
+
 def test_without_healing_it_stops_at_the_renamed_element(flows, browser, bought, site):
     site.change("/", RENAMED)
 
