@@ -15,7 +15,7 @@ from tests.flows.waiting import PATIENCE, until
 from tests.flows.webapp import PAGES
 
 from recollect.errors import ActionFailed, Conflict, InvalidInput, Unavailable
-from recollect.flows.browser import chromium, folders
+from recollect.flows.browser import chromium, folders, running
 
 
 @pytest.fixture
@@ -64,6 +64,20 @@ def test_a_launch_begins_a_session_and_cleanup_leaves_nothing(flows, site):
     until(lambda: have_ended(processes))
     assert not browser.cleanup().was_running
     assert [step.verb for step in flows.steps(session.id)] == ["launch", "cleanup"]
+
+
+def test_what_stopped_answering_is_ended_with_its_browser(flows, monkeypatch):
+    before = set(psutil.Process().children())
+    browser = flows.open_browser(timeout_s=PATIENCE)
+    [driver] = set(psutil.Process().children()) - before
+    started = [driver, *driver.children(recursive=True)]
+    folder = browser._running._folder.path
+    monkeypatch.setattr(running, "_STOP_S", 0.3)
+    driver.suspend()  # from now on nothing that it is told is done
+    browser._running.close()
+    assert not driver.is_running(), "it has ended, and was waited for"
+    until(lambda: have_ended(started))
+    assert not folder.exists()
 
 
 def test_an_open_browser_is_at_its_address_and_not_launched_twice(flows, in_shared_chromium):
