@@ -18,7 +18,7 @@ from recollect.tools.dialect import Form, Reference, understood
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-_MOST_STEPS, _MOST_SECONDS = 100_000, 2.0
+_MOST_STEPS, _MOST_SECONDS = 100_000, 2.0  # seconds of work: a busy machine must not leave arguments unchecked
 _MOST_PROBLEMS, _MOST_KNOWN = 20, 200
 _LONGEST_SCHEMA, _LONGEST_VALUE = 4_000, 80
 _TOP = "arguments"
@@ -37,7 +37,7 @@ class _Checker:
         from jsonschema import Draft202012Validator as Draft
         from jsonschema.validators import extend
 
-        self._steps, self._end = _MOST_STEPS, time.monotonic() + _MOST_SECONDS
+        self._steps, self._end = _MOST_STEPS, time.thread_time() + _MOST_SECONDS
         self._kind: Any = extend(Draft, {name: self._counted(each) for name, each in Draft.VALIDATORS.items()})
 
     def errors(self, value: Any, form: Form) -> Iterator["ValidationError"]:
@@ -48,7 +48,7 @@ class _Checker:
 
     def spend(self, steps: int) -> None:
         self._steps -= steps
-        if self._steps < 0 or time.monotonic() > self._end:
+        if self._steps < 0 or time.thread_time() > self._end:
             raise _TooMuch
 
     def _counted(self, check: Any) -> Any:
