@@ -2,6 +2,7 @@ import io
 import sys
 
 import pytest
+from tests.tools.patience import patience_with_this_machine  # noqa: F401 - for all tests of this folder
 from tests.tools.servers.kit import FILES, Board, write_config
 
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.tools.patience import patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, READ, WEATHER, Board, a_tool, write_config
 
 from recollect.adapters.cli import tools_find, tools_servers

@@ -6,7 +6,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.tools.patience import LIMIT, PATIENCE, patience_with_this_machine  # noqa: F401
+from tests.tools.patience import LIMIT, PATIENCE
 from tests.tools.servers.kit import FILES, WEATHER, Board, a_tool, write_config
 
 from recollect import Recollect
