@@ -21,7 +21,7 @@ BUNDLED = Path(__file__).parent / "recollect_static_1"
 _ENDPOINT = "openai:"
 # A model that could not be had is not asked for with every search.
 RETRY_SECONDS = 30
-_LOADING = threading.Lock()  # two threads that open a store at the same moment do not load the model twice
+_LOAD_LOCK = threading.Lock()  # two threads that open a store at the same moment do not load the model twice
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None
 
 def _load_named(card: ModelCard, options: ModelOptions) -> Embedder:
     if card.kind == "static":
-        with _LOADING:
+        with _LOAD_LOCK:
             return _load_bundled(card.name)
     from recollect.embed.download import fetch_model
     from recollect.embed.onnx import CPU, OnnxEmbedder, choose_provider

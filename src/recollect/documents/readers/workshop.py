@@ -11,7 +11,7 @@ from recollect.documents.readers.process import Child
 
 SECONDS = 20.0
 MEMORY = 512_000_000
-_A_LOOK = 0.01  # seconds
+_POLL_SECONDS = 0.01
 
 
 class Workshop:
@@ -38,7 +38,7 @@ class Workshop:
 
     def close(self) -> None:
         """End the child process, if there is one, even while it reads; the next file would start another."""
-        while not self._lock.acquire(timeout=_A_LOOK):  # one that was just being started is killed by the next look
+        while not self._lock.acquire(timeout=_POLL_SECONDS):  # a child that was just being started is killed next time
             if child := self._child:
                 child.kill()
         try:

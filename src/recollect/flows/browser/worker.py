@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import TimeoutError as TookTooLong
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from recollect.errors import ActionFailed
 T = TypeVar("T")
 log = logging.getLogger("recollect")
 _GRACE_S = 5.0
-_A_LOOK_S = 0.01
+_POLL_S = 0.01
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -33,14 +32,16 @@ class _Loop(asyncio.SelectorEventLoop):
         self._started.append(transport)
         return transport, protocol
 
-    async def bury(self) -> None:
-        """Kill what has not ended, and wait for it: when the loop is closed, nobody does."""
+    async def end_processes(self) -> None:
+        """Kill the processes that are still running, and wait for them: once the loop is closed, nobody does."""
         for process in self._started:
             process.close()
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_GRACE_S):
                 while any(process.get_returncode() is None for process in self._started):
-                    await asyncio.sleep(_A_LOOK_S)
+                    await asyncio.sleep(_POLL_S)
+        except TimeoutError:
+            log.warning("A process of the browser does not end, though it was killed.")
 
 
 class Worker:
@@ -92,7 +93,7 @@ class Worker:
         for task in left:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.bury())
+        self._loop.run_until_complete(self._loop.end_processes())
         self._loop.close()
 
 

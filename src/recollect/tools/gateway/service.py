@@ -22,7 +22,7 @@ log = logging.getLogger("recollect")
 
 T = TypeVar("T")
 IDLE_SECONDS, AT_ONCE = 300.0, 8
-_LAST_SECONDS = 20.0  # for what is still being cleared away at the end; all of it has limits of its own
+_SHUTDOWN_SECONDS = 20.0  # for tasks that are still ending; each has a limit of its own
 
 
 class Gateway:
@@ -225,4 +225,4 @@ def _hush_libraries() -> None:
 
 async def _gone(tasks: "set[asyncio.Task[Any]]") -> None:
     if tasks:
-        await asyncio.wait(tasks, timeout=_LAST_SECONDS)
+        await asyncio.wait(tasks, timeout=_SHUTDOWN_SECONDS)
