@@ -8,10 +8,10 @@ from pathlib import Path
 from tests.adapters.mcp_kit import NOTE
 from tests.tools.node import node, package
 from tests.tools.servers.kit import FILES, WEATHER, Board, a_tool, write_config
+from tests.waiting import PATIENCE
 
 DRIVER = Path(__file__).parents[1] / "node" / "inspect.mjs"
 CLIENTS = "@modelcontextprotocol/inspector"
-PATIENCE = 60  # seconds
 BEFORE = {"url": "https://shop.test/cart", "test_ids": [{"testId": "pay", "tag": "button", "text": "Pay"}]}
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 from tests.tools.servers.kit import write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect, unpacking
 from recollect.errors import BadData, Conflict, NotFound, StoreError
 from recollect.flows import Observation
-
-PATIENCE = 60  # seconds
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.cli import demo, demo_store
 from recollect.adapters.cli.demo_home import Home, note_server
 from recollect.errors import Conflict
 
-PATIENCE = 60  # seconds
 HOLDS = "import sys, time; print('ready', flush=True); time.sleep(600)"
 BRANCHING = {"name": "git_create_branch", "description": "Creates a new branch from an optional base branch"}
 

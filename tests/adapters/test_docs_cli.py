@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import PATIENCE
 
 from recollect.adapters.cli.words import WITHIN
 
-PATIENCE = 60  # seconds
 DEPLOYING = """# Deploying
 
 ## Staging

@@ -11,8 +11,9 @@ import textwrap
 
 import pytest
 from tests.flows.sharing import shared_chromium
-from tests.flows.waiting import PATIENCE, has, in_vain, patient_replays
+from tests.flows.waiting import has, in_vain, patient_replays
 from tests.flows.webapp import PAGES, WebApp
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.cli.flows_lines import read_json, read_words

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 from tests.adapters.gateway import is_problem, opened
+from tests.waiting import PATIENCE
 
 from recollect.adapters.http import places as placing
 from recollect.adapters.http.limits import Limits, Meter, Rate, is_deeper
@@ -18,7 +19,6 @@ from recollect.adapters.operations import SCOPES, operations
 OPEN = ("/healthz", "/readyz")
 BY_PASSWORD = ("/docs", "/openapi.json")
 SEARCHING = {"query": "anything"}
-PATIENCE = 60  # seconds
 NEVER = 3600  # seconds: nobody waits so long
 SELDOM = Rate(3, 0.001)  # three at once, and no more while a test lasts
 

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import trustme
+from tests.waiting import PATIENCE
 
-PATIENCE = 60  # seconds
 # A server that waits long enough for whoever is slow to ask what he has begun to ask.
 PATIENT = """
 from recollect.adapters.http import serving

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.adapters.mcp_kit import gateway, opened
 from tests.tools.node import node, package
+from tests.waiting import PATIENCE
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp-conformance.md"
 STABLE, NEXT = "@modelcontextprotocol/conformance", "conformance-next"
 # Which edition is run for which version of the protocol, and how many scenarios that has; some are of earlier versions.
 RUNS = {(STABLE, "2025-11-25"): 32, (NEXT, "2025-11-25"): 33, (NEXT, "2026-07-28"): 40}
-PATIENCE = 240  # seconds
 # How a check fails that needs something of the suite's own; subscribing is not offered for anything.
 OWN = re.compile(
     r"test_|test://|json_schema_2020_12_tool|Not testable|initial InputRequiredResult|inputRequests and requestState"
@@ -46,7 +46,7 @@ def outcome(url, tmp_path_factory):
 
 def suite(name, *words):
     command = [node(), str(package(name) / "dist" / "index.js"), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE).stdout
 
 
 def conclude(url, name, version, folder):

@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.adapters.mcp_kit import ERAS, wire
 from tests.adapters.mcp_kit import talk as converse_with
 from tests.tools.servers.kit import FILES, Board, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.cli import mcp_server as command
@@ -23,7 +24,6 @@ from recollect.adapters.mcp.server import mcp_server
 from recollect.adapters.operations import DEFAULT_SCOPES, SCOPES, Workspace
 
 COMMAND = [sys.executable, "-m", "recollect", "mcp"]
-PATIENCE = 120  # seconds, for a machine that is busy
 # Everything that writes to standard output or reads from standard input, in the middle of a call.
 NOISY = """
 import ctypes, logging, os, subprocess, sys, threading, time, warnings

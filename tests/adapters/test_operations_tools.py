@@ -4,8 +4,8 @@ import json
 
 import pytest
 from tests.adapters.operating import calling, names_in
-from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, READ, TEXT, WEATHER, Board, a_tool, write_config
+from tests.waiting import PATIENCE
 
 from recollect.adapters.operations import operations
 from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed

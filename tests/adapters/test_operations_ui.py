@@ -10,8 +10,9 @@ import psutil
 import pytest
 from tests.adapters.operating import Caller, calling, names_in
 from tests.flows.sharing import shared_chromium
-from tests.flows.waiting import PATIENCE, opens_a_tab, patient_replays, settled_once, until
+from tests.flows.waiting import opens_a_tab, patient_replays, settled_once
 from tests.flows.webapp import WebApp
+from tests.waiting import PATIENCE, until
 
 from recollect.adapters.operations.browsers import Browsers
 from recollect.errors import ActionFailed, Conflict, InvalidInput

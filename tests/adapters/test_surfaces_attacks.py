@@ -16,6 +16,7 @@ from mcp import MCPError, types
 from tests.adapters.gateway import is_problem, opened
 from tests.adapters.mcp_kit import serve, talk
 from tests.tools.servers.kit import FILES, WEATHER
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.http import protocol
@@ -25,8 +26,6 @@ from recollect.adapters.http.tokens import create_token, list_tokens, tokens_fil
 from recollect.adapters.operations import SCOPES, Workspace, operations, threads
 from recollect.adapters.operations.threads import Threads
 from recollect.errors import DataError, InvalidInput, Unavailable
-
-PATIENCE = 60  # seconds for what must not hang
 
 
 @pytest.fixture(scope="module")

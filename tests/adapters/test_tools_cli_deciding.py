@@ -6,8 +6,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.tools.patience import LIMIT, PATIENCE
+from tests.tools.patience import LIMIT
 from tests.tools.servers.kit import FILES, WEATHER, Board, a_tool, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.cli.tools_servers import _open_page

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.testclient import TestClient
-from tests.tools.patience import LIMIT, PATIENCE, Clock, begun, eventually
+from tests.tools.patience import LIMIT, Clock, begun
+from tests.waiting import PATIENCE, eventually
 
 from recollect import Recollect
 from recollect.adapters.http.tools import tools_app, tools_router

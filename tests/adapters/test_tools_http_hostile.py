@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.adapters.test_tools_http import is_problem
-from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import TEXT, Board, a_tool, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.http.answers import Json

@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from tests.adapters.test_tools_http import opened, waiting
 from tests.tools.node import compile_strictly, node
-from tests.tools.patience import PATIENCE, eventually
+from tests.waiting import PATIENCE, eventually
 
 from recollect.adapters.http.tools import tools_app
 

@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from tests.documents.waiting import PATIENCE
 from tests.engines import one_engine
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound

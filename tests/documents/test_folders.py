@@ -6,8 +6,8 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.documents.waiting import PATIENCE
 from tests.engines import one_engine
+from tests.waiting import PATIENCE
 from zoo import like_anybody
 
 from recollect import Recollect

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 from makers import SAMPLES, notebook
-from tests.documents.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, until
 
 from recollect.documents.extract import Kind, Unreadable
 from recollect.documents.readers import process

@@ -5,7 +5,7 @@ import shutil
 import threading
 
 import pytest
-from tests.documents.waiting import until
+from tests.waiting import until
 
 from recollect import Recollect
 from recollect.documents import freshness, watching

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from random import Random
 
 import pytest
-from stores import PATIENCE, made_up_word, sentence
+from stores import made_up_word, sentence
+from tests.waiting import PATIENCE
 
 from recollect.errors import StoreError
 from recollect.store.postgres import connections, engine

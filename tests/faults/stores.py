@@ -25,7 +25,6 @@ WORDS = (
     "database backup network printer holiday airport kitchen recipe contract lawyer insurance bicycle winter summer"
 ).split()
 NOW = datetime(2026, 3, 1, tzinfo=UTC)  # salience fades with time: answers can be compared only at one moment
-PATIENCE = 60  # seconds, for what only a busy machine can make late
 
 
 @contextmanager

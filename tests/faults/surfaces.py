@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode, urlsplit
 import psutil
 from tests.tools.chaos.harness import MARK, marked
 from tests.tools.servers.kit import FILES, Board, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.http.routes import is_by_address
 from recollect.adapters.operations import operations
 
-PATIENCE = 120  # seconds, for a machine that is busy
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]}
 NOTE = "# Deploying\n\nStaging deploys need the VPN and a ticket.\n"
 _GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -13,20 +13,13 @@ from random import Random
 import psutil
 import pytest
 from document_folders import assert_alike, children, edit, fill, indexed, listed, on_disk, write
-from stores import PATIENCE, fork, join_all
+from stores import fork, join_all
+from tests.waiting import PATIENCE, until
 
 from recollect import Recollect
 from recollect.errors import StoreError
 
 ENDLESS = 2 * PATIENCE  # seconds that nobody waits
-
-
-def until(check):
-    """Wait for something to be true."""
-    end = time.monotonic() + PATIENCE
-    while not check():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.02)
 
 
 def left_open(folder):

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from proxy import TO_CLIENT, TO_SERVER
 from servers import no_patience, works_again
-from stores import PATIENCE
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.errors import StoreError

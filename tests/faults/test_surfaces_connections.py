@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import psutil
 import pytest
-from tests.faults.surfaces import PATIENCE, Home, Serve, running
-from tests.tools.chaos.harness import eventually
+from tests.faults.surfaces import Home, Serve, running
+from tests.waiting import PATIENCE, eventually
 
 from recollect.adapters.http.serving import bind
 

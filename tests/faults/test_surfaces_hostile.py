@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 from tests.faults.hostile import HANDMADE, UNITS, a_megabyte, a_query
-from tests.faults.surfaces import PATIENCE, Home, Mcp, Serve, request_of, running
+from tests.faults.surfaces import Home, Mcp, Serve, request_of, running
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.adapters.operations import Workspace, operations

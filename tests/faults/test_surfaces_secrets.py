@@ -6,8 +6,9 @@ import zipfile
 from itertools import cycle, islice
 
 import pytest
-from tests.faults.surfaces import PATIENCE, Home, Mcp, Serve, resource, running
+from tests.faults.surfaces import Home, Mcp, Serve, resource, running
 from tests.faults.test_document_paths import CANARY, TRAVERSALS
+from tests.waiting import PATIENCE
 
 from recollect.adapters.http.tokens import create_token
 from recollect.adapters.operations import DEFAULT_SCOPES, operations

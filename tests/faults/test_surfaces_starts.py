@@ -9,8 +9,8 @@ import psutil
 import pytest
 from tests.documents.makers import pdf
 from tests.faults.stores import sentence
-from tests.faults.surfaces import PATIENCE, Home, Mcp, Serve, descendants, end, running, start, still_there
-from tests.tools.chaos.harness import eventually
+from tests.faults.surfaces import Home, Mcp, Serve, descendants, end, running, start, still_there
+from tests.waiting import PATIENCE, eventually
 
 from recollect import Recollect
 

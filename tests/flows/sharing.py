@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.flows.waiting import PATIENCE
+from tests.waiting import PATIENCE
 
 from recollect.flows.browser import chromium, running
 from recollect.flows.browser.worker import Worker

@@ -5,7 +5,8 @@ import signal
 import threading
 
 import pytest
-from tests.flows.waiting import PATIENCE, asks_for_data, goes_to, opens_a_tab, settled_once, until
+from tests.flows.waiting import asks_for_data, goes_to, opens_a_tab, settled_once
+from tests.waiting import PATIENCE, until
 
 from recollect.errors import ActionFailed, InvalidInput, RecollectError
 from recollect.flows.browser import acting, window

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.flows.waiting import PATIENCE, until
 from tests.flows.webapp import PAGES
+from tests.waiting import PATIENCE, until
 
 from recollect.errors import ActionFailed, Conflict, InvalidInput, Unavailable
 from recollect.flows.browser import chromium, folders, running

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.flows.waiting import PATIENCE
+from tests.waiting import PATIENCE
 
 from recollect.errors import ActionFailed, InvalidInput
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import sync_playwright
 from tests.flows.changing import served
-from tests.flows.waiting import PATIENCE
 from tests.flows.webapp import WebApp
 from tests.tools.node import INSTALLED, node, package
+from tests.waiting import PATIENCE
 
 from recollect.errors import InvalidInput
 from recollect.flows.model import FlowSession, Observation, Step

@@ -5,7 +5,8 @@ from functools import partial
 import pytest
 from tests.flows.changing import served
 from tests.flows.sharing import shared_chromium
-from tests.flows.waiting import PATIENCE, has, in_vain, patient_replays
+from tests.flows.waiting import has, in_vain, patient_replays
+from tests.waiting import PATIENCE
 
 from recollect.errors import InvalidInput
 from recollect.flows import service

@@ -6,19 +6,11 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
+from tests.waiting import PATIENCE
 
 from recollect.flows import service
 from recollect.flows.browser import Browser
 from recollect.flows.browser.window import Window
-
-PATIENCE = 120.0  # seconds for what succeeds, on a machine as busy as can be
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it should have happened by now"
-        time.sleep(0.05)
 
 
 @contextmanager

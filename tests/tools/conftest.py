@@ -1,8 +1,9 @@
 import os
 
 import pytest
-from tests.tools.patience import PATIENCE, patience_with_this_machine  # noqa: F401
+from tests.tools.patience import patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
+from tests.waiting import PATIENCE
 
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder
 from recollect.store import open_store

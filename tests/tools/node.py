@@ -5,7 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.tools.patience import PATIENCE
+from tests.waiting import PATIENCE
 
 WANTED = Path(__file__).parents[1] / "node" / "package.json"
 INSTALLED = Path(__file__).parents[2] / ".cache" / "node" / "node_modules"

@@ -1,18 +1,17 @@
 """Waiting on any machine: for what it does as long as that takes, for limits not at all, since tests move the clock."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import astuple
 from typing import Any, TypeVar
 
 import pytest
+from tests.waiting import PATIENCE
 
 from recollect.tools import Choices
 
 T = TypeVar("T")
-PATIENCE = 120.0  # seconds for what this machine has to do, however busy it is
 LIMIT = 600.0  # seconds of a limit that no machine reaches by itself
 
 _LIMITS = (
@@ -22,16 +21,6 @@ _LIMITS = (
     "keeper.KILL",
     "oauth.callback._PATIENCE",
 )
-
-
-def eventually(check: Callable[[], Any], seconds: float = PATIENCE) -> bool:
-    """Whether something becomes true in time."""
-    until = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def begun(work: Callable[[], T]) -> "Future[T]":

@@ -4,8 +4,9 @@ import json
 
 import pytest
 from tests.engines import one_engine
-from tests.tools.patience import LIMIT, PATIENCE, Clock
+from tests.tools.patience import LIMIT, Clock
 from tests.tools.servers.kit import FILES, MAIL, READ, TEXT, Board, a_tool, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable

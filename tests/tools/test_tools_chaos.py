@@ -10,8 +10,9 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from chaos.harness import Scene, eventually, handles, keepers_of, key, marked, scene
-from tests.tools.patience import PATIENCE, begun
+from chaos.harness import Scene, handles, keepers_of, key, marked, scene
+from tests.tools.patience import begun
+from tests.waiting import PATIENCE, eventually
 
 from recollect.errors import Unavailable
 

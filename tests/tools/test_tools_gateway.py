@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from chaos.harness import MARK, Scene, eventually, handles, key, scene
-from tests.tools.patience import LIMIT, PATIENCE, begun
+from chaos.harness import MARK, Scene, handles, key, scene
+from tests.tools.patience import LIMIT, begun
+from tests.waiting import PATIENCE, eventually
 
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from recollect.tools.gateway import Gateway, Listing, ServerState

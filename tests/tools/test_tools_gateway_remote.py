@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chaos.harness import Scene, eventually, scene
+from chaos.harness import Scene, scene
 from chaos.web import Older, answer, free_socket, serving, tool_server
-from tests.tools.patience import PATIENCE, begun
+from tests.tools.patience import begun
+from tests.waiting import PATIENCE, eventually
 
 from recollect.errors import Unavailable
 from recollect.tools.launch import Launch

@@ -13,10 +13,11 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from chaos.harness import HERE, MARK, Scene, eventually, scene
+from chaos.harness import HERE, MARK, Scene, scene
 from chaos.web import serving
 from oauth_server import Tokens, protected
-from tests.tools.patience import PATIENCE, begun
+from tests.tools.patience import begun
+from tests.waiting import PATIENCE, eventually
 
 from recollect import Recollect
 from recollect.errors import InvalidInput, Unavailable

@@ -13,7 +13,8 @@ import pytest
 from chaos.harness import Scene, key, scene
 from chaos.web import serving
 from oauth_server import Tokens, protected
-from tests.tools.patience import PATIENCE, begun
+from tests.tools.patience import begun
+from tests.waiting import PATIENCE
 
 from recollect.errors import InvalidInput, Unavailable
 from recollect.tools.launch import Launch

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from tests.tools.node import compile_strictly, node, server
-from tests.tools.patience import LIMIT, PATIENCE
+from tests.tools.patience import LIMIT
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.errors import InvalidInput

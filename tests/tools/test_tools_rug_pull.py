@@ -8,8 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from tests.engines import one_engine
-from tests.tools.patience import LIMIT, PATIENCE, eventually
+from tests.tools.patience import LIMIT
 from tests.tools.servers.kit import FILES, READ, TEXT, a_tool, ids, write_config
+from tests.waiting import PATIENCE, eventually
 
 from recollect import Recollect
 from recollect.errors import NotFound, RecollectError, Refused

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engines import one_engine
-from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder

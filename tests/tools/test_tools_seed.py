@@ -6,8 +6,9 @@ import sys
 
 import pytest
 from tests.engines import one_engine
-from tests.tools.patience import LIMIT, PATIENCE, eventually
+from tests.tools.patience import LIMIT
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools, write_config
+from tests.waiting import PATIENCE, eventually
 
 from recollect import Recollect
 from recollect.config import load_settings

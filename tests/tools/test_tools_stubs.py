@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.tools.node import compile_strictly, node
-from tests.tools.patience import PATIENCE
 from tests.tools.test_tools_schemas import an_object
+from tests.waiting import PATIENCE
 
 from recollect.errors import InvalidInput
 from recollect.tools.model import Tool

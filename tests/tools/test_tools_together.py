@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.engines import one_engine
-from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.embed import DEFAULT_MODEL, LazyEmbedder

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from tests.engines import one_engine
-from tests.tools.patience import PATIENCE
 from tests.tools.servers.kit import FILES, READ, a_tool, write_config
+from tests.waiting import PATIENCE
 
 from recollect import Recollect
 from recollect.errors import Conflict, NotFound, RecollectError, Refused

@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.tools.patience import LIMIT, Clock, eventually
+from tests.tools.patience import LIMIT, Clock
+from tests.waiting import eventually
 
 from recollect.errors import NotFound
 from recollect.tools.gateway import Gateway, Listing

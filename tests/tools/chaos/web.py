@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
-from tests.tools.patience import PATIENCE
+from tests.waiting import PATIENCE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
