@@ -38,7 +38,7 @@ $(NODE)/.installed: tests/node/package.json tests/node/package-lock.json | $(VEN
 
 # A Chromium: one that is there, Playwright's own, or, as root on Debian, the system's package.
 $(VENV)/.browser: | $(VENV)/.dev
-	$(BIN)/recollect flows setup-browser
+	$(BIN)/athand flows setup-browser
 	touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
@@ -50,7 +50,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/recollect demo
+	$(BIN)/athand demo
 
 # What a change can break; then all there is but the soak tests.
 TEST := $(BIN)/python -m pytest -n 3 --dist loadfile

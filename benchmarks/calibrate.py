@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from athand.embed import DEFAULT_MODEL, Embedder, load_embedder
+from athand.evaluation import LabelledSet, Question
 from benchmarks.data import SEED, load_sets, minilm, text_of
-from recollect.embed import DEFAULT_MODEL, Embedder, load_embedder
-from recollect.evaluation import LabelledSet, Question
 
 RANDOM_PASSAGES = 1000
 
@@ -61,7 +61,7 @@ def relevant(sets: Sequence[Embedded], half: slice) -> float:
 
 
 def report(name: str, embedder: Embedder) -> None:
-    """Print the line for src/recollect/embed/models.py, the check, and what each set says."""
+    """Print the line for src/athand/embed/models.py, the check, and what each set says."""
     sets = [embed(each, embedder) for each in load_sets()]
     chosen, other = slice(0, None, 2), slice(1, None, 2)
     print(f"\n{name}: Calibration(noise={noise(sets, chosen):.3f}, relevant={relevant(sets, chosen):.3f})")

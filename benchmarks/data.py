@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.evaluation import LabelledSet, load_set
+from athand.evaluation import LabelledSet, load_set
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache"
@@ -20,8 +20,8 @@ Item = Mapping[str, Any]
 
 
 def shared_folder(name: str) -> Path:
-    """The data or the models beside the project; RECOLLECT_DATA or RECOLLECT_MODELS names another place."""
-    return Path(os.environ.get(f"RECOLLECT_{name.upper()}") or ROOT.parent / "shared" / name)
+    """The data or the models beside the project; ATHAND_DATA or ATHAND_MODELS names another place."""
+    return Path(os.environ.get(f"ATHAND_{name.upper()}") or ROOT.parent / "shared" / name)
 
 
 def load_sets() -> list[LabelledSet]:
@@ -29,7 +29,7 @@ def load_sets() -> list[LabelledSet]:
     folders = [shared_folder("data") / name for name in SETS]
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
-        raise SystemExit(f"No labelled set in {', '.join(missing)}. Set RECOLLECT_DATA to the folder that has them.")
+        raise SystemExit(f"No labelled set in {', '.join(missing)}. Set ATHAND_DATA to the folder that has them.")
     return [load_set(folder) for folder in folders]
 
 

@@ -2,7 +2,7 @@
 
 Weights were looked for on the questions of the part "tune"; figures are of "report" (docs/ranking.md says how far
 that was in view). All engines search one folder at a
-time. The keyword engines and LanceDB search the very chunks that Recollect has made; semble makes its own, with the
+time. The keyword engines and LanceDB search the very chunks that Athand has made; semble makes its own, with the
 same static vectors.
 """
 
@@ -21,12 +21,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand import Athand, Settings
 from benchmarks.code_sources import fetch
 from benchmarks.data import CACHE, ROOT, shared_folder
 from benchmarks.engines import BY_NAME, PerProject
 from benchmarks.questions.check import load
 from benchmarks.tables import bold_best, table
-from recollect import Recollect, Settings
 
 K8S = "documents/k8s-dev"
 PEERS = ("bm25s", "LanceDB FTS", "LanceDB hybrid")
@@ -43,20 +43,20 @@ Ask = Callable[[str, str, int], list[Place]]  # folder, question, how many
 class Folders:
     """A store with every folder in it."""
 
-    recollect: Recollect
+    athand: Athand
 
     def ask(self, folder: str, query: str, limit: int) -> list[Place]:
-        hits = self.recollect.documents.search(query, folder_id=folder, limit=limit, min_score=0.0)
+        hits = self.athand.documents.search(query, folder_id=folder, limit=limit, min_score=0.0)
         return [(hit.item.document_id, hit.item.start_line, hit.item.end_line) for hit in hits]
 
     def chunks(self) -> Iterator[dict[str, Any]]:
         """Every chunk as an item for the other engines; its id tells where it is."""
-        for folder in self.recollect.documents.list_folders():
+        for folder in self.athand.documents.list_folders():
             for document in self._documents(folder.folder_id):
-                data = self.recollect.documents.get_document_data(folder.folder_id, document, limit=500)
+                data = self.athand.documents.get_document_data(folder.folder_id, document, limit=500)
                 ids = [chunk.chunk_id for chunk in data.chunks]
                 for start in range(0, len(ids), 100):
-                    for each in self.recollect.documents.get_chunks(folder.folder_id, ids[start : start + 100]):
+                    for each in self.athand.documents.get_chunks(folder.folder_id, ids[start : start + 100]):
                         place = json.dumps([document, each.start_line, each.end_line])
                         text = "\n".join(("/".join(each.heading), each.content))
                         yield {"id": place, "content": text, "project": folder.folder_id}
@@ -64,7 +64,7 @@ class Folders:
     def _documents(self, folder_id: str) -> Iterator[str]:
         token = None
         while True:
-            page = self.recollect.documents.list_documents(folder_id, limit=500, continuation_token=token)
+            page = self.athand.documents.list_documents(folder_id, limit=500, continuation_token=token)
             yield from (document.document_id for document in page)
             if not (token := page.continuation.next_token):
                 return
@@ -75,11 +75,11 @@ def measure() -> dict[str, Any]:
     questions = {"k8s": _k8s_questions(), "code": load("code"), "pages": load("pages")}
     paths = fetch() | {"k8s": shared_folder("data") / K8S / "files"}
     with TemporaryDirectory(dir=CACHE) as work, ExitStack() as stack:
-        recollect = stack.enter_context(Recollect(Path(work) / "recollect.db", settings=Settings()))
+        athand = stack.enter_context(Athand(Path(work) / "athand.db", settings=Settings()))
         for name, path in paths.items():
-            recollect.documents.add(path, folder_id=name)
-        folders = Folders(recollect)
-        engines: dict[str, Ask] = {"Recollect": folders.ask}
+            athand.documents.add(path, folder_id=name)
+        folders = Folders(athand)
+        engines: dict[str, Ask] = {"Athand": folders.ask}
         for name in PEERS:
             if find_spec(BY_NAME[name].needs):
                 engines[name] = _peer(name, folders, Path(work), stack)
@@ -128,10 +128,10 @@ def _as_model2vec(folder: Path) -> Path:
     import numpy as np
     from safetensors.numpy import save_file
 
-    from recollect.embed import load_embedder
+    from athand.embed import load_embedder
 
     folder.mkdir()
-    source, embedder = Path(load_embedder.__code__.co_filename).parent / "recollect_static_1", load_embedder()
+    source, embedder = Path(load_embedder.__code__.co_filename).parent / "athand_static_1", load_embedder()
     (folder / "tokenizer.json").write_bytes((source / "tokenizer.json").read_bytes())
     rows = embedder._table(np.arange(len(embedder._packed)))
     save_file({"embeddings": rows}, folder / "model.safetensors")
@@ -189,13 +189,13 @@ def _ndcg(answers: Sequence[set[Any]], wanted: int) -> float:
 
 def _own() -> dict[str, float]:
     """Of the best ten passages of this project's own folder, how many are relevant, by the rules of own.jsonl."""
-    with Recollect(":memory:", settings=Settings()) as recollect:
+    with Athand(":memory:", settings=Settings()) as athand:
         for name in OWN:
-            recollect.documents.add(ROOT / name, folder_id=name)
+            athand.documents.add(ROOT / name, folder_id=name)
         questions = load("own")
         by_part: dict[str, list[float]] = defaultdict(list)
         for question in questions:
-            found = recollect.documents.search_content(
+            found = athand.documents.search_content(
                 semantic_concepts=question["semantic_concepts"], exact_terms=question["exact_terms"]
             ).data.results
             if found:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from athand.embed import DEFAULT_MODEL, load_embedder
 from benchmarks.data import SEED, load_sets, minilm, sentences, shared_folder
 from benchmarks.engines import BY_NAME, is_installed, load_wordllama
 from benchmarks.fresh import call, run
 from benchmarks.tables import table
-from recollect.embed import DEFAULT_MODEL, load_embedder
 
 STARTS = 7
 ROUNDS = 5

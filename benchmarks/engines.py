@@ -1,4 +1,4 @@
-"""Recollect and its peers behind one face: build an index in a folder, open it, ask. Each is imported when used."""
+"""Athand and its peers behind one face: build an index in a folder, open it, ask. Each is imported when used."""
 
 import json
 import logging
@@ -16,12 +16,12 @@ from typing import Protocol
 
 import numpy as np
 
+from athand.embed import DEFAULT_MODEL, load_embedder
+from athand.text import STOP_WORDS
 from benchmarks.data import Item, text_of
-from recollect.embed import DEFAULT_MODEL, load_embedder
-from recollect.text import STOP_WORDS
 
 BATCH = 2000
-RECOLLECT, KEYWORDS = "Recollect", "FTS5, stop words dropped"
+ATHAND, KEYWORDS = "Athand", "FTS5, stop words dropped"
 HYBRID, FTS, VECTOR = "hybrid", "fts", "vector"
 
 Search = Callable[[str, str | None, int], list[str]]  # question, project, limit → ids
@@ -41,27 +41,27 @@ def is_installed(engine: Engine) -> bool:
 
 
 @dataclass(frozen=True)
-class RecollectEngine:
-    name: str = RECOLLECT
-    needs: str = "recollect"
+class AthandEngine:
+    name: str = ATHAND
+    needs: str = "athand"
     model: str = DEFAULT_MODEL
 
     def build(self, folder: Path, items: Iterable[Item]) -> None:
         remaining = iter(items)
-        with self.store(folder) as recollect:
+        with self.store(folder) as athand:
             while batch := list(islice(remaining, BATCH)):
-                recollect.memories.add_many(batch)
+                athand.memories.add_many(batch)
 
     @contextmanager
     def open(self, folder: Path) -> Iterator[Search]:
-        with self.store(folder) as recollect:
-            search = partial(recollect.memories.search, reinforce=False)
+        with self.store(folder) as athand:
+            search = partial(athand.memories.search, reinforce=False)
             yield lambda text, project, limit: [hit.id for hit in search(text, project=project, limit=limit)]
 
     def store(self, folder: Path):
-        from recollect import Recollect, Settings
+        from athand import Athand, Settings
 
-        return Recollect(str(folder / "recollect.db"), model=self.model, settings=Settings())
+        return Athand(str(folder / "athand.db"), model=self.model, settings=Settings())
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def load_wordllama():
 
 @dataclass(frozen=True)
 class LanceDb:
-    """LanceDB over Recollect's static vectors: exact vector search, its full-text index, or both by rank fusion."""
+    """LanceDB over Athand's static vectors: exact vector search, its full-text index, or both by rank fusion."""
 
     name: str = "LanceDB hybrid"
     needs: str = "lancedb"
@@ -263,7 +263,7 @@ class PerProject:
 
 
 ENGINES: tuple[Engine, ...] = (
-    RecollectEngine(),
+    AthandEngine(),
     Fts5(),
     Fts5(KEYWORDS, dropped=STOP_WORDS),
     Bm25s(),

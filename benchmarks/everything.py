@@ -1,6 +1,6 @@
 """How well one search over all four corpora puts what was asked for first, and whether its scores mean what they say.
 
-The points of `recollect.scale` were chosen on one half of the questions (`python -m benchmarks.everything` prints them
+The points of `athand.scale` were chosen on one half of the questions (`python -m benchmarks.everything` prints them
 as that half has them); figures are of the other half. Every question has its answers in one corpus, or nowhere, and all
 four are asked. Beside our scale: the totals of the corpora as they are, places instead of scores (reciprocal rank
 fusion), and totals by how far they are from the middle of their corpus.
@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from athand import Athand
+from athand.evaluation import percentiles
+from athand.everything import CORPORA
+from athand.scale import is_worth_showing, on_scale, to_scale
 from benchmarks.data import CACHE
 from benchmarks.everything_data import Asked, filled, name_of, questions
 from benchmarks.tables import bold_best, table
-from recollect import Recollect
-from recollect.evaluation import percentiles
-from recollect.everything import CORPORA
-from recollect.scale import is_worth_showing, on_scale, to_scale
 
 DEEP = 10
-OURS = "Recollect"
+OURS = "Athand"
 MEASURES = ("right corpus first", "hit@1", "hit@5", "MRR")
 SURE = (0.1, 0.25, 0.5, 0.75)  # what the printed points are for
 _BINS = np.linspace(0, 1, 11)
@@ -67,15 +67,15 @@ def measure() -> dict[str, Any]:
     """Build the store, ask everything, compare."""
     CACHE.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=CACHE) as work:
-        return compare(Path(work) / "recollect.db", questions())
+        return compare(Path(work) / "athand.db", questions())
 
 
 def compare(path: Path, asked: Sequence[Asked]) -> dict[str, Any]:
     """All figures of a store that has everything, or gets it."""
-    with closing(filled(path)) as recollect:
-        answered = [_answered(recollect, each, least=None) for each in asked]
-        speed = _speed(recollect, asked)
-        points = _points([_answered(recollect, each, least=0.0) for each in asked if each.part == "tune"])
+    with closing(filled(path)) as athand:
+        answered = [_answered(athand, each, least=None) for each in asked]
+        speed = _speed(athand, asked)
+        points = _points([_answered(athand, each, least=0.0) for each in asked if each.part == "tune"])
     halves = {part: [each for each in answered if each.asked.part == part] for part in ("report", "tune")}
     scores = {OURS: _ours, "totals as they are": _total, "rank fusion": _by_rank, "distance": _distance(halves["tune"])}
     return {
@@ -87,13 +87,13 @@ def compare(path: Path, asked: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def _answered(recollect: Recollect, asked: Asked, least: float | None) -> Answered:
+def _answered(athand: Athand, asked: Asked, least: float | None) -> Answered:
     text, options = asked.text, {"limit": DEEP, "min_score": least}
     hits = {
-        "memories": recollect.memories.search(text, reinforce=False, **options),
-        "documents": recollect.documents.search(text, once=True, **options),
-        "tools": recollect.tools.search(text, limit=DEEP, threshold=least, catalogue=asked.catalogue),
-        "flows": recollect.flows.search(text, once=True, **options),
+        "memories": athand.memories.search(text, reinforce=False, **options),
+        "documents": athand.documents.search(text, once=True, **options),
+        "tools": athand.tools.search(text, limit=DEEP, threshold=least, catalogue=asked.catalogue),
+        "flows": athand.flows.search(text, once=True, **options),
     }
     return Answered(
         asked,
@@ -207,7 +207,7 @@ def _silence(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
 
 
 def _points(answered: Sequence[Answered]) -> dict[str, list[tuple[float, float]]]:
-    """For each corpus the totals at which a first hit is worth so much: what `recollect.scale` could say."""
+    """For each corpus the totals at which a first hit is worth so much: what `athand.scale` could say."""
     return {corpus: _levels(*_firsts(answered, corpus)) for corpus in CORPORA}
 
 
@@ -229,15 +229,15 @@ def _rising(totals: Any, worths: Any, counts: Any) -> list[tuple[float, float]]:
     return [(summed / count, worth / count) for worth, count, summed in pools]
 
 
-def _speed(recollect: Recollect, asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
+def _speed(athand: Athand, asked: Sequence[Asked]) -> dict[str, dict[str, float]]:
     """Milliseconds of a search over everything, and of the four corpora one after the other, for some questions."""
     some = asked[:: max(1, len(asked) // 200)]
     times: dict[str, list[float]] = {"everything": [], "one after the other": []}
     for each in some:
         started = time.perf_counter()
-        recollect.search(each.text, catalogue=each.catalogue)
+        athand.search(each.text, catalogue=each.catalogue)
         between = time.perf_counter()
-        _answered(recollect, each, least=None)
+        _answered(athand, each, least=None)
         times["everything"].append(1000 * (between - started))
         times["one after the other"].append(1000 * (time.perf_counter() - between))
     return {name: percentiles(values) for name, values in times.items()}

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from athand import Athand, Settings
+from athand.evaluation import load_set
 from benchmarks.code_sources import fetch
 from benchmarks.data import shared_folder
 from benchmarks.flow_data import NOW, Apps, fill, sessions
 from benchmarks.questions.check import load
 from benchmarks.tool_sets import SETS, tools_of
-from recollect import Recollect, Settings
-from recollect.evaluation import load_set
 
 K8S = "documents/k8s-dev"
 MOST = 600  # questions of one set
@@ -45,21 +45,21 @@ def name_of(hit: Any) -> str:
     return str(hit.item.name if hit.corpus == "tools" else hit.id)
 
 
-def filled(path: Path) -> Recollect:
+def filled(path: Path) -> Athand:
     """A store with all of it; what there is already stays."""
-    recollect = Recollect(path, settings=Settings())
-    if not recollect.memories.count():
-        recollect.memories.add_many(list(_memories()))
-    if not recollect.flows.count():
-        fill(recollect.flows._desk, _recent(sessions(Apps())))
+    athand = Athand(path, settings=Settings())
+    if not athand.memories.count():
+        athand.memories.add_many(list(_memories()))
+    if not athand.flows.count():
+        fill(athand.flows._desk, _recent(sessions(Apps())))
     for name in SETS:
-        if not recollect.tools.count().get(name):
-            _add_tools(recollect, name)
-    known = {folder.folder_id for folder in recollect.documents.list_folders()}
+        if not athand.tools.count().get(name):
+            _add_tools(athand, name)
+    known = {folder.folder_id for folder in athand.documents.list_folders()}
     for name, folder in (fetch() | {"k8s": shared_folder("data") / K8S / "files"}).items():
         if name not in known:
-            recollect.documents.add(folder, folder_id=name)
-    return recollect
+            athand.documents.add(folder, folder_id=name)
+    return athand
 
 
 def _memories() -> Iterator[Mapping[str, Any]]:
@@ -83,12 +83,12 @@ def _recent(made: Iterator[Any]) -> Iterator[Any]:
         yield replace(session, created_at=session.created_at + later - timedelta(minutes=1)), moved
 
 
-def _add_tools(recollect: Recollect, name: str) -> None:
+def _add_tools(athand: Athand, name: str) -> None:
     by_server: dict[str, list[dict[str, Any]]] = {}
     for tool in tools_of(name):
         by_server.setdefault(tool["server"], []).append(tool)
     for server, tools in by_server.items():
-        recollect.tools.add(server, tools, catalogue=name)
+        athand.tools.add(server, tools, catalogue=name)
 
 
 def questions() -> list[Asked]:

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import ClassVar
 
+from athand.flows.actions import action_key, labels_of
+from athand.flows.desk import Desk
+from athand.flows.model import FlowSession, Observation, Step
+from athand.flows.passages import to_passage
+from athand.flows.records import insert, observation_row, session_row, step_row
+from athand.flows.scoring import INDEX
+from athand.store import to_microseconds
 from benchmarks.questions.check import FOLDER
 from benchmarks.tool_sets import is_for_tuning
-from recollect.flows.actions import action_key, labels_of
-from recollect.flows.desk import Desk
-from recollect.flows.model import FlowSession, Observation, Step
-from recollect.flows.passages import to_passage
-from recollect.flows.records import insert, observation_row, session_row, step_row
-from recollect.flows.scoring import INDEX
-from recollect.store import to_microseconds
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 SEED = 7

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.flows.model import Observation
+from athand.flows.model import Observation
 
 PEOPLE = ("Ann Lee", "Bob Stone", "Carla Diaz", "Deniz Kaya", "Emil Novak", "Farah Aziz", "Gus Hall", "Hana Mori")
 THINGS = ("red shoes", "desk lamp", "tea pot", "rain coat", "phone case", "wool scarf", "bike bell", "oak shelf")

@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from recollect.flows.model import Observation, Step
-from recollect.flows.replaying.healing import Heal, heal
-from recollect.text import split_identifier
+from athand.flows.model import Observation, Step
+from athand.flows.replaying.healing import Heal, heal
+from athand.text import split_identifier
 
 
 @dataclass(frozen=True)

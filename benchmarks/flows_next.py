@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from athand.embed import LazyEmbedder
+from athand.flows import recording, records
+from athand.flows.actions import ACTIONS, action_key
+from athand.flows.desk import Desk
+from athand.flows.model import FlowSession, Observation, Step, SuggestedAction
+from athand.flows.prior import suggest
+from athand.flows.profiles import Profiles
+from athand.flows.recording import Call
+from athand.store import open_store, to_microseconds
 from benchmarks.flow_walks import FOR_REPORT, FOR_TUNING, App, Simulated, sessions
-from recollect.embed import LazyEmbedder
-from recollect.flows import recording, records
-from recollect.flows.actions import ACTIONS, action_key
-from recollect.flows.desk import Desk
-from recollect.flows.model import FlowSession, Observation, Step, SuggestedAction
-from recollect.flows.prior import suggest
-from recollect.flows.profiles import Profiles
-from recollect.flows.recording import Call
-from recollect.store import open_store, to_microseconds
 
 SESSIONS = (15, 60)  # of an app
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -48,7 +48,7 @@ class Asked:
 
 def new_desk(location: str = ":memory:") -> Desk:
     """A store and a clock that stands still."""
-    return Desk(open_store(location), LazyEmbedder("recollect-static-1"), True, lambda: NOW, Profiles())
+    return Desk(open_store(location), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
 
 
 def keep(desk: Desk, app: str, simulated: Sequence[Simulated]) -> None:

@@ -7,10 +7,10 @@ import asyncio
 import statistics
 import time
 
-from recollect.flows.browser.observing import look
-from recollect.flows.browser.options import LaunchOptions
-from recollect.flows.browser.running import Running
-from recollect.flows.profiles import Profiles
+from athand.flows.browser.observing import look
+from athand.flows.browser.options import LaunchOptions
+from athand.flows.browser.running import Running
+from athand.flows.profiles import Profiles
 
 ELEMENTS = 150
 ROUNDS = 15

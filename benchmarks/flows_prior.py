@@ -13,14 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand.evaluation import percentiles
+from athand.flows import records
+from athand.flows.model import Observation
+from athand.flows.prior.suggest import prior_knowledge
 from benchmarks.data import CACHE
 from benchmarks.flow_walks import SHOP, sessions
 from benchmarks.flows_next import keep, new_desk
 from benchmarks.tables import table
-from recollect.evaluation import percentiles
-from recollect.flows import records
-from recollect.flows.model import Observation
-from recollect.flows.prior.suggest import prior_knowledge
 
 STEPS = 100_000
 FEW = 1_000
@@ -28,13 +28,13 @@ MOMENTS = 200
 _SEARCH = """
 import re, sys
 from pathlib import Path
-from recollect import Recollect
+from athand import Athand
 def megabytes():  # the most that this program ever had; getrusage would tell that of the one that started it
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
-with Recollect(sys.argv[1]) as recollect:
+with Athand(sys.argv[1]) as athand:
     opened = megabytes()
     for query in ("buy red shoes", "pay for the cart", "cancel an order", "checkout"):
-        recollect.flows.search(query)
+        athand.flows.search(query)
     print(opened, megabytes())
 """
 
@@ -76,12 +76,12 @@ def _prior(path: Path, steps: int) -> dict[str, Any]:
 
 
 def _memory(path: Path) -> dict[str, float]:
-    from recollect import Recollect
+    from athand import Athand
 
     with closing(_filled(path, FEW).store):
         pass
-    with Recollect(path) as recollect:
-        recollect.flows.reindex()
+    with Athand(path) as athand:
+        athand.flows.reindex()
     done = subprocess.run([sys.executable, "-c", _SEARCH, str(path)], capture_output=True, text=True, check=True)
     opened, searched = map(float, done.stdout.split())
     return {"opened": opened, "searched": searched}

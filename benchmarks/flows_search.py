@@ -15,18 +15,18 @@ from typing import Any
 
 import apsw
 
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.evaluation import percentiles
+from athand.flows.desk import Desk
+from athand.flows.model import FlowSession, Step
+from athand.flows.passages import to_passage
+from athand.flows.profiles import Profiles
+from athand.flows.search import search
+from athand.store import open_store
+from athand.text import FLOW_STOP_WORDS, expand_synonyms, synonym_table, tokenize
 from benchmarks.data import CACHE
 from benchmarks.flow_data import NOW, Apps, Question, fill, sessions
 from benchmarks.tables import bold_best, table
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.evaluation import percentiles
-from recollect.flows.desk import Desk
-from recollect.flows.model import FlowSession, Step
-from recollect.flows.passages import to_passage
-from recollect.flows.profiles import Profiles
-from recollect.flows.search import search
-from recollect.store import open_store
-from recollect.text import FLOW_STOP_WORDS, expand_synonyms, synonym_table, tokenize
 
 SIZES = (1_000, 100_000)
 MEASURES = ("hit@1", "hit@5", "MRR", "nonsense answered")
@@ -43,7 +43,7 @@ def measure(sizes: Sequence[int] = SIZES) -> dict[str, Any]:
         desk = _desk(store)
         fill(desk, sessions(apps))
         engines = {
-            "Recollect": _ours(desk),
+            "Athand": _ours(desk),
             "seed's weights, substrings": _of_the_seed(list(sessions(apps))),
             "FTS5, one field": _fts5(list(sessions(apps))),
         }
@@ -141,7 +141,7 @@ def _speed(apps: Apps, size: int) -> dict[str, Any]:
     """Searches of so many steps in a file; the first ones warm it up."""
     asked = [each.text for each in apps.questions]
     CACHE.mkdir(exist_ok=True)
-    with TemporaryDirectory(dir=CACHE) as work, closing(open_store(str(Path(work) / "recollect.db"))) as store:
+    with TemporaryDirectory(dir=CACHE) as work, closing(open_store(str(Path(work) / "athand.db"))) as store:
         desk = _desk(store)
         filled = time.perf_counter()
         steps = fill(desk, sessions(apps, size))

@@ -18,13 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand import Athand, Settings
+from athand.evaluation import percentiles
 from benchmarks.data import CACHE, shared_folder
 from benchmarks.documents import Folders, _as_model2vec, load
 from benchmarks.engines import BY_NAME
 from benchmarks.fresh import call, peak_megabytes
 from benchmarks.tables import table
-from recollect import Recollect, Settings
-from recollect.evaluation import percentiles
 
 FILES, MEGABYTES = 5_000, 48
 SEARCHES, WARM_UP = 100, 10
@@ -47,12 +47,12 @@ def measure() -> Results:
 
 def _measure_folder(folder: Path, work: Path) -> Results:
     work.mkdir(exist_ok=True)
-    print(f"{folder.name}: Recollect …", flush=True)
+    print(f"{folder.name}: Athand …", flush=True)
     questions, terms = _questions(folder), _terms(folder)
     found = {
         "files": sum(1 for _ in _files(folder)),
         "megabytes": sum(path.stat().st_size for path in _files(folder)) / 1e6,
-        "Recollect": call("benchmarks.folders:index", str(folder), str(work))
+        "Athand": call("benchmarks.folders:index", str(folder), str(work))
         | call("benchmarks.folders:search", str(work), questions, terms),
     }
     if find_spec("lancedb"):
@@ -68,11 +68,11 @@ def _measure_folder(folder: Path, work: Path) -> Results:
 
 def index(folder: str, work: str) -> Results:
     """From nothing, again without a change, and one change with the watcher running."""
-    path = Path(work) / "recollect.db"
-    with Recollect(path, settings=Settings()) as recollect:
-        first = _seconds(lambda: recollect.documents.add(folder, folder_id="all"))
-        again = _seconds(lambda: recollect.documents.refresh("all"))
-        chunks = sum(recollect.documents.count().values())
+    path = Path(work) / "athand.db"
+    with Athand(path, settings=Settings()) as athand:
+        first = _seconds(lambda: athand.documents.add(folder, folder_id="all"))
+        again = _seconds(lambda: athand.documents.refresh("all"))
+        chunks = sum(athand.documents.count().values())
     return {
         "first_s": first,
         "again_s": again,
@@ -89,32 +89,32 @@ def _watched(work: Path) -> float:
     shutil.copytree(shared_folder("data") / "documents/k8s-dev/files", folder)
     changed = next(folder.rglob("*.md"))
     changed.chmod(0o644)
-    with Recollect(work / "watched.db", settings=Settings()) as recollect:
-        recollect.documents.add(folder, folder_id="watched")
-        recollect.documents.watch()
+    with Athand(work / "watched.db", settings=Settings()) as athand:
+        athand.documents.add(folder, folder_id="watched")
+        athand.documents.watch()
         time.sleep(3)
-        return statistics.median(_until_found(recollect, changed, f"zyzzyva{number}") for number in range(5))
+        return statistics.median(_until_found(athand, changed, f"zyzzyva{number}") for number in range(5))
 
 
-def _until_found(recollect: Recollect, path: Path, word: str) -> float:
+def _until_found(athand: Athand, path: Path, word: str) -> float:
     started = time.perf_counter()
     path.write_text(f"{path.read_text('utf-8')}\n{word}\n", encoding="utf-8")
-    while not recollect.documents.count() or not _has(recollect, word):
+    while not athand.documents.count() or not _has(athand, word):
         time.sleep(0.02)
     return time.perf_counter() - started
 
 
-def _has(recollect: Recollect, word: str) -> bool:
+def _has(athand: Athand, word: str) -> bool:
     """Asked of the store alone: a search would look at the folder by itself."""
-    with recollect._store.snapshot() as snapshot:
+    with athand._store.snapshot() as snapshot:
         sql = "SELECT 1 FROM document_chunks WHERE content LIKE :word LIMIT 1"
         return bool(snapshot.rows(sql, {"word": f"%{word}%"}))
 
 
 def search(work: str, questions: list[str], terms: list[str]) -> Results:
     """Every kind of search, and the page that follows."""
-    with Recollect(Path(work) / "recollect.db", settings=Settings()) as recollect:
-        content = recollect.documents.search_content
+    with Athand(Path(work) / "athand.db", settings=Settings()) as athand:
+        content = athand.documents.search_content
         tokens: list[str] = []
 
         def hybrid(at: tuple[str, str]) -> None:
@@ -125,7 +125,7 @@ def search(work: str, questions: list[str], terms: list[str]) -> Results:
             tokens.extend(filter(None, [answer.continuation.next_token]))
 
         found = {
-            "search": _timed(recollect.documents.search, questions),
+            "search": _timed(athand.documents.search, questions),
             "concepts": _timed(lambda text: content(semantic_concepts=[text]), questions),
             "exact": _timed(lambda term: content(exact_terms=[term]), terms),
             "hybrid": _timed(hybrid, list(zip(questions, terms, strict=False))),
@@ -139,8 +139,8 @@ def lancedb(work: str, questions: list[str]) -> Results:
     """LanceDB's full-text index over the same chunks; vectors are made too, as its own reader would."""
     engine, folder = BY_NAME["LanceDB FTS"], Path(work) / "lancedb"
     folder.mkdir()
-    with Recollect(Path(work) / "recollect.db", settings=Settings()) as recollect:
-        items = list(Folders(recollect).chunks())
+    with Athand(Path(work) / "athand.db", settings=Settings()) as athand:
+        items = list(Folders(athand).chunks())
     first = _seconds(lambda: engine.build(folder, items))
     with engine.open(folder) as ask:
         return {"first_s": first, "search": _timed(lambda text: ask(text, None, 10), questions)}
@@ -210,7 +210,7 @@ def _gathered(folder: Path) -> Path:
 def tables(results: Results) -> Iterator[str]:
     """What indexing takes, and what searches take."""
     for name, found in results.items():
-        ours = found["Recollect"]
+        ours = found["Athand"]
         yield (
             f"{name}: {found['files']:,} files, {found['megabytes']:.0f} MB, {ours['chunks']:,} chunks. From nothing "
             f"{ours['first_s']:.1f} s, unchanged {ours['again_s']:.2f} s; "

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.data import CACHE, questions
-from benchmarks.engines import BY_NAME, KEYWORDS, RECOLLECT, is_installed
+from benchmarks.engines import ATHAND, BY_NAME, KEYWORDS, is_installed
 from benchmarks.fresh import call
 from benchmarks.latency_tasks import NEAREST, WARM_UP
 from benchmarks.tables import table
@@ -26,7 +26,7 @@ LANCE = ("LanceDB vectors", "LanceDB FTS", "LanceDB hybrid")
 PEERS = {"FTS5": LARGEST, KEYWORDS: LARGEST, "bm25s": 100_000, **dict.fromkeys(LANCE, 100_000)}
 LEAST_FOR_PEERS = 10_000  # the libraries with indexes of their own; FTS5 is measured at every size
 BUILT = {"build_s": 1, "passages_per_s": 0, "megabytes": 0}  # with their digits
-CLI = (sys.executable, "-c", "from recollect.adapters.cli import main; main()")
+CLI = (sys.executable, "-c", "from athand.adapters.cli import main; main()")
 
 Results = dict[str, Any]
 
@@ -45,18 +45,18 @@ def _measure_size(size: int, folder: Path) -> Results:
     asked = folder / "questions.json"
     asked.write_text(json.dumps(questions(SEARCHES + WARM_UP)), encoding="utf-8")
     engines = {name: _measure_engine(name, size, folder, asked) for name in _engines(size)}
-    return {"engines": engines, **_measure_recollect(size, folder / RECOLLECT, asked)}
+    return {"engines": engines, **_measure_athand(size, folder / ATHAND, asked)}
 
 
 def _engines(size: int) -> list[str]:
     peers = [name for name, largest in PEERS.items() if size <= largest and is_installed(BY_NAME[name])]
-    return [RECOLLECT, *(name for name in peers if size >= LEAST_FOR_PEERS or BY_NAME[name].needs == "apsw")]
+    return [ATHAND, *(name for name in peers if size >= LEAST_FOR_PEERS or BY_NAME[name].needs == "apsw")]
 
 
 def _measure_engine(name: str, size: int, folder: Path, asked: Path) -> Results:
     """Build and search; engines that search the same files in several ways build them once."""
     print(f"{size:,} passages: {name} …", flush=True)
-    home = folder / (BY_NAME[name].needs if name != RECOLLECT else name)
+    home = folder / (BY_NAME[name].needs if name != ATHAND else name)
     built = {}
     if not home.exists():
         home.mkdir()
@@ -64,15 +64,15 @@ def _measure_engine(name: str, size: int, folder: Path, asked: Path) -> Results:
     return {**built, **call("benchmarks.latency_tasks:search", name, str(home), str(asked))}
 
 
-def _measure_recollect(size: int, home: Path, asked: Path) -> Results:
-    """What only Recollect is asked: how exact its vector side is, the command line, a single durable add."""
+def _measure_athand(size: int, home: Path, asked: Path) -> Results:
+    """What only Athand is asked: how exact its vector side is, the command line, a single durable add."""
     print(f"{size:,} passages: recall, command line, adds …", flush=True)
     found: Results = {}
     if size <= MOST_FOR_EXACT:
         found["recall"] = call("benchmarks.latency_tasks:recall", str(home), size, str(asked))
     texts = json.loads(asked.read_text("utf-8"))[:CLI_RUNS]
     found["cli_search_s"] = _cli_seconds(
-        [["search", text, "--store", str(home / "recollect.db"), "--json"] for text in texts]
+        [["search", text, "--store", str(home / "athand.db"), "--json"] for text in texts]
     )
     found["add_ms"] = call("benchmarks.latency_tasks:add", str(home), size)
     return found
@@ -83,15 +83,15 @@ def _cli_seconds(commands: Sequence[Sequence[str]]) -> float:
     times = []
     for command in commands:
         started = time.perf_counter()
-        environment = os.environ | {"RECOLLECT_CONFIG": os.devnull}
+        environment = os.environ | {"ATHAND_CONFIG": os.devnull}
         subprocess.run([*CLI, *command], env=environment, stdout=subprocess.DEVNULL, check=True)
         times.append(time.perf_counter() - started)
     return statistics.median(times)
 
 
 def tables(results: Results) -> Iterator[str]:
-    """One table of engines per size, then what only Recollect was asked."""
-    yield "Recollect and LanceDB embed every passage when building; FTS5 and bm25s index words only."
+    """One table of engines per size, then what only Athand was asked."""
+    yield "Athand and LanceDB embed every passage when building; FTS5 and bm25s index words only."
     for size, found in results["sizes"].items():
         yield f"### {int(size):,} passages\n\n{_engine_table(found['engines'])}"
     header = [
@@ -102,12 +102,12 @@ def tables(results: Results) -> Iterator[str]:
         "add p99 ms",
         "added and found at once",
     ]
-    yield f"### Only Recollect\n\n{table(header, [_own_row(*entry) for entry in results['sizes'].items()])}"
-    yield f"`recollect --help`: {results['help_s']:.2f} s"
+    yield f"### Only Athand\n\n{table(header, [_own_row(*entry) for entry in results['sizes'].items()])}"
+    yield f"`athand --help`: {results['help_s']:.2f} s"
 
 
 def _engine_table(engines: Results) -> str:
-    ours = engines[RECOLLECT]["everywhere"]["p50"]
+    ours = engines[ATHAND]["everywhere"]["p50"]
     header = [
         "engine",
         "build s",

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from athand.embed import load_embedder
+from athand.evaluation import percentiles
 from benchmarks.data import passages, project_of
-from benchmarks.engines import BY_NAME, RecollectEngine, Search
+from benchmarks.engines import BY_NAME, AthandEngine, Search
 from benchmarks.fresh import peak_megabytes
-from recollect.embed import load_embedder
-from recollect.evaluation import percentiles
 
 WARM_UP = 20
 LIMIT = 10
@@ -59,12 +59,12 @@ def add(folder: str, size: int) -> dict[str, Any]:
     """Add one memory at a time, each durable, and look whether the next search finds it."""
     new = islice(passages(size + ADDED), size, None)
     added, found = [], []
-    with RecollectEngine().store(Path(folder)) as recollect:
+    with AthandEngine().store(Path(folder)) as athand:
         for item in new:
             started = time.perf_counter()
-            recollect.memories.add(**item)
+            athand.memories.add(**item)
             added.append((time.perf_counter() - started) * 1000)
-            hits = recollect.memories.search(item["content"])
+            hits = athand.memories.search(item["content"])
             found.append(any(hit.id == item["id"] for hit in hits))
     return {**percentiles(added), "found": sum(found) / len(found)}
 
@@ -75,14 +75,14 @@ def recall(folder: str, size: int, questions: str) -> float:
     asked = np.stack([embedder.embed_query(text) for text in json.loads(Path(questions).read_text("utf-8"))])
     everything = embedder.embed_passages([item["content"] for item in passages(size)])
     exact = np.argsort(-(asked @ everything.T), axis=1, kind="stable")[:, :NEAREST]
-    with RecollectEngine().store(Path(folder)) as recollect:
-        found = [_nearest(recollect, vector, embedder.model_id) for vector in asked]
+    with AthandEngine().store(Path(folder)) as athand:
+        found = [_nearest(athand, vector, embedder.model_id) for vector in asked]
     shares = [len({*right} & {*numbers}) / NEAREST for right, numbers in zip(exact.tolist(), found, strict=True)]
     return statistics.mean(shares)
 
 
-def _nearest(recollect, vector: np.ndarray, model_id: str) -> list[int]:
+def _nearest(athand, vector: np.ndarray, model_id: str) -> list[int]:
     """Places of the nearest passages in the order they were added: the store numbers them from 1."""
-    with recollect._store.snapshot() as snapshot:
+    with athand._store.snapshot() as snapshot:
         view = snapshot._matrices(snapshot._connection, "memories", model_id)
         return (view.nearest(vector, NEAREST)[0] - 1).tolist()

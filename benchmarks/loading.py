@@ -8,7 +8,7 @@ import numpy  # noqa: E402, F401
 import tokenizers  # noqa: E402, F401
 
 imported = time.perf_counter()
-from recollect.embed import load_embedder  # noqa: E402
+from athand.embed import load_embedder  # noqa: E402
 
 load_embedder().embed_query("the first vector")
 ready = time.perf_counter()

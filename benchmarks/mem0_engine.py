@@ -91,7 +91,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _lay_out_model(models: Path) -> None:
-    """The same all-MiniLM-L6-v2 that Recollect runs, as if it had been downloaded."""
+    """The same all-MiniLM-L6-v2 that Athand runs, as if it had been downloaded."""
     from benchmarks.minilm import weights_folder
 
     ours, package = minilm(), weights_folder()

@@ -1,4 +1,4 @@
-"""Recollect as an agent's memory beside mem0: answers and speed on LoCoMo-dev, then many memories in many projects."""
+"""Athand as an agent's memory beside mem0: answers and speed on LoCoMo-dev, then many memories in many projects."""
 
 import argparse
 import os
@@ -14,24 +14,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand import SEED_WEIGHTS
+from athand.evaluation import LabelledSet, Question, evaluate, load_set, percentiles
 from benchmarks.data import CACHE, PROJECTS, minilm, passages, project_of, questions, shared_folder
-from benchmarks.engines import BY_NAME, KEYWORDS, RECOLLECT, Engine, PerProject, RecollectEngine, Search, is_installed
+from benchmarks.engines import ATHAND, BY_NAME, KEYWORDS, AthandEngine, Engine, PerProject, Search, is_installed
 from benchmarks.fresh import call
 from benchmarks.latency_tasks import LIMIT, WARM_UP
 from benchmarks.mem0_engine import MEM0, Add, Mem0Engine
 from benchmarks.quality import MISSING, WITH_MINILM
 from benchmarks.tables import bold_best, table
-from recollect import SEED_WEIGHTS
-from recollect.evaluation import LabelledSet, Question, evaluate, load_set, percentiles
 
 SET = "memories/locomo-dev"
 TUNED, REPORTED = ("conv-26", "conv-30", "conv-41"), ("conv-42", "conv-43")
 TIMED = "conv-26"
 GROUPS = {"all five": (*TUNED, *REPORTED), "tuned on": TUNED, "reported": REPORTED}
 SHOWN = ("recall@10", "nDCG@10")
-SEEDED = "Recollect, seed weights"
+SEEDED = "Athand, seed weights"
 PEERS = ("FTS5", KEYWORDS)
-TIMED_ENGINES = (RECOLLECT, WITH_MINILM, MEM0)
+TIMED_ENGINES = (ATHAND, WITH_MINILM, MEM0)
 ROUNDS = 3  # the engines take turns, so that what else runs on the machine slows all of them
 LARGE = 100_000
 SEARCHES, ADDED = 200, 200
@@ -42,8 +42,8 @@ Results = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Memories(RecollectEngine):
-    """Recollect without learning from the questions it is asked."""
+class Memories(AthandEngine):
+    """Athand without learning from the questions it is asked."""
 
     weights: Any = None
 
@@ -55,8 +55,8 @@ class Memories(RecollectEngine):
     @contextmanager
     def live(self, folder: Path) -> Iterator[tuple[Add, Search]]:
         """Adding one memory at a time, and asking."""
-        with self.store(folder) as recollect:
-            memories, given = recollect.memories, {"reinforce": False, "weights": self.weights}
+        with self.store(folder) as athand:
+            memories, given = athand.memories, {"reinforce": False, "weights": self.weights}
 
             def search(text: str, project: str | None, limit: int) -> list[str]:
                 return [hit.id for hit in memories.search(text, project=project, limit=limit, **given)]
@@ -94,7 +94,7 @@ def _engines() -> dict[str, Engine | PerProject | None]:
     """What is measured, by name; None is what is not installed."""
     model = minilm()
     return {
-        RECOLLECT: Memories(),
+        ATHAND: Memories(),
         SEEDED: Memories(SEEDED, weights=SEED_WEIGHTS),
         WITH_MINILM: Memories(WITH_MINILM, model=str(model)) if model else None,
         **{name: PerProject(BY_NAME[name]) for name in PEERS},
@@ -152,7 +152,7 @@ def _timed(calls: Iterable[Callable[[], Any]]) -> Results:
 def _measure_large() -> Results:
     print(f"{LARGE:,} memories …", flush=True)
     with TemporaryDirectory(dir=CACHE) as folder:
-        built = call("benchmarks.latency_tasks:build", RECOLLECT, LARGE, folder)
+        built = call("benchmarks.latency_tasks:build", ATHAND, LARGE, folder)
         return {**built, **call("benchmarks.memories:many", folder, LARGE)}
 
 
@@ -160,8 +160,8 @@ def many(folder: str, size: int) -> Results:
     """Search a store of so many memories, in a project and everywhere, with and without reinforcing; then add."""
     asked = list(enumerate(questions(SEARCHES + WARM_UP)))
     new = list(islice(passages(size + ADDED + WARM_UP), size, None))
-    with Memories().store(Path(folder)) as recollect:
-        search, add = recollect.memories.search, recollect.memories.add
+    with Memories().store(Path(folder)) as athand:
+        search, add = athand.memories.search, athand.memories.add
         found = {
             way: {
                 "in_project": _timed(partial(search, text, project=project_of(at), **given) for at, text in asked),
@@ -200,7 +200,7 @@ def _quality_table(engines: Mapping[str, Results | None]) -> str:
 def _speed_table(engines: Mapping[str, Results]) -> str:
     times = {name: _p50_and_p99(found["add_ms"], found["search_ms"]) for name, found in engines.items()}
     rows = [[name, *(f"{value:.1f}" for value in values)] for name, values in times.items()]
-    for ours in (RECOLLECT, WITH_MINILM):
+    for ours in (ATHAND, WITH_MINILM):
         if MEM0 in times and ours in times:
             ratios = (theirs / value for theirs, value in zip(times[MEM0], times[ours], strict=True))
             rows.append([f"{MEM0} / {ours}", *(f"{ratio:.1f}x" for ratio in ratios)])

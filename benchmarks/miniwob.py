@@ -14,17 +14,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand import Athand
+from athand.errors import AthandError
+from athand.flows import Flows, Step
+from athand.flows.actions import ACTIONS
+from athand.flows.browser import Browser
+from athand.flows.model import Hint, SuggestedAction
+from athand.flows.secrets import MASK
 from benchmarks.flows_next import Outcome, reliability
 from benchmarks.miniwob_pages import Pages
 from benchmarks.miniwob_tasks import SOLVERS, Screen, act, secrets
 from benchmarks.tables import table
-from recollect import Recollect
-from recollect.errors import RecollectError
-from recollect.flows import Flows, Step
-from recollect.flows.actions import ACTIONS
-from recollect.flows.browser import Browser
-from recollect.flows.model import Hint, SuggestedAction
-from recollect.flows.secrets import MASK
 
 APP = "miniwob"
 RECORDED, PLAYED = (5, 6, 7, 8), (21, 22, 23)  # seeds; 1 to 4 and 11 to 13 were those things were mended with
@@ -48,8 +48,8 @@ def measure(folder: Path | None = None) -> dict[str, Any]:
         path = (folder or Path(temporary)) / "miniwob.db"
         if not path.exists():
             _record(path, pages)
-        with Recollect(shutil.copy(path, Path(temporary) / "played.db")) as recollect:
-            flows = recollect.flows
+        with Athand(shutil.copy(path, Path(temporary) / "played.db")) as athand:
+            flows = athand.flows
             return {
                 "sessions": flows.count()[APP],
                 "next action": _next_actions(flows, Path(temporary)),
@@ -65,10 +65,10 @@ def _record(path: Path, pages: Pages) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".unfinished.db")
     unfinished.unlink(missing_ok=True)
-    with Recollect(unfinished) as recollect, _browser(recollect.flows) as browser:
+    with Athand(unfinished) as athand, _browser(athand.flows) as browser:
         for task in SOLVERS:
             for seed in RECORDED:
-                with _episode(recollect.flows, pages, browser, task, seed, flow_tags=(task,)) as goal:
+                with _episode(athand.flows, pages, browser, task, seed, flow_tags=(task,)) as goal:
                     _solve(browser, pages, task, goal)
                 if (pages.reward or 0) <= 0:
                     raise RuntimeError(f"The solver of {task} failed with seed {seed} ({goal}): {pages.reward}")
@@ -237,7 +237,7 @@ def _follow(flows: Flows, pages: Pages, browser: Browser, task: str, goal: str) 
             return "nothing was suggested"
         try:
             ended = _do(browser, known.suggested_next_actions[0], secrets(task, goal).get("password", ""))
-        except RecollectError as error:
+        except AthandError as error:
             ended = str(error)
     return ended
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.errors import ActionFailed
-from recollect.flows.browser import Browser
+from athand.errors import ActionFailed
+from athand.flows.browser import Browser
 
 Node = Mapping[str, Any]  # of the accessibility tree
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from athand import Athand, Settings
+from athand.embed import load_embedder
+from athand.evaluation import percentiles
+from athand.types import Query
 from benchmarks.data import CACHE, passages, project_of, questions
 from benchmarks.engines import BATCH
 from benchmarks.tables import table
-from recollect import Recollect, Settings
-from recollect.embed import load_embedder
-from recollect.evaluation import percentiles
-from recollect.types import Query
 
 SIZE = 100_000
 SEARCHES, WARM_UP = 200, 20
@@ -41,10 +41,10 @@ def measure(size: int = SIZE) -> Results:
     """Build once with SQLite, copy to a server, ask both."""
     CACHE.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=CACHE) as folder, _server(Path(folder)) as address:
-        path = str(Path(folder) / "recollect.db")
+        path = str(Path(folder) / "athand.db")
         built = {"SQLite": _timed(lambda: _build(path, passages(size)))}
-        with Recollect(path, settings=Settings()) as recollect:
-            built["PostgreSQL"] = _timed(lambda: recollect.copy_to(address))
+        with Athand(path, settings=Settings()) as athand:
+            built["PostgreSQL"] = _timed(lambda: athand.copy_to(address))
         found: Results = {"size": size, "engines": {}}
         for name, place in (("SQLite", path), ("PostgreSQL", address)):
             print(f"{size:,} passages: {name} …", flush=True)
@@ -73,9 +73,9 @@ def _server(folder: Path) -> Iterator[str]:
 
 def _build(location: str, items: Iterable[dict[str, Any]]) -> None:
     remaining = iter(items)
-    with Recollect(location, settings=Settings()) as recollect:
+    with Athand(location, settings=Settings()) as athand:
         while batch := list(islice(remaining, BATCH)):
-            recollect.memories.add_many(batch)
+            athand.memories.add_many(batch)
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -85,14 +85,14 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _measure_engine(location: str, size: int) -> Results:
-    with Recollect(location, settings=Settings()) as recollect:
+    with Athand(location, settings=Settings()) as athand:
 
         def ask(text: str, project: str | None) -> list[str]:
-            return [hit.id for hit in recollect.memories.search(text, project=project, limit=LIMIT, reinforce=False)]
+            return [hit.id for hit in athand.memories.search(text, project=project, limit=LIMIT, reinforce=False)]
 
         found = _searches(ask)
         new = islice(passages(size + ADDED), size, None)
-        adds = [_timed(partial(recollect.memories.add, **item)) * 1000 for item in new]
+        adds = [_timed(partial(athand.memories.add, **item)) * 1000 for item in new]
         return {**found, "add_ms": percentiles(adds)}
 
 
@@ -117,18 +117,18 @@ def _times(ask: Callable[[int, str], object]) -> dict[str, float]:
 
 def _recall(location: str, size: int) -> float:
     """Which share of the truly nearest passages the vector side finds."""
-    from recollect.store.postgres.nearest import nearest
+    from athand.store.postgres.nearest import nearest
 
     embedder = load_embedder()
     asked = [embedder.embed_query(text) for text in questions(SEARCHES)]
     everything = embedder.embed_passages([item["content"] for item in passages(size)])
     right = [np.argsort(-(everything @ vector), kind="stable")[:NEAREST].tolist() for vector in asked]
     shares = []
-    with Recollect(location, settings=Settings()) as recollect, recollect._store.snapshot() as snapshot:
+    with Athand(location, settings=Settings()) as athand, athand._store.snapshot() as snapshot:
         model = snapshot._model("memories", embedder.model_id)
         for vector, wanted in zip(asked, right, strict=True):
             query = Query("", (), vector, embedder.model_id, candidates=64)
-            best = nearest(snapshot._connection, "memories", query, model, size, recollect._store._looks)(80)
+            best = nearest(snapshot._connection, "memories", query, model, size, athand._store._looks)(80)
             ids = snapshot.rows(
                 "SELECT item_id, number FROM memories_passages WHERE number IN "
                 f"({', '.join(str(number) for number in best)})"
@@ -208,7 +208,7 @@ def tables(results: Results) -> Iterator[str]:
     ]
     yield (
         f"{results['size']:,} passages in 1,000 projects. SQLite was built by adding, PostgreSQL by "
-        f"`recollect store copy`; its shared_buffers are {SHARED_BUFFERS}. Recall@{NEAREST} of its vector side: "
+        f"`athand store copy`; its shared_buffers are {SHARED_BUFFERS}. Recall@{NEAREST} of its vector side: "
         f"{engines['PostgreSQL']['recall']:.3f}."
     )
     yield table(header, [_row(name, found, base) for name, found in engines.items()])

@@ -1,18 +1,18 @@
-"""How good the answers are: Recollect with its own model and with all-MiniLM-L6-v2, and its peers, in one run."""
+"""How good the answers are: Athand with its own model and with all-MiniLM-L6-v2, and its peers, in one run."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand.evaluation import MEASURES, LabelledSet, evaluate
 from benchmarks.data import load_sets, minilm
-from benchmarks.engines import BY_NAME, KEYWORDS, RECOLLECT, Engine, PerProject, RecollectEngine, Search, is_installed
+from benchmarks.engines import ATHAND, BY_NAME, KEYWORDS, AthandEngine, Engine, PerProject, Search, is_installed
 from benchmarks.tables import bold_best, table
-from recollect.evaluation import MEASURES, LabelledSet, evaluate
 
 NONSENSE = "qwxyz zzgrmpf"
 ASKED, OF = "cranfield", "metatool-dev"
-WITH_MINILM = "Recollect, MiniLM"
+WITH_MINILM = "Athand, MiniLM"
 PEERS = [BY_NAME[name] for name in ("FTS5", KEYWORDS, "bm25s", "wordllama", "LanceDB hybrid")]
 MISSING = "not installed"
 
@@ -37,7 +37,7 @@ def _measure_set(labelled: LabelledSet, foreign: list[str]) -> Results:
 def _engines() -> dict[str, Engine | PerProject | None]:
     """What is measured, by name; None is what is not installed."""
     model = minilm()
-    ours = {RECOLLECT: RecollectEngine(), WITH_MINILM: RecollectEngine(model=str(model)) if model else None}
+    ours = {ATHAND: AthandEngine(), WITH_MINILM: AthandEngine(model=str(model)) if model else None}
     return ours | {peer.name: PerProject(peer) if is_installed(peer) else None for peer in PEERS}
 
 
@@ -61,7 +61,7 @@ def tables(results: Results) -> Iterator[str]:
         title = f"### {name}: {found['passages']:,} passages, {found['questions']:,} questions"
         yield f"{title}\n\n{_measures(found['engines'])}"
     for name, found in results["sets"].items():
-        if len(found["engines"][RECOLLECT]["by_category"]) > 1:
+        if len(found["engines"][ATHAND]["by_category"]) > 1:
             yield f"### {name}: recall@10 by category\n\n{_categories(found['engines'])}"
     yield f"### What nothing answers\n\n{_unanswerable(results['sets'])}"
 
@@ -84,7 +84,7 @@ def _p50(found: Results) -> str:
 
 def _categories(engines: Mapping[str, Results | None]) -> str:
     ran = {name: found["by_category"] for name, found in engines.items() if found}
-    categories = list(ran[RECOLLECT])
+    categories = list(ran[ATHAND])
     columns = [bold_best([found[category]["recall@10"] for found in ran.values()]) for category in categories]
     return table(["engine", *categories], [[name, *(column[at] for column in columns)] for at, name in enumerate(ran)])
 

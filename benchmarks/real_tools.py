@@ -14,9 +14,9 @@ from typing import Any
 
 from tests.tools.node import node, server
 
+from athand import Athand, Settings
 from benchmarks.data import CACHE, ROOT
 from benchmarks.tool_sets import Request
-from recollect import Recollect, Settings
 
 QUESTIONS = Path(__file__).parent / "questions" / "tools.jsonl"
 
@@ -32,12 +32,12 @@ def tools() -> list[dict[str, Any]]:
     with TemporaryDirectory(dir=CACHE) as work:
         config = Path(work) / "servers.json"
         config.write_text(json.dumps({"mcpServers": _servers(Path(work))}), "utf-8")
-        with closing(Recollect(":memory:", settings=Settings())) as recollect:
-            recollect.tools.load(config)
-            recollect.tools.wait(60)
-            if failing := [server for server in recollect.tools.servers() if not server.tools]:
+        with closing(Athand(":memory:", settings=Settings())) as athand:
+            athand.tools.load(config)
+            athand.tools.wait(60)
+            if failing := [server for server in athand.tools.servers() if not server.tools]:
                 sys.exit(f"{failing[0].name} does not work: {failing[0].reason}. Run `make setup` first.")
-            found = recollect.tools.list()
+            found = athand.tools.list()
     return [
         {"server": each.server, "name": each.name, "description": each.description, "input_schema": each.input_schema}
         for each in found

@@ -8,11 +8,11 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from athand.embed import DEFAULT_MODEL
 from benchmarks import embedding, latency, quality
-from benchmarks.engines import RECOLLECT
+from benchmarks.engines import ATHAND
 from benchmarks.quality import WITH_MINILM
 from benchmarks.tables import table
-from recollect.embed import DEFAULT_MODEL
 
 TABLES = {"quality": quality.tables, "latency": latency.tables, "embedding": embedding.tables}
 
@@ -42,16 +42,16 @@ class Target:
         return [self.work, wanted, f"{value:,.4g} {self.unit}".strip(), "met" if met else "**not met**"]
 
 
-def _quality(name: str, measure: str, engine: str = RECOLLECT) -> Callable[[Results], float]:
+def _quality(name: str, measure: str, engine: str = ATHAND) -> Callable[[Results], float]:
     return lambda results: results["quality"]["sets"][name]["engines"][engine]["measures"][measure]
 
 
 def _search(size: int, key: str) -> Callable[[Results], float]:
-    return lambda results: results["latency"]["sizes"][str(size)]["engines"][RECOLLECT]["everywhere"][key]
+    return lambda results: results["latency"]["sizes"][str(size)]["engines"][ATHAND]["everywhere"][key]
 
 
 def _memory(size: int) -> Callable[[Results], float]:
-    return lambda results: results["latency"]["sizes"][str(size)]["engines"][RECOLLECT]["peak_mb"]
+    return lambda results: results["latency"]["sizes"][str(size)]["engines"][ATHAND]["peak_mb"]
 
 
 def _at(*keys: str) -> Callable[[Results], float]:
@@ -69,7 +69,7 @@ def _postgres(*keys: str) -> Callable[[Results], float]:
 
 def _nonsense(results: Results) -> int:
     sets = results["quality"]["sets"].values()
-    return max(each["engines"][engine]["nonsense"] for each in sets for engine in (RECOLLECT, WITH_MINILM))
+    return max(each["engines"][engine]["nonsense"] for each in sets for engine in (ATHAND, WITH_MINILM))
 
 
 TARGETS = (
@@ -83,12 +83,12 @@ TARGETS = (
     Target("one memory added, durable, p50 at 100,000", 15, "ms", _own(100_000, "add_ms", "p50")),
     Target("search, 100,000 passages in PostgreSQL, p50", 30, "ms", _postgres("everywhere", "p50")),
     Target("PostgreSQL's vector side at 100,000, recall@20", 0.95, "", _postgres("recall"), least=True),
-    Target("`recollect --help`", 0.4, "s", lambda results: results["latency"]["help_s"]),
+    Target("`athand --help`", 0.4, "s", lambda results: results["latency"]["help_s"]),
     Target("first CLI search, 100,000 passages", 1, "s", _own(100_000, "cli_search_s")),
-    Target("first answer of `recollect mcp`, cold", 3, "s", _at("serving", "starts", "cold", "initialize")),
-    Target("first search of `recollect mcp`, cold", 3, "s", _at("serving", "starts", "cold", "search")),
-    Target("16 callers over HTTP, 100,000 passages, p95", 200, "ms", _at("serving", "load", RECOLLECT, "p95")),
-    Target("16 callers over HTTP, errors", 0, "", _at("serving", "load", RECOLLECT, "errors")),
+    Target("first answer of `athand mcp`, cold", 3, "s", _at("serving", "starts", "cold", "initialize")),
+    Target("first search of `athand mcp`, cold", 3, "s", _at("serving", "starts", "cold", "search")),
+    Target("16 callers over HTTP, 100,000 passages, p95", 200, "ms", _at("serving", "load", ATHAND, "p95")),
+    Target("16 callers over HTTP, errors", 0, "", _at("serving", "load", ATHAND, "errors")),
     Target("bundled model, load", 0.2, "s", lambda results: results["embedding"]["load"]["model_s"]),
     Target(
         "bundled model, short texts on one core",

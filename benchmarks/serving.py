@@ -17,18 +17,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.data import CACHE, ROOT, passages, questions
-from benchmarks.engines import RECOLLECT
+from benchmarks.engines import ATHAND
 from benchmarks.fresh import call
-from benchmarks.serving_load import Load, Maker, of_plain, of_recollect
+from benchmarks.serving_load import Load, Maker, of_athand, of_plain
 from benchmarks.tables import table
 
 SIZE = 100_000
 CALLERS, SECONDS, WARM_UP = 16, 60, 5
 STARTS = 7
 PLAIN = "FastAPI + FTS5"
-SERVE = (sys.executable, "-m", "recollect", "serve", "--port", "0", "--json")
-MCP = (sys.executable, "-m", "recollect", "mcp")
-HELP = (sys.executable, "-m", "recollect", "--help")
+SERVE = (sys.executable, "-m", "athand", "serve", "--port", "0", "--json")
+MCP = (sys.executable, "-m", "athand", "mcp")
+HELP = (sys.executable, "-m", "athand", "--help")
 _GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 _STDIO = ("initialize", "tools/list", "search")
 
@@ -41,21 +41,21 @@ def measure(size: int = SIZE, seconds: float = SECONDS) -> Results:
     with TemporaryDirectory(dir=CACHE) as name:
         home = Path(name)
         print(f"{size:,} passages: building …", flush=True)
-        built = {engine: _built(engine, size, home) for engine in (RECOLLECT, "FTS5")}
+        built = {engine: _built(engine, size, home) for engine in (ATHAND, "FTS5")}
         found: Results = {"passages": size, "build_s": built, "callers": CALLERS, "starts": _starts(home)}
-        found["load"] = {RECOLLECT: _load_recollect(home, seconds), PLAIN: _load_plain(home, seconds)}
+        found["load"] = {ATHAND: _load_athand(home, seconds), PLAIN: _load_plain(home, seconds)}
     return found
 
 
 def _built(engine: str, size: int, home: Path) -> float:
     seconds: float = call("benchmarks.latency_tasks:build", engine, size, str(home))["build_s"]
-    if engine == RECOLLECT:
+    if engine == ATHAND:
         _run(home, "docs", "add", str(ROOT / "docs"))
     return seconds
 
 
 def _starts(home: Path) -> Results:
-    """The first answers of `recollect mcp`, and the time of `--help`."""
+    """The first answers of `athand mcp`, and the time of `--help`."""
     print("starts …", flush=True)
     return {
         "warm": _medians([_first_answers(home, {}) for _ in range(STARTS)]),
@@ -118,12 +118,12 @@ def _medians(runs: Sequence[Results]) -> Results:
     return {what: statistics.median(run[what] for run in runs) for what in runs[0]}
 
 
-def _load_recollect(home: Path, seconds: float) -> Results:
-    print(f"{RECOLLECT}: {CALLERS} callers …", flush=True)
+def _load_athand(home: Path, seconds: float) -> Results:
+    print(f"{ATHAND}: {CALLERS} callers …", flush=True)
     with _process(SERVE, _environment(home), stdout=subprocess.PIPE) as server:
         told = json.loads(server.stdout.readline())
         token = Path(told["token_file"]).read_text("utf-8").strip()
-        return _loaded(server, urlsplit(told["url"]).port, token, of_recollect, seconds)
+        return _loaded(server, urlsplit(told["url"]).port, token, of_athand, seconds)
 
 
 def _load_plain(home: Path, seconds: float) -> Results:
@@ -178,14 +178,14 @@ def _memory(pid: int) -> float:
 
 
 def _run(home: Path, *words: str) -> None:
-    command = (sys.executable, "-m", "recollect", *words)
+    command = (sys.executable, "-m", "athand", *words)
     subprocess.run(command, env=_environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 
 def _environment(home: Path) -> dict[str, str]:
     """The user's, without his own settings, data and servers."""
     home.chmod(0o700)
-    return {**os.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_CONFIG": os.devnull}
+    return {**os.environ, "ATHAND_HOME": str(home), "ATHAND_CONFIG": os.devnull}
 
 
 def tables(results: Results) -> Iterator[str]:
@@ -193,10 +193,10 @@ def tables(results: Results) -> Iterator[str]:
     starts = results["starts"]
     rows = [[kind, *(f"{starts[kind][what]:.2f}" for what in _STDIO)] for kind in ("warm", "cold", "uncompiled")]
     yield (
-        f"### Starts\n\nSeconds from the start of `recollect mcp` to each answer, on a store of "
+        f"### Starts\n\nSeconds from the start of `athand mcp` to each answer, on a store of "
         f"{results['passages']:,} passages; medians. Cold: no file of the program, the model or the store is in "
         f"memory. Uncompiled: Python has to compile every module.\n\n"
-        f"{table(['', *_STDIO], rows)}\n\n`recollect --help`: {starts['help_s']:.2f} s"
+        f"{table(['', *_STDIO], rows)}\n\n`athand --help`: {starts['help_s']:.2f} s"
     )
     yield (
         f"### Load\n\n{results['callers']} callers over HTTP who ask again as soon as they are answered; one request "

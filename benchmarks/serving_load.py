@@ -30,7 +30,7 @@ def send(path: str, **arguments: Any) -> Request:
     return "POST", path, json.dumps(arguments).encode()
 
 
-def of_recollect(chance: random.Random, question: str, text: str) -> Request:
+def of_athand(chance: random.Random, question: str, text: str) -> Request:
     """One in ten adds a memory; the others search everything, memories or documents, each as often."""
     if chance.random() < WRITES:
         return send("/v1/memories/add", content=text, project=f"project-{chance.randrange(1000)}")

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from athand.tools.flags import Neighbours, flags_of
+from athand.tools.model import Flag
+from athand.tools.pinning import definition_of
 from benchmarks.data import shared_folder
 from benchmarks.tables import table
-from recollect.tools.flags import Neighbours, flags_of
-from recollect.tools.model import Flag
-from recollect.tools.pinning import definition_of
 
 LABELLED = "tools/mcpproxy_detect_corpus_v1.json"
 HONEST = ("tools/metatool-dev", "tools/sealtools-dev")

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from athand import Athand, Settings
+from athand.evaluation import percentiles
 from benchmarks import real_tools, tool_flags
 from benchmarks.data import CACHE
 from benchmarks.tables import bold_best, table
@@ -27,12 +29,10 @@ from benchmarks.tool_sets import (
     tools_of,
 )
 from benchmarks.tune_tools import filled, measures
-from recollect import Recollect, Settings
-from recollect.evaluation import percentiles
 
 LARGE = 5_000
 FASTMCP = "FastMCP BM25"
-RECOLLECT, BY_WORDS = "Recollect", "Recollect, words only"
+ATHAND, BY_WORDS = "Athand", "Athand, words only"
 MEASURES = ("nDCG@10", "R@5", "answered", "silent")
 
 Search = Callable[[str, int], list[str]]  # a request, how many names
@@ -49,34 +49,34 @@ def measure() -> dict[str, Any]:
 
 
 def _set(name: str) -> dict[str, Any]:
-    with closing(filled(Recollect(":memory:", settings=Settings()), name)) as recollect:
+    with closing(filled(Athand(":memory:", settings=Settings()), name)) as athand:
         halves = {"report": is_for_reporting, "tune": is_for_tuning}
-        return {half: _half(recollect, name, is_wanted) for half, is_wanted in halves.items()}
+        return {half: _half(athand, name, is_wanted) for half, is_wanted in halves.items()}
 
 
-def _half(recollect: Recollect, name: str, is_wanted: Callable[[str], bool]) -> dict[str, Any]:
-    return _measured(recollect, tools_of(name), requests_of(name, is_wanted), questions_for_no_tool(is_wanted))
+def _half(athand: Athand, name: str, is_wanted: Callable[[str], bool]) -> dict[str, Any]:
+    return _measured(athand, tools_of(name), requests_of(name, is_wanted), questions_for_no_tool(is_wanted))
 
 
 def _real() -> dict[str, Any]:
     """The tools of real servers, with requests of our own."""
     tools, asked = real_tools.tools(), real_tools.requests()
-    with closing(Recollect(":memory:", settings=Settings())) as recollect:
+    with closing(Athand(":memory:", settings=Settings())) as athand:
         for server in sorted({tool["server"] for tool in tools}):
-            recollect.tools.add(server, [tool for tool in tools if tool["server"] == server])
+            athand.tools.add(server, [tool for tool in tools if tool["server"] == server])
         served = [request for request in asked if request.tools]
-        return _measured(recollect, tools, served, [request for request in asked if not request.tools])
+        return _measured(athand, tools, served, [request for request in asked if not request.tools])
 
 
 def _measured(
-    recollect: Recollect,
+    athand: Athand,
     tools: Sequence[Mapping[str, Any]],
     requests: Sequence[Request],
     questions: Sequence[Request],
 ) -> dict[str, Any]:
     engines = {
-        RECOLLECT: measures(recollect, requests, questions),
-        BY_WORDS: measures(recollect, requests, questions, alpha=0.0),
+        ATHAND: measures(athand, requests, questions),
+        BY_WORDS: measures(athand, requests, questions, alpha=0.0),
     }
     if find_spec("fastmcp"):
         engines[FASTMCP] = _of_peer(_fastmcp(tools), requests, questions)
@@ -85,7 +85,7 @@ def _measured(
 
 def _of_peer(search: Search, requests: Sequence[Request], questions: Sequence[Request]) -> dict[str, float]:
     """The measures of an engine that knows no threshold: what it returns, it answers."""
-    from recollect.evaluation import ndcg
+    from athand.evaluation import ndcg
 
     found = [search(request.text, 10) for request in requests]
     pairs = list(zip(requests, found, strict=True))
@@ -120,14 +120,14 @@ def _large() -> dict[str, Any]:
     requests = [each.text for name in SETS for each in requests_of(name, is_for_tuning)[:150]]
     short = [each.text for each in requests_of(SETS[0], is_for_tuning)[:300] if len(each.text.split()) <= 12]
     with TemporaryDirectory(dir=CACHE) as work:
-        recollect = Recollect(Path(work) / "recollect.db", settings=Settings())
-        with closing(recollect):
-            from_nothing = _seconds(lambda: recollect.tools.add("large", tools))
-            again = _seconds(lambda: recollect.tools.add("large", tools))
-            recollect.tools.search("warm up")
+        athand = Athand(Path(work) / "athand.db", settings=Settings())
+        with closing(athand):
+            from_nothing = _seconds(lambda: athand.tools.add("large", tools))
+            again = _seconds(lambda: athand.tools.add("large", tools))
+            athand.tools.search("warm up")
             found = {"index_s": from_nothing, "again_s": again, "tools": len(tools)}
             searches = {"short": short, "mixed": requests}
-            found |= {f"{kind} ms": _timed(recollect.tools.search, asked) for kind, asked in searches.items()}
+            found |= {f"{kind} ms": _timed(athand.tools.search, asked) for kind, asked in searches.items()}
     if find_spec("fastmcp"):
         peer = _fastmcp(tools)
         peer("warm up", 3)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from athand import Athand, Settings, rank
+from athand.embed import DEFAULT_MODEL
+from athand.evaluation import LabelledSet, Question, evaluate
+from athand.memories import scoring
+from athand.store import words
 from benchmarks.data import load_sets
 from benchmarks.tables import table
-from recollect import Recollect, Settings, rank
-from recollect.embed import DEFAULT_MODEL
-from recollect.evaluation import LabelledSet, Question, evaluate
-from recollect.memories import scoring
-from recollect.store import words
 
 TUNED_CONVERSATIONS = 3
 NONSENSE = ("qwxyz zzgrmpf", "vlorpt", "brxq 88zk2", "asdf jkl qqq", "xzqwv plmkj wrtb", "hgfdsa")
@@ -37,7 +37,7 @@ class Half:
     """A set in its store, with the questions of one half."""
 
     name: str
-    recollect: Recollect
+    athand: Athand
     questions: Sequence[Question]
 
     def measures(self) -> Mapping[str, float]:
@@ -45,17 +45,17 @@ class Half:
 
     def answered(self, questions: Sequence[str]) -> float:
         """The share of questions that get any answer."""
-        return statistics.mean(bool(self.recollect.search(text)) for text in questions)
+        return statistics.mean(bool(self.athand.search(text)) for text in questions)
 
     def _search(self, question: Question, limit: int) -> list[str]:
-        hits = self.recollect.search(question.text, project=question.project, limit=limit)
+        hits = self.athand.search(question.text, project=question.project, limit=limit)
         return [hit.id for hit in hits]
 
 
 def halves(labelled: LabelledSet, stack: ExitStack) -> tuple[Half, Half]:
     """The half to choose by and the half to report; conversations are not torn apart."""
-    recollect = stack.enter_context(Recollect(":memory:", model=DEFAULT_MODEL, settings=Settings()))
-    recollect.memories.add_many(labelled.items)
+    athand = stack.enter_context(Athand(":memory:", model=DEFAULT_MODEL, settings=Settings()))
+    athand.memories.add_many(labelled.items)
     questions = labelled.questions
     projects = list(dict.fromkeys(question.project for question in questions))
     first = questions[: len(questions) // 2]
@@ -63,7 +63,7 @@ def halves(labelled: LabelledSet, stack: ExitStack) -> tuple[Half, Half]:
         first = [question for question in questions if question.project in projects[:TUNED_CONVERSATIONS]]
     kept = {question.id for question in first}
     rest = [question for question in questions if question.id not in kept]
-    return Half(labelled.name, recollect, first), Half(labelled.name, recollect, rest)
+    return Half(labelled.name, athand, first), Half(labelled.name, athand, rest)
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from athand import Athand, Settings
+from athand.evaluation import ndcg
+from athand.tools import scoring
 from benchmarks.tool_sets import SETS, Request, is_for_tuning, questions_for_no_tool, requests_of, tools_of
-from recollect import Recollect, Settings
-from recollect.evaluation import ndcg
-from recollect.tools import scoring
 
 TRIED: Mapping[str, Sequence[float]] = {
     "WORDS": (0.4, 0.5, 0.58, 0.7),
@@ -33,23 +33,23 @@ class Half:
     """A set in its store, with the requests of one half, and questions that none of its tools answers."""
 
     name: str
-    recollect: Recollect
+    athand: Athand
     requests: Sequence[Request]
     questions: Sequence[Request]
 
 
 def measures(
-    recollect: Recollect, requests: Sequence[Request], questions: Sequence[Request], alpha: float | None = None
+    athand: Athand, requests: Sequence[Request], questions: Sequence[Request], alpha: float | None = None
 ) -> dict[str, float]:
     """How good the order is, how many requests are answered above the threshold, and how many questions are not."""
     gains, recalls, kept = [], [], 0
     for request in requests:
-        hits = recollect.tools.search(request.text, limit=10, threshold=0, alpha=alpha)
+        hits = athand.tools.search(request.text, limit=10, threshold=0, alpha=alpha)
         names = [hit.item.name for hit in hits]
         gains.append(ndcg(names, {name: 1 for name in request.tools}, 10))
         recalls.append(len(request.tools.intersection(names[:5])) / len(request.tools))
         kept += bool(hits) and hits[0].score >= scoring.THRESHOLD
-    silent = sum(not recollect.tools.search(each.text, alpha=alpha) for each in questions)
+    silent = sum(not athand.tools.search(each.text, alpha=alpha) for each in questions)
     return {
         "nDCG@10": sum(gains) / len(gains),
         "R@5": sum(recalls) / len(recalls),
@@ -58,14 +58,14 @@ def measures(
     }
 
 
-def filled(recollect: Recollect, name: str) -> Recollect:
+def filled(athand: Athand, name: str) -> Athand:
     """The tools of a set, by their servers."""
     servers: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for tool in tools_of(name):
         servers[tool["server"]].append(tool)
     for server, tools in servers.items():
-        recollect.tools.add(server, tools)
-    return recollect
+        athand.tools.add(server, tools)
+    return athand
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def main() -> None:
         halves = [
             Half(
                 name,
-                filled(stack.enter_context(Recollect(":memory:", settings=Settings())), name),
+                filled(stack.enter_context(Athand(":memory:", settings=Settings())), name),
                 requests_of(name, is_for_tuning),
                 questions_for_no_tool(is_for_tuning),
             )
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def _line(half: Half) -> str:
-    found = measures(half.recollect, half.requests, half.questions)
+    found = measures(half.athand, half.requests, half.questions)
     return f"{half.name:14}" + "  ".join(f"{name} {value:.4f}" for name, value in found.items())
 
 
@@ -99,7 +99,7 @@ def _trials() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _constants(changed: Mapping[str, Any]) -> Iterator[None]:
-    from recollect.tools import search
+    from athand.tools import search
 
     before = {name: getattr(scoring, name) for name in changed}
     for module in (scoring, search):

@@ -151,7 +151,7 @@ def _plant(mutant: Mutant, folder: Path) -> None:
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
         copy(ROOT / part, folder / part)
     (folder / ".cache").symlink_to(ROOT / ".cache")
-    file = folder / "src" / "recollect" / mutant.file
+    file = folder / "src" / "athand" / mutant.file
     text = file.read_text()
     if text.count(mutant.right) != 1:
         sys.exit(f"{mutant.file} does not have exactly once: {mutant.right}")

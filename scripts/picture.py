@@ -21,7 +21,7 @@ def shown(*arguments, **environment):
     """What a command shows on a terminal, with its colours."""
     ours, theirs = pty.openpty()
     known = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(WIDTH)} | environment
-    command = [sys.executable, "-m", "recollect", *arguments]
+    command = [sys.executable, "-m", "athand", *arguments]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=known) as process:
         os.close(theirs)
         pieces = [*iter(lambda: read(ours), b"")]
@@ -40,16 +40,16 @@ def read(terminal):
 def draw(text):
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(text))
-    drawn = console.export_svg(title="recollect", unique_id="recollect")
+    drawn = console.export_svg(title="athand", unique_id="athand")
     return re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # no font is fetched from anywhere
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shown("demo", "--no-server", "--data-dir", folder)
-        answer = shown("search", QUESTION, "--limit", "6", RECOLLECT_HOME=f"{folder}/demo")
+        answer = shown("search", QUESTION, "--limit", "6", ATHAND_HOME=f"{folder}/demo")
     timeless = re.sub(r" (in|·) \d+ ms", "", answer)
-    PICTURE.write_text(draw(f'$ recollect search "{QUESTION}"\n\n{timeless.rstrip()}'), "utf-8")
+    PICTURE.write_text(draw(f'$ athand search "{QUESTION}"\n\n{timeless.rstrip()}'), "utf-8")
     print(PICTURE)
 
 

@@ -1,4 +1,4 @@
-"""Records the walks of `recollect demo` in a real browser on the test pages. Run: python -m scripts.record_demo"""
+"""Records the walks of `athand demo` in a real browser on the test pages. Run: python -m scripts.record_demo"""
 
 import shutil
 from functools import partial
@@ -8,10 +8,10 @@ from threading import Thread
 
 from tests.flows.webapp import PAGES, Handler
 
-from recollect import Recollect
+from athand import Athand
 
 HARBOUR = "http://127.0.0.1:8000"
-WALKS = Path(__file__).parents[1] / "src/recollect/adapters/cli/demo_data/walks"
+WALKS = Path(__file__).parents[1] / "src/athand/adapters/cli/demo_data/walks"
 
 
 def open_ticket(browser):
@@ -34,11 +34,11 @@ def cancel_order(browser):
 
 
 def record(walk, session, goal, page, flow_tag):
-    with Recollect(":memory:") as recollect:
+    with Athand(":memory:") as athand:
         where = {"url": f"{HARBOUR}/{page}", "app": "harbour", "git": {}}
-        with recollect.flows.open_browser(session=session, goal=goal, flow_tags=[flow_tag], **where) as browser:
+        with athand.flows.open_browser(session=session, goal=goal, flow_tags=[flow_tag], **where) as browser:
             walk(browser)
-        print(*recollect.flows.export(WALKS, session), *recollect.flows.summarize(session).actions, sep="\n  ")
+        print(*athand.flows.export(WALKS, session), *athand.flows.summarize(session).actions, sep="\n  ")
 
 
 def main():

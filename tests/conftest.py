@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.postgres import Database, Server
 
-from recollect import Recollect
-from recollect.adapters.cli import main
+from athand import Athand
+from athand.adapters.cli import main
 
 # The same examples in every run, however slow the machine is; `make soak` draws others each time.
 SLOW_OR_SHARED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -38,11 +38,11 @@ class Outcome:
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Runs the command line in this process, on a store of its own."""
-    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "store.db"))
+    monkeypatch.setenv("ATHAND_STORE", str(tmp_path / "store.db"))
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["recollect", *arguments])
+        monkeypatch.setattr(sys, "argv", ["athand", *arguments])
         capsys.readouterr()
         try:
             main()
@@ -53,7 +53,7 @@ def run(monkeypatch, capsys, tmp_path):
         return Outcome(code, shown.out, shown.err)
 
     yield run
-    logging.getLogger("recollect").setLevel(logging.NOTSET)  # --quiet is for its own process
+    logging.getLogger("athand").setLevel(logging.NOTSET)  # --quiet is for its own process
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -73,7 +73,7 @@ def a_home_of_its_own(tmp_path, monkeypatch):
 def _move_home(patch, folder):
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         patch.setenv(name, str(folder / name.lower()))
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("ATHAND_")]:
         patch.delenv(name)
 
 
@@ -84,14 +84,14 @@ def location(request):
 
 
 @pytest.fixture
-def recollect(location):
-    with Recollect(location) as opened:
+def athand(location):
+    with Athand(location) as opened:
         yield opened
 
 
 @pytest.fixture
-def memories(recollect):
-    return recollect.memories
+def memories(athand):
+    return athand.memories
 
 
 @pytest.fixture(scope="session")

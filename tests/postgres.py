@@ -12,9 +12,9 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-_TEMPLATE = "recollect_template"
-_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' AND tablename <> 'settings'"
-_INDEXES = "SELECT indexname FROM pg_indexes WHERE schemaname = 'recollect'"
+_TEMPLATE = "athand_template"
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'athand' AND tablename <> 'settings'"
+_INDEXES = "SELECT indexname FROM pg_indexes WHERE schemaname = 'athand'"
 _OTHERS = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
@@ -22,7 +22,7 @@ class Server:
     """A server with a database for each test, made from one that has the tables already."""
 
     def __init__(self, version=18):
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="athand-pg-"))
         self._numbers = itertools.count()
         os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))
         with warnings.catch_warnings(action="ignore"):
@@ -65,7 +65,7 @@ class Server:
         self.drop(url)
 
     def _prepare(self):
-        from recollect.store import open_store
+        from athand.store import open_store
 
         open_store(self.url(_TEMPLATE)).close()
 
@@ -77,14 +77,14 @@ class Database:
         self.url = server.create()
         with psycopg.connect(self.url) as connection:
             self._indexes = set(connection.execute(_INDEXES))
-            deletes = [f"DELETE FROM recollect.{name}" for (name,) in connection.execute(_TABLES)]
-        self._deletes = [*deletes, "DELETE FROM recollect.settings WHERE name NOT IN ('version', 'store_id')"]
+            deletes = [f"DELETE FROM athand.{name}" for (name,) in connection.execute(_TABLES)]
+        self._deletes = [*deletes, "DELETE FROM athand.settings WHERE name NOT IN ('version', 'store_id')"]
 
     def emptied(self):
         """The address, once nobody is connected, no row is left and no index that a test made."""
         with psycopg.connect(self.url) as connection:
             connection.execute(_OTHERS, [connection.info.dbname])
             made = set(connection.execute(_INDEXES)) - self._indexes
-            drops = [f"DROP INDEX recollect.{name}" for (name,) in made]
+            drops = [f"DROP INDEX athand.{name}" for (name,) in made]
             connection.execute("; ".join([*self._deletes, *drops]))
         return self.url

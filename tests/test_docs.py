@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 import pytest
 
-from recollect.adapters.cli.main import cli
-from recollect.flows.replaying import replay
+from athand.adapters.cli.main import cli
+from athand.flows.replaying import replay
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = ROOT / "docs" / "cli.md"
-SERVER = "postgresql://me@db.example.com/recollect"  # what the documents call a server: here, a real one
+SERVER = "postgresql://me@db.example.com/athand"  # what the documents call a server: here, a real one
 
 
 def blocks(kind):
@@ -53,7 +53,7 @@ def test_shell_examples_work(block, run, request, tmp_path, monkeypatch):
         words = shlex.split(line, comments=True)
         if words and words[0] == "export":
             monkeypatch.setenv(*words[1].split("=", 1))
-        elif words and words[0] == "recollect":
+        elif words and words[0] == "athand":
             outcome = run(*words[1:])
             assert outcome.code == 0, (line, outcome.err)
         elif words and words[0] in ("mkdir", "echo"):
@@ -69,7 +69,7 @@ def shown_commands():
             for block in re.findall(r"```text\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
                 for line in block.replace("\\\n", " ").splitlines():
                     for part in re.split(r"&&|\||&$", re.split(r" #| < ", line)[0].strip()):
-                        if re.match(r"(\$ )?recollect [a-z-]", part.strip()):
+                        if re.match(r"(\$ )?athand [a-z-]", part.strip()):
                             yield pytest.param(part.strip().removeprefix("$ "), id=f"{page.name}-{part.strip()[:60]}")
 
 
@@ -85,7 +85,7 @@ def test_commands_that_are_only_shown_could_be_typed(line, tmp_path, monkeypatch
     command.make_context(command.name, words, context)
 
 
-def reference(command=cli, parent=None, name="recollect"):
+def reference(command=cli, parent=None, name="athand"):
     """The help of a command and of all below it, as Markdown."""
     context = click.Context(command, parent, name, terminal_width=100, **command.context_settings)
     page = f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect import Recollect
-from recollect.errors import InvalidInput
-from recollect.flows import Observation
-from recollect.scale import POINTS, from_scale, to_scale
+from athand import Athand
+from athand.errors import InvalidInput
+from athand.flows import Observation
+from athand.scale import POINTS, from_scale, to_scale
 
 NOW = datetime.now(UTC)
 PIPELINES = {"name": "trigger_pipeline", "description": "Starts a pipeline that deploys a branch to staging."}
@@ -20,7 +20,7 @@ def full(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notes")
     (folder / "deploy.md").write_text("# Deploying\n\n## Staging\n\nRun `make release`, then deploy to staging.\n")
     (folder / "holidays.md").write_text("# Holidays\n\nTell the team two weeks before you leave.\n")
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         for number, text in enumerate(("Staging deploys need the VPN", "We deploy on Tuesdays", "Mira likes tea")):
             opened.memories.add(text, project="shop" if number < 2 else "home", created_at=NOW - timedelta(days=number))
         opened.documents.add(folder, folder_id="notes")
@@ -96,7 +96,7 @@ def test_nothing_is_found_for_what_nothing_is_about(full):
 
 
 def test_one_word_is_found_by_another_that_means_the_same():
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         opened.memories.add("the physician was late")
         assert [hit.title for hit in opened.search("doctor")] == ["the physician was late"]
 
@@ -122,7 +122,7 @@ def test_facets_count_all_that_fits_and_not_only_what_is_shown(full):
 
 
 def test_a_word_that_one_corpus_knows_is_not_corrected_by_another():
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         opened.memories.add("The kubelet runs on every node")
         opened.tools.add("toys", [{"name": "play_kublet", "description": "Plays with a kublet."}])
         hits = opened.search("kubelet")

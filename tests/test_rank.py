@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from recollect.rank import (
+from athand.rank import (
     Factor,
     Part,
     bm25,
@@ -18,8 +18,8 @@ from recollect.rank import (
     prepare,
     totals,
 )
-from recollect.text import spaced, terms
-from recollect.types import Calibration, QueryWord, Statistics, Variant, Why
+from athand.text import spaced, terms
+from athand.types import Calibration, QueryWord, Statistics, Variant, Why
 
 
 def make_word(word, frequency=1, worth=1.0, term=None):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.redaction import clean, redact, without_private
+from athand.redaction import clean, redact, without_private
 
 # Put together here, so that no complete token stands in this file: scanners would stop a push.
 MIXED = "A1b2C3d4" * 16

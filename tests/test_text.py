@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text import (
+from athand.text import (
     FLOW_STOP_WORDS,
     allowed_edits,
     expand_synonyms,

@@ -52,7 +52,7 @@ def answer(monkeypatch):
 @pytest.fixture
 def user_file(tmp_path):
     """The user's own file of servers."""
-    return tmp_path / "xdg_config_home" / "recollect" / "mcp.json"
+    return tmp_path / "xdg_config_home" / "athand" / "mcp.json"
 
 
 @pytest.fixture

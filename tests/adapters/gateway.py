@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from starlette.testclient import TestClient
 
-from recollect import Recollect
-from recollect.adapters.http.app import Options, http_app
-from recollect.adapters.http.callers import Callers
-from recollect.adapters.http.tokens import create_token, owner_token
-from recollect.adapters.operations import Workspace
+from athand import Athand
+from athand.adapters.http.app import Options, http_app
+from athand.adapters.http.callers import Callers
+from athand.adapters.http.tokens import create_token, owner_token
+from athand.adapters.operations import Workspace
 
 ADDRESS = "http://127.0.0.1:7325"
 
@@ -43,7 +43,7 @@ class Gateway:
 def opened(folder, *, location=":memory:", **options):
     """A gateway on a store; its tokens are in the folder."""
     folder.chmod(0o700)
-    workspace = Workspace(lambda: Recollect(location))
+    workspace = Workspace(lambda: Athand(location))
     owner = owner_token(folder)
     clock = itertools.count(10, 10)  # each look is ten seconds after the last, so that no change is overlooked
     callers = Callers(folder, clock=lambda: next(clock))

@@ -11,38 +11,38 @@ import uvicorn
 from mcp.client.client import Client
 from tests.tools.servers.kit import FILES, Board, write_config
 
-from recollect import Recollect
-from recollect.adapters.http.app import Options, http_app
-from recollect.adapters.http.callers import Callers
-from recollect.adapters.http.serving import bind
-from recollect.adapters.http.tokens import owner_token
-from recollect.adapters.mcp.server import mcp_server
-from recollect.adapters.operations import SCOPES, Workspace
+from athand import Athand
+from athand.adapters.http.app import Options, http_app
+from athand.adapters.http.callers import Callers
+from athand.adapters.http.serving import bind
+from athand.adapters.http.tokens import owner_token
+from athand.adapters.mcp.server import mcp_server
+from athand.adapters.operations import SCOPES, Workspace
 
 ERAS = ("legacy", "2026-07-28")  # with a handshake, and without
 NOTE = "# Deploying\n\nStaging deploys need the VPN and a ticket.\n"
 
 
-def fill(recollect, folder):
+def fill(athand, folder):
     """A memory that another one replaced, a folder of notes, a live server of three tools, a walk of two steps."""
     (folder / "deep").mkdir(parents=True)
     (folder / "deploying.md").write_text(NOTE)
     (folder / "deep" / "Größe & mehr.txt").write_text("Umlauts and spaces are allowed in names.\n")
-    recollect.memories.add("Staging deploys need the VPN", project="shop", id="vpn", pinned=True, tags=["deploy"])
-    recollect.memories.add("The VPN was renamed to Gate in March", project="shop", id="gate")
-    recollect.documents.add(folder, folder_id="notes")
+    athand.memories.add("Staging deploys need the VPN", project="shop", id="vpn", pinned=True, tags=["deploy"])
+    athand.memories.add("The VPN was renamed to Gate in March", project="shop", id="gate")
+    athand.documents.add(folder, folder_id="notes")
     board = Board(folder.parent / "files.json", FILES)
-    recollect.tools.load(write_config(folder.parent / "mcp.json", files=board.entry()))
-    recollect.tools.wait()
-    walk = recollect.flows.start_session(goal="Buy a kettle", app="shop", id="kettle")
-    recollect.flows.record(walk.id, tool="ui_click", target={"testId": "add-to-cart"})
+    athand.tools.load(write_config(folder.parent / "mcp.json", files=board.entry()))
+    athand.tools.wait()
+    walk = athand.flows.start_session(goal="Buy a kettle", app="shop", id="kettle")
+    athand.flows.record(walk.id, tool="ui_click", target={"testId": "add-to-cart"})
 
 
 @contextmanager
 def opened(tmp_path, fill=fill):
     """A workspace over such a store."""
-    workspace = Workspace(lambda: Recollect(tmp_path / "store.db"))
-    fill(workspace.recollect, tmp_path / "notes")
+    workspace = Workspace(lambda: Athand(tmp_path / "store.db"))
+    fill(workspace.athand, tmp_path / "notes")
     try:
         yield workspace
     finally:

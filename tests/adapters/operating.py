@@ -6,9 +6,9 @@ from importlib import import_module
 
 from jsonschema import Draft202012Validator
 
-from recollect import Recollect
-from recollect.adapters.operations import Operation, Workspace, operations
-from recollect.config import Settings
+from athand import Athand
+from athand.adapters.operations import Operation, Workspace, operations
+from athand.config import Settings
 
 
 class Caller:
@@ -30,7 +30,7 @@ class Caller:
 @contextmanager
 def calling(folder):
     """A caller with a store, a home and browsers of its own."""
-    at = Workspace(lambda: Recollect(":memory:", settings=Settings(home=str(folder / "home"))))
+    at = Workspace(lambda: Athand(":memory:", settings=Settings(home=str(folder / "home"))))
     try:
         yield Caller(at)
     finally:
@@ -39,5 +39,5 @@ def calling(folder):
 
 def names_in(*modules):
     """The operations that these modules have."""
-    found = [vars(import_module(f"recollect.adapters.operations.{module}")).values() for module in modules]
+    found = [vars(import_module(f"athand.adapters.operations.{module}")).values() for module in modules]
     return {each.name for values in found for each in values if isinstance(each, Operation)}

@@ -2,9 +2,9 @@
 
 from contextlib import contextmanager
 
-from recollect import Recollect
-from recollect.adapters.operations import Workspace
-from recollect.config import Settings
+from athand import Athand
+from athand.adapters.operations import Workspace
+from athand.config import Settings
 
 NOTES = "# Deploying\n\nStaging deploys need the VPN.\n\n## Rollback\n\nRun the rollback script, then tell Mira.\n"
 WEIGHTS = {"semantic": 0.4, "keyword": 0.3, "salience": 0.2, "recency": 0.1, "sector": {"semantic": 1.1}}
@@ -18,16 +18,16 @@ def opened(folder):
     (folder / "spare").mkdir()
     (folder / "notes" / "broken.pdf").write_bytes(b"%PDF-1.7 no more than this")
     settings = Settings(home=str(folder / "home"))
-    workspace = Workspace(lambda: Recollect(":memory:", settings=settings))
+    workspace = Workspace(lambda: Athand(":memory:", settings=settings))
     try:
-        _fill(workspace.recollect, folder)
+        _fill(workspace.athand, folder)
         yield workspace
     finally:
         workspace.close()
 
 
-def _fill(recollect, folder):
-    memories = recollect.memories
+def _fill(athand, folder):
+    memories = athand.memories
     memories.start_session("shop", id="audit")
     memories.add("Auth tokens rotate every 24 hours", project="shop", id="old", author="Mira", session="audit")
     memories.add("Auth tokens rotate every 12 hours since the audit", project="shop", id="new", session="audit")
@@ -39,14 +39,14 @@ def _fill(recollect, folder):
     memories.supersede("former", "latter")
     memories.add("Rotation of tokens is planned for spring", project="shop", id="plan")
     memories.export(folder / "memories.jsonl", project="shop")
-    recollect.export(folder / "before.zip")
-    recollect.documents.add(folder / "notes", folder_id="notes", project="shop")
-    recollect.documents.add(folder / "spare", folder_id="spare")
+    athand.export(folder / "before.zip")
+    athand.documents.add(folder / "notes", folder_id="notes", project="shop")
+    athand.documents.add(folder / "spare", folder_id="spare")
 
 
 def arguments(workspace, folder):
     """Arguments with which every operation has something to do."""
-    found = workspace.recollect.documents.search("rollback", folder_id="notes")
+    found = workspace.athand.documents.search("rollback", folder_id="notes")
     return {
         "search": {"query": "rotate tokens", "corpora": ["memories", "documents"], "project": "shop"},
         **_of_memories(folder),

@@ -49,9 +49,9 @@ def test_options_are_understood_before_and_after_the_command(run, tmp_path):
 
 
 def test_data_dir_names_a_folder(run, tmp_path, monkeypatch):
-    monkeypatch.delenv("RECOLLECT_STORE")
+    monkeypatch.delenv("ATHAND_STORE")
     run("memory", "add", "in a folder", "--data-dir", str(tmp_path / "data"))
-    assert (tmp_path / "data" / "recollect.db").is_file()
+    assert (tmp_path / "data" / "athand.db").is_file()
 
 
 def test_the_model_option_has_an_effect(run):
@@ -87,8 +87,8 @@ def test_nothing_found_is_no_failure(run):
 
 
 def test_an_empty_store_says_how_to_begin(run):
-    assert "recollect memory add" in run("search", "anything").err
-    assert "recollect memory add" in run("memory", "list").err
+    assert "athand memory add" in run("search", "anything").err
+    assert "athand memory add" in run("memory", "list").err
     assert run("bench").code == 1
 
 
@@ -110,7 +110,7 @@ def test_a_hard_delete_wants_to_be_meant(run):
 
 def test_a_deleted_memory_can_be_brought_back(run):
     id_ = add(run, "secret")
-    assert f"recollect memory restore {id_}" in run("memory", "delete", id_).err
+    assert f"athand memory restore {id_}" in run("memory", "delete", id_).err
     assert run("memory", "list", "--json").json == []
     assert run("memory", "restore", id_).code == 0
     assert len(run("memory", "list", "--json").json) == 1
@@ -119,7 +119,7 @@ def test_a_deleted_memory_can_be_brought_back(run):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("memory", "show", "nope"), 1, "No memory 'nope'. See what there is with: recollect memory list"),
+        (("memory", "show", "nope"), 1, "No memory 'nope'. See what there is with: athand memory list"),
         (("memory", "add", ""), 2, "content is empty"),
         (("memory", "add", "x" * 1_000_001), 2, "at most 1,000,000 fit"),
         (("memory", "search", "x", "--limit", "0"), 2, "limit must be a whole number from 1"),
@@ -169,12 +169,12 @@ def test_bench_explains_a_folder_it_cannot_read(run, tmp_path):
 
 def test_help_teaches_and_imports_nothing_heavy():
     code = (
-        "import sys; from recollect.adapters.cli.main import cli\n"
+        "import sys; from athand.adapters.cli.main import cli\n"
         "try: cli(['--help'])\nexcept SystemExit: pass\n"
         "print([name for name in ('numpy', 'apsw', 'rich', 'tokenizers', 'mcp') if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "recollect demo" in shown
+    assert "athand demo" in shown
     assert shown.strip().endswith("[]")
 
 
@@ -182,12 +182,12 @@ def test_every_command_has_help(run):
     for command in (("search",), ("memory",), ("memory", "add"), ("status",), ("reindex",), ("demo",), ("bench",)):
         shown = run(*command, "--help")
         assert shown.code == 0
-        assert "Usage: recollect" in shown.out
+        assert "Usage: athand" in shown.out
 
 
 def test_a_closed_pipe_is_no_crash(tmp_path):
-    environment = {**os.environ, "RECOLLECT_STORE": str(tmp_path / "store.db")}
-    command = [sys.executable, "-c", "from recollect.adapters.cli import main; main()", "memory", "list", "--json"]
+    environment = {**os.environ, "ATHAND_STORE": str(tmp_path / "store.db")}
+    command = [sys.executable, "-c", "from athand.adapters.cli import main; main()", "memory", "list", "--json"]
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
@@ -196,7 +196,7 @@ def test_a_closed_pipe_is_no_crash(tmp_path):
 
 
 def test_a_closed_output_is_no_crash():
-    words = [sys.executable, "-c", "from recollect.adapters.cli import main; main()", "config", "--json"]
+    words = [sys.executable, "-c", "from athand.adapters.cli import main; main()", "config", "--json"]
     done = subprocess.run(
         ["/bin/sh", "-c", '"$@" >&- <&-', "sh", *words], stderr=subprocess.PIPE, text=True, check=False
     )
@@ -209,7 +209,7 @@ def test_colours_are_left_out_where_nobody_sees_them(run):
 
 
 def test_the_package_carries_its_model():
-    import recollect
+    import athand
 
-    folder = Path(recollect.__file__).parent / "embed" / "recollect_static_1"
+    folder = Path(athand.__file__).parent / "embed" / "athand_static_1"
     assert {file.name for file in folder.iterdir()} >= {"model.safetensors", "tokenizer.json"}

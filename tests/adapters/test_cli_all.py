@@ -6,12 +6,12 @@ import sys
 import click
 import pytest
 
-from recollect.adapters.cli.main import _COMMANDS, cli
+from athand.adapters.cli.main import _COMMANDS, cli
 
 
 def walked(command=cli, path=()):
     """Every command below a group, with the words that lead to it."""
-    context = click.Context(command, info_name=path[-1] if path else "recollect")
+    context = click.Context(command, info_name=path[-1] if path else "athand")
     for name in command.list_commands(context):
         found = command.get_command(context, name)
         yield (*path, name), found
@@ -45,7 +45,7 @@ def test_help_of_every_command_can_be_shown(run):
     for path in EVERY:
         shown = run(*path, "--help")
         assert shown.code == 0, path
-        assert shown.out.startswith("Usage: recollect"), path
+        assert shown.out.startswith("Usage: athand"), path
 
 
 def test_an_unknown_option_is_a_mistake_of_usage(run):
@@ -56,12 +56,12 @@ def test_an_unknown_option_is_a_mistake_of_usage(run):
 
 
 def test_the_list_of_commands_imports_none_of_them():
-    code = "import sys; from recollect.adapters.cli.main import cli; cli(['--help'], standalone_mode=False); " + (
-        "print([each for each in sys.modules if each.startswith('recollect.adapters.cli.')], file=sys.stderr)"
+    code = "import sys; from athand.adapters.cli.main import cli; cli(['--help'], standalone_mode=False); " + (
+        "print([each for each in sys.modules if each.startswith('athand.adapters.cli.')], file=sys.stderr)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert "doctor" in shown.stdout
-    assert set(eval(shown.stderr)) <= {"recollect.adapters.cli.main", "recollect.adapters.cli.session"}
+    assert set(eval(shown.stderr)) <= {"athand.adapters.cli.main", "athand.adapters.cli.session"}
 
 
 @pytest.mark.parametrize(

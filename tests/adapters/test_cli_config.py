@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.adapters.cli.models import MODELS
-from recollect.config import setting_names
+from athand.adapters.cli.models import MODELS
+from athand.config import setting_names
 
 
 @pytest.fixture
@@ -19,13 +19,13 @@ def file(run):
 
 def test_each_setting_says_where_it_comes_from(run, file, monkeypatch):
     file.write_text('device = "cpu"\n')
-    monkeypatch.setenv("RECOLLECT_SEARCH_LIMIT", "7")
+    monkeypatch.setenv("ATHAND_SEARCH_LIMIT", "7")
     found = run("config", "--json").json
     assert list(found) == setting_names()
     assert found["device"] == {"value": "cpu", "from": "file"}
-    assert found["search_limit"] == {"value": 7, "from": "RECOLLECT_SEARCH_LIMIT"}
-    assert found["model"] == {"value": "recollect-static-1", "from": "default"}
-    assert "RECOLLECT_SEARCH_LIMIT" in run("config").out
+    assert found["search_limit"] == {"value": 7, "from": "ATHAND_SEARCH_LIMIT"}
+    assert found["model"] == {"value": "athand-static-1", "from": "default"}
+    assert "ATHAND_SEARCH_LIMIT" in run("config").out
     assert run("config", "get", "device").out == "cpu\n"
 
 
@@ -71,7 +71,7 @@ def test_a_broken_file_is_not_touched(run, file):
 
 def test_secrets_are_not_shown(run, monkeypatch):
     run("config", "set", "embeddings_key", "k3y-of-mine")
-    monkeypatch.setenv("RECOLLECT_STORE", "postgresql://me:pa55@host/db?password=pa55")
+    monkeypatch.setenv("ATHAND_STORE", "postgresql://me:pa55@host/db?password=pa55")
     for arguments in (("config",), ("config", "--json"), ("config", "get", "store"), ("config", "-q")):
         shown = run(*arguments)
         assert "k3y-of-mine" not in shown.out
@@ -90,8 +90,8 @@ def test_a_password_in_an_address_is_not_shown(run, address):
 
 
 def test_a_variable_that_wins_over_the_file_is_named(run, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_DEVICE", "cpu")
-    assert "RECOLLECT_DEVICE is set and wins" in run("config", "set", "device", "gpu").err
+    monkeypatch.setenv("ATHAND_DEVICE", "cpu")
+    assert "ATHAND_DEVICE is set and wins" in run("config", "set", "device", "gpu").err
 
 
 def test_names_of_models_are_whole_on_a_narrow_terminal(run, monkeypatch):
@@ -104,29 +104,29 @@ def test_names_of_models_are_whole_on_a_narrow_terminal(run, monkeypatch):
 def test_models_are_listed_and_chosen(run):
     listed = {each["name"]: each for each in run("models", "--json").json}
     assert tuple(listed) == MODELS
-    assert listed["recollect-static-1"]["is_current"]
-    assert listed["recollect-static-1"]["bytes"] > 1_000_000
+    assert listed["athand-static-1"]["is_current"]
+    assert listed["athand-static-1"]["bytes"] > 1_000_000
     assert not listed["all-MiniLM-L6-v2"]["is_present"]
     assert "bundled" in run("models").out
     assert run("models", "use", "all-MiniLM").code == 2
     used = run("models", "use", "all-MiniLM-L6-v2")
-    assert "recollect reindex" in used.err
+    assert "athand reindex" in used.err
     assert run("models", "-q", "--model", "openai:mine").out.splitlines()[-1] == "openai:mine"
     assert [each["name"] for each in run("models", "--json").json if each["is_current"]] == ["all-MiniLM-L6-v2"]
-    assert run("models", "download", "recollect-static-1", "--json").json["dimensions"] == 384
+    assert run("models", "download", "athand-static-1", "--json").json["dimensions"] == 384
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_can_complete(run, shell):
     made = run("completion", shell)
     assert made.code == 0
-    assert "_RECOLLECT_COMPLETE" in made.out
+    assert "_ATHAND_COMPLETE" in made.out
     assert made.err == ""
 
 
 def complete(words):
-    line = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-    shown = subprocess.run(["recollect"], env={**_path(), **line}, capture_output=True, text=True, timeout=60)
+    line = {"_ATHAND_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    shown = subprocess.run(["athand"], env={**_path(), **line}, capture_output=True, text=True, timeout=60)
     return [each.split(",")[1] for each in shown.stdout.split()]
 
 
@@ -135,6 +135,6 @@ def _path():
 
 
 def test_names_are_completed():
-    assert complete(["recollect", "install", "cl"]) == ["claude-code", "claude-desktop"]
-    assert complete(["recollect", "search", "--corpus", "d"]) == ["documents"]
-    assert "search_limit" in complete(["recollect", "config", "get", "search_"])
+    assert complete(["athand", "install", "cl"]) == ["claude-code", "claude-desktop"]
+    assert complete(["athand", "search", "--corpus", "d"]) == ["documents"]
+    assert "search_limit" in complete(["athand", "config", "get", "search_"])

@@ -6,7 +6,7 @@ import apsw
 import pytest
 from tests.tools.servers.kit import write_config
 
-from recollect.adapters.cli.install_clients import Client
+from athand.adapters.cli.install_clients import Client
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
     browser = tmp_path / "chromium"
     browser.touch(mode=0o755)
-    monkeypatch.setenv("RECOLLECT_CHROMIUM", str(browser))
+    monkeypatch.setenv("ATHAND_CHROMIUM", str(browser))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_new_store_is_well(run):
     shown = run("doctor")
     assert (shown.code, shown.err.strip()) == (0, "All is well.")
     assert "integrity ok" in shown.out
-    assert "recollect-static-1 (bundled) · 384 dimensions · calibrated" in shown.out
+    assert "athand-static-1 (bundled) · 384 dimensions · calibrated" in shown.out
     found = run("doctor", "--json")
     assert {each["state"] for each in found.json["checks"]} == {"ok"}
     assert (found.json["warnings"], found.json["broken"]) == (0, 0)
@@ -71,7 +71,7 @@ def test_a_damaged_index_is_made_anew(run, add, store):
     change(store, "UPDATE memories_passages SET content = 'something else'", "UPDATE spaces SET passages = 7")
     found = run("doctor", "--json")
     assert found.code == 65
-    assert checks(found)["store"]["advice"] == "recollect doctor --fix"
+    assert checks(found)["store"]["advice"] == "athand doctor --fix"
     mended = run("doctor", "--fix", "--json")
     assert (mended.code, mended.json["fixed"]) == (0, ["made every index anew"])
     assert run("search", "staging", "--json").json["hits"]
@@ -90,7 +90,7 @@ def test_a_store_that_is_no_database_is_told(run, store):
     found = run("doctor")
     assert found.code == 65
     assert "✗ store" in found.out
-    assert "try: recollect restore BACKUP" in found.out
+    assert "try: athand restore BACKUP" in found.out
     assert "1 broken" in found.err
     assert run("doctor", "--fix").code == 65
     assert store.read_bytes() == b"no database at all" * 100
@@ -113,8 +113,8 @@ def test_a_server_that_does_not_answer_and_a_folder_that_is_away_are_told(run, t
     run("docs", "add", str(notes))
     notes.rename(tmp_path / "away")
     found = checks(run("doctor", "--json"))
-    assert (found["tools"]["state"], found["tools"]["advice"]) == ("warning", "recollect tools refresh 'the ghost'")
-    assert (found["documents"]["state"], found["documents"]["advice"]) == ("warning", "recollect docs status")
+    assert (found["tools"]["state"], found["tools"]["advice"]) == ("warning", "athand tools refresh 'the ghost'")
+    assert (found["documents"]["state"], found["documents"]["advice"]) == ("warning", "athand docs status")
     status = run("status", "--problems")
     assert "the ghost is failing" in status.out
     assert "notes is offline" in status.out
@@ -124,10 +124,10 @@ def test_a_client_that_starts_something_that_is_gone_is_told(run):
     run("install", "cursor")
     assert "installed in cursor" in checks(run("doctor", "--json"))["clients"]["text"]
     file = Client("cursor").file
-    file.write_text('{"mcpServers": {"recollect": {"command": "/gone/recollect", "args": ["mcp"]}}}')
+    file.write_text('{"mcpServers": {"athand": {"command": "/gone/athand", "args": ["mcp"]}}}')
     found = checks(run("doctor", "--json"))["clients"]
-    assert (found["state"], found["advice"]) == ("warning", "recollect install cursor")
-    assert "/gone/recollect" in found["text"]
+    assert (found["state"], found["advice"]) == ("warning", "athand install cursor")
+    assert "/gone/athand" in found["text"]
 
 
 def test_status_with_problems_says_so_when_there_are_none(run, add):

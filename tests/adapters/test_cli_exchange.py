@@ -14,9 +14,9 @@ import pytest
 from tests.tools.servers.kit import write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect, unpacking
-from recollect.errors import BadData, Conflict, NotFound, StoreError
-from recollect.flows import Observation
+from athand import Athand, unpacking
+from athand.errors import BadData, Conflict, NotFound, StoreError
+from athand.flows import Observation
 
 
 @pytest.fixture(scope="module")
@@ -25,51 +25,51 @@ def archive(tmp_path_factory):
     folder = tmp_path_factory.mktemp("archive")
     (folder / "notes").mkdir()
     (folder / "notes" / "a.md").write_text("# Deploys\n\nStaging deploys need the VPN.")
-    with Recollect(folder / "store.db") as recollect:
-        fill(recollect, folder)
-        done = recollect.export(folder / "all.zip")
+    with Athand(folder / "store.db") as athand:
+        fill(athand, folder)
+        done = athand.export(folder / "all.zip")
     assert (done.memories, done.sessions, done.tools, done.rules, done.folders) == (2, 2, 2, 1, 1)
     return folder / "all.zip"
 
 
-def fill(recollect, folder):
-    recollect.memories.start_session("shop", id="audit")
-    recollect.memories.add("Tokens rotate every 24 h", project="shop", id="old")
-    recollect.memories.add("Tokens rotate every 12 h", project="shop", id="new", session="audit", tags=["auth"])
-    recollect.memories.supersede("old", "new")
-    recollect.documents.add(folder / "notes")
+def fill(athand, folder):
+    athand.memories.start_session("shop", id="audit")
+    athand.memories.add("Tokens rotate every 24 h", project="shop", id="old")
+    athand.memories.add("Tokens rotate every 12 h", project="shop", id="new", session="audit", tags=["auth"])
+    athand.memories.supersede("old", "new")
+    athand.documents.add(folder / "notes")
     schema = {"type": "object", "properties": {"q": {"type": "string"}}}
     tools = [
         {"name": "find", "description": "Finds issues\u2028of all projects", "inputSchema": schema},
         {"name": "drop", "inputSchema": schema},
     ]
-    recollect.tools.add("jira", tools)
-    recollect.tools.reject("jira__drop")
-    recollect.tools.rule("jira__*", "ask")
+    athand.tools.add("jira", tools)
+    athand.tools.reject("jira__drop")
+    athand.tools.rule("jira__*", "ask")
     for app in ("shop", "default"):
-        session = recollect.flows.start_session(goal=f"Buy in {app}", app=app, id=f"walk-{app}")
+        session = athand.flows.start_session(goal=f"Buy in {app}", app=app, id=f"walk-{app}")
         seen = Observation("cart", "https://shop.test", ({"testId": "pay", "visible": True},), ())
-        recollect.flows.record(session.id, tool="click", target={"testId": "pay"}, before=seen)
+        athand.flows.record(session.id, tool="click", target={"testId": "pay"}, before=seen)
 
 
 def contents(path):
     with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist() if name != "recollect.json"}
+        return {name: archive.read(name) for name in archive.namelist() if name != "athand.json"}
 
 
-def test_the_same_comes_out_of_every_engine(archive, recollect, tmp_path):
-    done = recollect.import_(archive)
+def test_the_same_comes_out_of_every_engine(archive, athand, tmp_path):
+    done = athand.import_(archive)
     assert (done.memories, done.sessions, done.tools, done.servers, done.rules, done.folders) == (2, 2, 2, 1, 1, 1)
     assert done.problems == ()
-    assert recollect.check() == []
-    assert recollect.import_(archive).to_dict() == {**dict.fromkeys(done.to_dict(), 0), "problems": []}
-    recollect.export(tmp_path / "again.zip")
+    assert athand.check() == []
+    assert athand.import_(archive).to_dict() == {**dict.fromkeys(done.to_dict(), 0), "problems": []}
+    athand.export(tmp_path / "again.zip")
     assert contents(tmp_path / "again.zip") == contents(archive)
-    assert [hit.id for hit in recollect.tools.search("find issues")] == ["jira__find"]
-    assert recollect.tools.describe("jira__drop").state == "rejected"
-    assert [hit.id for hit in recollect.memories.search("tokens")] == ["new"]
-    recollect.documents.refresh("notes")
-    assert recollect.documents.search("deploys")[0].item.document_id == "a.md"
+    assert [hit.id for hit in athand.tools.search("find issues")] == ["jira__find"]
+    assert athand.tools.describe("jira__drop").state == "rejected"
+    assert [hit.id for hit in athand.memories.search("tokens")] == ["new"]
+    athand.documents.refresh("notes")
+    assert athand.documents.search("deploys")[0].item.document_id == "a.md"
 
 
 def test_the_command_line_exports_and_imports(run, archive, tmp_path):
@@ -92,9 +92,9 @@ def repacked(archive, target, change):
     with zipfile.ZipFile(target, "w") as out:
         for name, data in files.items():
             out.writestr(name, data)
-        if "recollect.json" not in files:
+        if "athand.json" not in files:
             hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-            out.writestr("recollect.json", json.dumps({"format": "recollect-archive", "version": 1, "files": hashes}))
+            out.writestr("athand.json", json.dumps({"format": "athand-archive", "version": 1, "files": hashes}))
     return target
 
 
@@ -110,9 +110,9 @@ def edit(name, old, new):
         lambda files: files.update({"flows/shop/../../evil/session.json": b"{}"}),
         lambda files: files.update({"flows/..\\x/y/session.json": b"{}"}),
         lambda files: files.update({"something.txt": b""}),
-        lambda files: files.update({"recollect.json": b"[]"}),
-        lambda files: files.update({"recollect.json": b'{"format": "recollect-archive", "version": 2}'}),
-        lambda files: files.update({"recollect.json": b'{"format": "recollect-archive", "version": 1, "files": {}}'}),
+        lambda files: files.update({"athand.json": b"[]"}),
+        lambda files: files.update({"athand.json": b'{"format": "athand-archive", "version": 2}'}),
+        lambda files: files.update({"athand.json": b'{"format": "athand-archive", "version": 1, "files": {}}'}),
         lambda files: files.update({"tools.jsonl": b"{broken"}),
         lambda files: files.update({"tools.jsonl": b'{"table": "memories", "space": "a", "id": "b"}\n'}),
         lambda files: files.update({"tools.jsonl": b'{"table": "tool_rules", "space": 1, "pattern": [2]}\n'}),
@@ -125,11 +125,11 @@ def edit(name, old, new):
 )
 def test_an_archive_that_is_not_ours_is_refused(archive, tmp_path, change):
     strange = repacked(archive, tmp_path / "strange.zip", change)
-    with Recollect(":memory:") as recollect:
+    with Athand(":memory:") as athand:
         with pytest.raises(BadData):
-            recollect.import_(strange)
-        assert recollect.tools.list() == []
-        assert recollect.check() == []
+            athand.import_(strange)
+        assert athand.tools.list() == []
+        assert athand.check() == []
     assert not Path("/tmp/evil.json").exists()
 
 
@@ -139,47 +139,47 @@ def test_an_archive_that_swells_is_refused(tmp_path, monkeypatch):
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("memories.jsonl", b"0" * 9_000_000)
         out.writestr(
-            "recollect.json",
-            json.dumps({"format": "recollect-archive", "version": 1, "files": {"memories.jsonl": "0" * 64}}),
+            "athand.json",
+            json.dumps({"format": "athand-archive", "version": 1, "files": {"memories.jsonl": "0" * 64}}),
         )
-    with Recollect(":memory:") as recollect, pytest.raises(BadData, match="more room"):
-        recollect.import_(bomb)
+    with Athand(":memory:") as athand, pytest.raises(BadData, match="more room"):
+        athand.import_(bomb)
 
 
 def test_what_is_no_archive_is_named(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04 not really")
-    with Recollect(":memory:") as recollect:
+    with Athand(":memory:") as athand:
         with pytest.raises(BadData, match="no archive"):
-            recollect.import_(tmp_path / "x.zip")
-        with pytest.raises(NotFound, match="recollect export"):
-            recollect.import_(tmp_path / "none.zip")
+            athand.import_(tmp_path / "x.zip")
+        with pytest.raises(NotFound, match="athand export"):
+            athand.import_(tmp_path / "none.zip")
         with pytest.raises(Conflict, match="--force"):
-            recollect.export(tmp_path / "x.zip")
+            athand.export(tmp_path / "x.zip")
 
 
 def test_an_archive_that_cannot_be_unpacked_here_is_told(archive, tmp_path):
     name = f"flows/{'é' * 250}/walk/session.json"  # too long for a file system, short enough for a zip
     strange = repacked(archive, tmp_path / "long.zip", lambda files: files.update({name: b"{}"}))
-    with Recollect(":memory:") as recollect, pytest.raises(StoreError, match="Nothing was imported"):
-        recollect.import_(strange)
+    with Athand(":memory:") as athand, pytest.raises(StoreError, match="Nothing was imported"):
+        athand.import_(strange)
 
 
 def test_an_archive_of_another_compression_that_is_damaged_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_LZMA) as out:
-        out.writestr("recollect.json", json.dumps({"format": "recollect-archive", "padding": "x" * 100}))
+        out.writestr("athand.json", json.dumps({"format": "athand-archive", "padding": "x" * 100}))
     data = bytearray((tmp_path / "x.zip").read_bytes())
     data[60:70] = b"\xff" * 10
     (tmp_path / "x.zip").write_bytes(data)
-    with Recollect(":memory:") as recollect, pytest.raises(BadData, match="damaged"):
-        recollect.import_(tmp_path / "x.zip")
+    with Athand(":memory:") as athand, pytest.raises(BadData, match="damaged"):
+        athand.import_(tmp_path / "x.zip")
 
 
 def test_nothing_is_written_over_a_folder_or_a_device(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
-    with Recollect(tmp_path / "store.db") as recollect:
+    with Athand(tmp_path / "store.db") as athand:
         for target in (tmp_path, tmp_path / "pipe", tmp_path / "link"):
-            for write in (recollect.export, recollect.back_up, lambda path, force: recollect.memories.export(path)):
+            for write in (athand.export, athand.back_up, lambda path, force: athand.memories.export(path)):
                 with pytest.raises(StoreError, match="is no file"):
                     write(target, force=True)
     assert stat.S_ISFIFO((tmp_path / "link").stat().st_mode)
@@ -188,23 +188,23 @@ def test_nothing_is_written_over_a_folder_or_a_device(tmp_path):
 def test_nothing_is_written_over_the_store_itself(tmp_path):
     place = tmp_path / "store.db"
     (tmp_path / "link.db").symlink_to(place)
-    with Recollect(tmp_path / "link.db") as recollect:
-        recollect.memories.add("first", id="first")
+    with Athand(tmp_path / "link.db") as athand:
+        athand.memories.add("first", id="first")
         for target in (place, tmp_path / "link.db", tmp_path / "store.db-wal"):
-            for write in (recollect.export, recollect.back_up):
+            for write in (athand.export, athand.back_up):
                 with pytest.raises(Conflict, match="the store itself"):
                     write(target, force=True)
             with pytest.raises(Conflict, match="the store itself"):
-                recollect.memories.export(target)
-    with Recollect(place) as recollect:
-        assert recollect.check() == []
-        assert [memory.id for memory in recollect.memories.list()] == ["first"]
+                athand.memories.export(target)
+    with Athand(place) as athand:
+        assert athand.check() == []
+        assert [memory.id for memory in athand.memories.list()] == ["first"]
 
 
 STUCK = """
 import sys, time
-from recollect import archive
-from recollect.adapters.cli import main
+from athand import archive
+from athand.adapters.cli import main
 def gather(content, folder, progress):
     (folder / "memories.jsonl").write_text("private")
     print("begun", flush=True)
@@ -233,9 +233,9 @@ def test_an_export_that_is_ended_leaves_nothing(tmp_path, number, code):
 
 def test_servers_come_along_without_their_secrets(tmp_path):
     config = write_config(tmp_path / "servers.json", ghost={"command": "no-such", "env": {"KEY": "s3cret-value"}})
-    with Recollect(":memory:") as recollect:
-        recollect.tools.load(config, connect=False)
-        recollect.export(tmp_path / "all.zip")
+    with Athand(":memory:") as athand:
+        athand.tools.load(config, connect=False)
+        athand.export(tmp_path / "all.zip")
     assert b"ghost" in contents(tmp_path / "all.zip")["tools.jsonl"]
     assert not any(b"s3cret-value" in data for data in contents(tmp_path / "all.zip").values())
 

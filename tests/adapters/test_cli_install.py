@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.adapters.cli.install_clients import Client
-from recollect.adapters.cli.tools_servers import CLIENTS
-from recollect.adapters.http.callers import Callers
-from recollect.adapters.http.tokens import owner_token
+from athand.adapters.cli.install_clients import Client
+from athand.adapters.cli.tools_servers import CLIENTS
+from athand.adapters.http.callers import Callers
+from athand.adapters.http.tokens import owner_token
 
 TOKEN = "t0ken-" + "x" * 40
 
@@ -38,17 +38,17 @@ def servers(client, project=None):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_client_gets_an_entry_that_starts_this_recollect(run, client):
+def test_every_client_gets_an_entry_that_starts_this_athand(run, client):
     done = run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json")
     assert (done.code, done.json["action"]) == (0, "added")
-    entry = servers(client)["recollect"]
+    entry = servers(client)["athand"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"] == ["mcp", "--store", str(Path.cwd() / "mine.db"), "--toolsets", "memories"]
     assert run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json").json["action"] == "same"
     assert run("install", client, "--json").json["action"] == "replaced"
     assert run("uninstall", client, "--json").json["action"] == "removed"
     assert run("uninstall", client, "--json").json["action"] == "same"
-    assert "recollect" not in (servers(client) if client != "codex" else {})
+    assert "athand" not in (servers(client) if client != "codex" else {})
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_every_client_gets_an_entry_that_starts_this_recollect(run, client):
 )
 def test_a_project_has_a_file_of_its_own(run, here, client, file):
     assert run("install", client, "--project").code == 0
-    assert "recollect" in servers(client, here)
+    assert "athand" in servers(client, here)
     assert (here / file).is_file()
 
 
@@ -72,7 +72,7 @@ COMMENTED = """{
     "github": {"command": "npx", "args": ["-y", "gh"]}, // work
     /* more to come */
   },
-  "theme": "dark", // "recollect": {}
+  "theme": "dark", // "athand": {}
 }
 """
 
@@ -81,7 +81,7 @@ def test_comments_and_everything_else_stay_as_they_are(run):
     file = write("cursor", COMMENTED)
     assert run("install", "cursor").code == 0
     text = file.read_text()
-    for piece in ("// what I use", '"gh"]}, // work', "/* more to come */", '"theme": "dark", // "recollect": {}'):
+    for piece in ("// what I use", '"gh"]}, // work', "/* more to come */", '"theme": "dark", // "athand": {}'):
         assert piece in text
     assert Client("cursor").entry["args"] == ["mcp"]
     run("uninstall", "cursor")
@@ -93,7 +93,7 @@ def test_the_rest_of_a_toml_file_stays_to_the_byte(run):
     file = write("codex", before)
     run("install", "codex")
     assert file.read_text().startswith(before)
-    assert servers("codex")["recollect"]["args"] == ["mcp"]
+    assert servers("codex")["athand"]["args"] == ["mcp"]
     run("uninstall", "codex")
     assert file.read_text() == before
 
@@ -118,7 +118,7 @@ def test_a_link_is_followed_but_not_out_of_a_project(run, here, tmp_path):
     link.symlink_to(dotfiles)
     assert run("install", "cursor").code == 0
     assert link.is_symlink()
-    assert "recollect" in dotfiles.read_text()
+    assert "athand" in dotfiles.read_text()
     secret = tmp_path / "elsewhere.json"
     secret.write_text("{}")
     (here / ".mcp.json").symlink_to(secret)
@@ -142,13 +142,13 @@ def test_a_file_that_cannot_be_changed_without_loss_is_left_alone(run):
     file = write("codex", 'mcp_servers = { gh = { command = "gh" } }\n')
     refused = run("install", "codex")
     assert refused.code == 65
-    assert "recollect install codex --print" in refused.err
+    assert "athand install codex --print" in refused.err
     assert file.read_text() == 'mcp_servers = { gh = { command = "gh" } }\n'
 
 
 def test_print_touches_nothing(run):
     shown = run("install", "vscode", "--print")
-    assert json.loads(shown.out)["servers"]["recollect"]["type"] == "stdio"
+    assert json.loads(shown.out)["servers"]["athand"]["type"] == "stdio"
     assert not Client("vscode").file.exists()
 
 
@@ -156,7 +156,7 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
     folder = str(tmp_path / "data")
     missing = run("install", "cursor", "--http", "--data-dir", folder)
     assert missing.code == 1
-    assert "recollect serve" in missing.err
+    assert "athand serve" in missing.err
     Path(folder).mkdir(mode=0o700)
     token = Path(folder, "token")
     token.touch(mode=0o600)
@@ -170,12 +170,12 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
     }
     for client, entry in entries.items():
         assert run("install", client, "--data-dir", folder, "--http").code == 0
-        written = servers(client)["recollect"]
+        written = servers(client)["athand"]
         headers = written.pop("http_headers" if client == "codex" else "headers")
         caller = Callers(Path(folder)).find(headers["Authorization"].removeprefix("Bearer "))
         assert written == entry
-        assert (caller.name, sorted(caller.scopes)) == (f"{client}-recollect", ["call-tools", "search", "write"])
-    assert run("install", "gemini", "--data-dir", folder, "--http", "--name", "recollect-demo").code == 0
+        assert (caller.name, sorted(caller.scopes)) == (f"{client}-athand", ["call-tools", "search", "write"])
+    assert run("install", "gemini", "--data-dir", folder, "--http", "--name", "athand-demo").code == 0
     assert run("tools", "import", "cursor", "gemini", "--print", "--json").json == {"mcpServers": {}}
     Client("cursor").file.chmod(0o644)
     assert "chmod 600" in run("install", "cursor", "--data-dir", folder, "--http").err
@@ -196,7 +196,7 @@ def test_the_token_of_a_client_is_its_own_and_goes_with_it(run, tmp_path):
     before = Client("cursor").file.read_bytes()
     assert "already" in run("install", "cursor", "--http", *there).err
     assert Client("cursor").file.read_bytes() == before
-    assert [each["name"] for each in run("token", "list", "--json", *there).json] == ["cursor-recollect"]
+    assert [each["name"] for each in run("token", "list", "--json", *there).json] == ["cursor-athand"]
     assert "opens nothing" in run("uninstall", "cursor", *there).err
     assert run("token", "list", "--json", *there).json == []
 
@@ -211,7 +211,7 @@ def test_another_machine_gets_only_a_token_that_was_named(run, tmp_path):
     file = tmp_path / "given"
     file.write_text("given-token\n")
     assert run(*far, "--token-file", str(file)).code == 0
-    assert servers("cursor")["recollect"]["headers"] == {"Authorization": "Bearer given-token"}
+    assert servers("cursor")["athand"]["headers"] == {"Authorization": "Bearer given-token"}
     assert run("install", "cursor", "--token-file", str(file)).code == 2
     assert run(*far, "--token-file", str(tmp_path / "nowhere")).code == 2
 
@@ -219,13 +219,13 @@ def test_another_machine_gets_only_a_token_that_was_named(run, tmp_path):
 @pytest.mark.parametrize("client", ["cursor", "codex"])
 def test_an_entry_of_another_name_leaves_the_first_alone(run, client):
     run("install", client)
-    added = run("install", client, "--name", "recollect-work", "--store", "work.db")
-    assert f"recollect uninstall {client} --name recollect-work" in added.err
-    assert servers(client)["recollect"]["args"] == ["mcp"]
-    assert servers(client)["recollect-work"]["args"] == ["mcp", "--store", str(Path.cwd() / "work.db")]
-    assert run("install", "--name", "recollect-work", "-q").out == f"{client}\n"
-    assert run("uninstall", client, "--name", "recollect-work", "--json").json["action"] == "removed"
-    assert list(servers(client)) == ["recollect"]
+    added = run("install", client, "--name", "athand-work", "--store", "work.db")
+    assert f"athand uninstall {client} --name athand-work" in added.err
+    assert servers(client)["athand"]["args"] == ["mcp"]
+    assert servers(client)["athand-work"]["args"] == ["mcp", "--store", str(Path.cwd() / "work.db")]
+    assert run("install", "--name", "athand-work", "-q").out == f"{client}\n"
+    assert run("uninstall", client, "--name", "athand-work", "--json").json["action"] == "removed"
+    assert list(servers(client)) == ["athand"]
     assert "letters, digits" in run("install", client, "--name", "a.b").err
 
 
@@ -250,7 +250,7 @@ def test_a_password_is_not_shown_and_not_put_into_a_shared_file(run, here):
     assert not (here / ".cursor").exists()
     write("cursor", "{}").chmod(0o644)
     assert "chmod 600" in run("install", "cursor", "--store", address).err
-    write("cursor", '{"mcpServers": {"recollect": {"command": "x", "env": {"KEY": "hunter2"}}}}')
+    write("cursor", '{"mcpServers": {"athand": {"command": "x", "env": {"KEY": "hunter2"}}}}')
     assert "hunter2" not in run("uninstall", "cursor", "--print").out
 
 

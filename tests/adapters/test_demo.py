@@ -13,10 +13,10 @@ import psutil
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.cli import demo, demo_store
-from recollect.adapters.cli.demo_home import Home, note_server
-from recollect.errors import Conflict
+from athand import Athand
+from athand.adapters.cli import demo, demo_store
+from athand.adapters.cli.demo_home import Home, note_server
+from athand.errors import Conflict
 
 HOLDS = "import sys, time; print('ready', flush=True); time.sleep(600)"
 BRANCHING = {"name": "git_create_branch", "description": "Creates a new branch from an optional base branch"}
@@ -26,10 +26,10 @@ BRANCHING = {"name": "git_create_branch", "description": "Creates a new branch f
 def newcomer(tmp_path_factory):
     """Runs the command in an empty home, as another process."""
     home = tmp_path_factory.mktemp("newcomer")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "XDG_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ATHAND_", "XDG_"))}
 
     def newcomer(*arguments):
-        command = [sys.executable, "-m", "recollect", *arguments]
+        command = [sys.executable, "-m", "athand", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=kept | {"HOME": str(home)}, check=False)
         assert done.returncode == 0, done.stderr
         return done
@@ -100,8 +100,8 @@ def test_stopping_leaves_no_process_and_no_file(newcomer, shown):
 
 
 def test_the_demo_is_told_in_words_and_leaves_the_users_store_alone(run, tmp_path, monkeypatch):
-    def add_tools(recollect, folder):
-        recollect.tools.add("git", [BRANCHING])
+    def add_tools(athand, folder):
+        athand.tools.add("git", [BRANCHING])
         return demo_store.Filled("tools", "1 of git", {})
 
     monkeypatch.setenv("COLUMNS", "80")
@@ -116,10 +116,10 @@ def test_the_demo_is_told_in_words_and_leaves_the_users_store_alone(run, tmp_pat
 
 def test_without_the_extra_our_own_server_brings_the_tools(tmp_path, monkeypatch):
     monkeypatch.setattr(demo_store, "find_spec", lambda module: None)
-    with Recollect(":memory:") as recollect:
-        filled = demo_store._add_tools(recollect, tmp_path)
-        assert "pip install 'recollect[demo]'" in filled.text
-        assert "recollect__memory_add" in [tool.id for tool in recollect.tools.list()]
+    with Athand(":memory:") as athand:
+        filled = demo_store._add_tools(athand, tmp_path)
+        assert "pip install 'athand[demo]'" in filled.text
+        assert "athand__memory_add" in [tool.id for tool in athand.tools.list()]
 
 
 @pytest.fixture
@@ -128,16 +128,16 @@ def home(tmp_path):
 
 
 def test_what_is_printed_can_be_typed_where_the_demo_was_run(tmp_path, monkeypatch):
-    program = tmp_path / ".venv/bin/recollect"
+    program = tmp_path / ".venv/bin/athand"
     program.parent.mkdir(parents=True)
     program.touch(mode=0o755)
     monkeypatch.setattr(demo, "own_command", lambda: [str(program)])
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert demo._program() == "~/.venv/bin/recollect"
+    assert demo._program() == "~/.venv/bin/athand"
     monkeypatch.chdir(tmp_path)
-    assert demo._program() == ".venv/bin/recollect"
+    assert demo._program() == ".venv/bin/athand"
     monkeypatch.setenv("PATH", str(program.parent))
-    assert demo._program() == "recollect"
+    assert demo._program() == "athand"
 
 
 def test_the_next_demo_ends_the_server_of_the_last(home):
@@ -172,7 +172,7 @@ def test_a_folder_of_somebody_else_is_never_emptied(home):
 def test_a_demo_that_is_interrupted_leaves_nothing(home):
     def interrupted():
         with home.taken():
-            (home.folder / "recollect.db").write_text("half a store")
+            (home.folder / "athand.db").write_text("half a store")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect.adapters.cli.words import WITHIN
+from athand.adapters.cli.words import WITHIN
 
 DEPLOYING = """# Deploying
 
@@ -52,8 +52,8 @@ def test_adding_a_folder_tells_what_was_found_left_out_and_wrong(indexed):
     assert "Left out: 1 binary, 2 ignored" in indexed.err
     assert "1 problem:" in indexed.err
     assert "quarantined: its name says that it holds secrets" in indexed.err
-    assert "recollect docs status notes --problems" in indexed.err
-    assert 'recollect docs search "…" --folder notes' in indexed.err
+    assert "athand docs status notes --problems" in indexed.err
+    assert 'athand docs search "…" --folder notes' in indexed.err
 
 
 def test_progress_is_no_data(run, notes, monkeypatch):
@@ -121,7 +121,7 @@ def test_content_is_searched_by_concepts_and_terms(run, indexed):
 
 def test_the_next_page_is_a_command_away(run, indexed):
     first = run("docs", "content", "--term", "the", "--limit", "1")
-    command = next(line for line in first.err.splitlines() if "More:" in line).split("recollect ")[1].split()
+    command = next(line for line in first.err.splitlines() if "More:" in line).split("athand ")[1].split()
     second = run(*command)
     assert second.code == 0
     assert "More:" not in second.err
@@ -136,7 +136,7 @@ def test_documents_are_found_without_their_content(run, indexed):
     assert "deploying.md  Deploying  notes" in shown.out
     assert "markdown · 1 chunk" in shown.out
     page = run("docs", "find", "token staging", "--limit", "1")
-    command = next(line for line in page.err.splitlines() if "More:" in line).split("recollect ")[1].split()
+    command = next(line for line in page.err.splitlines() if "More:" in line).split("athand ")[1].split()
     assert run(*command, "-q").out != run("docs", "find", "token staging", "--limit", "1", "-q").out
 
 
@@ -144,7 +144,7 @@ def test_status_shows_folders_and_their_problems(run, indexed):
     lines = run("docs", "status").out.splitlines()
     assert lines[0].split()[:6] == ["folder", "state", "documents", "chunks", "problems", "age"]
     assert lines[1].split()[:5] == ["notes", "ready", "2", "2", "1"]
-    assert "recollect docs status --problems" in run("docs", "status").err
+    assert "athand docs status --problems" in run("docs", "status").err
     assert ".env" in run("docs", "status", "notes", "--problems").out
     assert run("docs", "status", "--json").json[0]["folder_id"] == "notes"
     assert run("docs", "status", "--problems", "--json").json[0]["document_id"] == ".env"
@@ -178,7 +178,7 @@ def test_a_folder_is_forgotten_when_that_is_meant(run, indexed, notes):
     assert "Forgot notes with 2 documents" in removed.err
     assert (notes / "deploying.md").exists()
     assert run("docs", "status", "--json").json == []
-    assert "recollect docs add" in run("docs", "status").err
+    assert "athand docs add" in run("docs", "status").err
 
 
 def test_quiet_prints_ids_only(run, indexed):
@@ -193,9 +193,9 @@ def test_quiet_prints_ids_only(run, indexed):
 
 
 def test_without_folders_every_question_says_how_to_begin(run):
-    assert "recollect docs add" in run("docs", "search", "anything").err
-    assert "recollect docs add" in run("docs", "refresh").err
-    assert "recollect docs add" in run("search", "anything").err
+    assert "athand docs add" in run("docs", "search", "anything").err
+    assert "athand docs add" in run("docs", "refresh").err
+    assert "athand docs add" in run("search", "anything").err
     assert run("docs", "watch").code == 1
 
 
@@ -203,7 +203,7 @@ def test_without_folders_every_question_says_how_to_begin(run):
     ("arguments", "code", "message"),
     [
         (("docs", "search", "x", "--folder", "nope"), 1, "No folder 'nope'"),
-        (("docs", "status", "nope"), 1, "recollect docs status"),
+        (("docs", "status", "nope"), 1, "athand docs status"),
         (("docs", "remove", "nope"), 1, "No folder 'nope'"),
         (("docs", "refresh", "nope"), 1, "No folder 'nope'"),
         (("docs", "add", "/no/such/folder"), 1, "does not exist"),
@@ -228,7 +228,7 @@ def test_every_command_teaches_by_an_example(run):
     listed = run("docs", "--help").out
     for name in names:
         assert f"  {name} " in listed
-        assert f"recollect docs {name}" in run("docs", name, "--help").out.partition("Example")[2]
+        assert f"athand docs {name}" in run("docs", name, "--help").out.partition("Example")[2]
 
 
 def test_a_name_that_is_taken_is_refused(run, indexed, tmp_path):
@@ -248,8 +248,8 @@ def test_a_tampered_token_is_refused(run, indexed):
 
 
 def test_watching_tells_each_change_and_ends_with_ctrl_c(indexed, notes, tmp_path):
-    environment = {**os.environ, "RECOLLECT_STORE": str(tmp_path / "store.db")}
-    command = [sys.executable, "-c", "from recollect.adapters.cli import main; main()", "docs", "watch", "--json"]
+    environment = {**os.environ, "ATHAND_STORE": str(tmp_path / "store.db")}
+    command = [sys.executable, "-c", "from athand.adapters.cli import main; main()", "docs", "watch", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as watch:
         assert json.loads(watch.stdout.readline())["paths"] == 0
         (notes / "zebra.md").write_text("# Zebras\n")

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from recollect.adapters.cli.excerpts import Words, excerpt
+from athand.adapters.cli.excerpts import Words, excerpt
 
 TEXT = "# Deploying\r\n\r\n" + "".join(
     f"Line {number} of a guide, with a tab\there and ünïcödé.\n" for number in range(3, 400)
@@ -45,7 +45,7 @@ def test_lines_of_a_text_are_exact(run, guides):
 def test_a_text_is_read_window_by_window(run, guides):
     first = run("docs", "text", "guides", "index.txt", "--max-chars", "10")
     assert first.out == "Everything"
-    command = next(line for line in first.err.splitlines() if "More:" in line).split("recollect ")[1].split()
+    command = next(line for line in first.err.splitlines() if "More:" in line).split("athand ")[1].split()
     assert run(*command).out == " about dep"
     window = run("docs", "text", "guides", "index.txt", "--max-chars", "10", "--json").json
     assert (window["text"], window["start_offset"], window["end_offset"], window["lines"]) == ("Everything", 0, 10, 1)
@@ -77,7 +77,7 @@ def test_a_document_is_shown_with_outline_and_chunks(run, guides):
 
 def test_the_chunks_of_a_document_are_paged(run, guides):
     first = run("docs", "show", "guides", "deploy/long.md", "--limit", "2")
-    command = next(line for line in first.err.splitlines() if "More:" in line).split("recollect ")[1].split()
+    command = next(line for line in first.err.splitlines() if "More:" in line).split("athand ")[1].split()
     ids = run("docs", "show", "guides", "deploy/long.md", "-q").out.split()
     assert run(*command, "-q").out.split() == ids[2:4]
 
@@ -108,7 +108,7 @@ def test_documents_are_listed_by_directory_or_pattern(run, guides):
     shown = run("docs", "list", "guides", "--limit", "3")
     assert "markdown" in shown.out
     assert "4 documents" in shown.err
-    command = next(line for line in shown.err.splitlines() if "More:" in line).split("recollect ")[1].split()
+    command = next(line for line in shown.err.splitlines() if "More:" in line).split("athand ")[1].split()
     assert run(*command, "--json").json["documents"][0]["document_id"] == "steer.txt"
 
 
@@ -154,7 +154,7 @@ def test_a_hit_shows_the_lines_that_say_most(text, prose, rows):
         (("show", "guides", "../index.txt"), 1, "No document"),
         (("show", "guides", "index.txt", "--token", "made-up"), 2, "Ask again without a token"),
         (("explore", "guides", ".."), 1, "No directory '..'"),
-        (("list", "nope"), 1, "recollect docs status"),
+        (("list", "nope"), 1, "athand docs status"),
         (("chunks", "guides", "nope"), 1, "No chunk 'nope'"),
         (("chunks", "guides"), 2, "Missing argument"),
     ],

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.adapters.editing import jsonc, toml
-from recollect.adapters.editing.files import replace_file
-from recollect.errors import Conflict, Unavailable
-from recollect.tools.files import parse_object
+from athand.adapters.editing import jsonc, toml
+from athand.adapters.editing.files import replace_file
+from athand.errors import Conflict, Unavailable
+from athand.tools.files import parse_object
 
-PATH = ("mcpServers", "recollect")
+PATH = ("mcpServers", "athand")
 ENTRY = {"command": "x", "args": ["mcp"]}
 GAPS = (" ", "\n", "  ", "\t", '// c " } ,\n', '/* x ] " */', "\r\n", "")
 SCALARS = ("null", "-7", "true", "1.5e3", '"a"', '"{"', '"}\\""', '"//x"', '"\\\\"', '"é"', '"/*"')
@@ -32,7 +32,7 @@ def value(dice, depth):
 
 def an_object(dice, depth=0):
     members = []
-    for name in dice.sample(("a", "b", "mcpServers", "recollect", "x y"), dice.randrange(4)):
+    for name in dice.sample(("a", "b", "mcpServers", "athand", "x y"), dice.randrange(4)):
         inside = an_object(dice, depth + 1) if name == "mcpServers" and depth == 0 else value(dice, depth + 1)
         members.append(f'"{name}"{gap(dice)}:{gap(dice)}{inside}{gap(dice)}')
     last = "," if members and dice.random() < 0.3 else ""
@@ -49,24 +49,24 @@ def test_whatever_a_file_looks_like_only_the_entry_changes():
         text = f"{gap(dice)}{an_object(dice)}{gap(dice)}"
         before = parsed(text)
         put = jsonc.put(text, PATH, ENTRY)
-        others = {name: each for name, each in before.get("mcpServers", {}).items() if name != "recollect"}
-        assert parsed(put) == {**before, "mcpServers": {**others, "recollect": ENTRY}}, seed
+        others = {name: each for name, each in before.get("mcpServers", {}).items() if name != "athand"}
+        assert parsed(put) == {**before, "mcpServers": {**others, "athand": ENTRY}}, seed
         assert parsed(jsonc.remove(put, PATH)) == {**before, "mcpServers": others}, seed
 
 
 def test_the_indentation_of_the_file_is_kept():
     text = '{\r\n\t"mcpServers": {\r\n\t\t"a": {}\r\n\t}\r\n}\r\n'
     put = jsonc.put(text, PATH, {"command": "x"})
-    assert '\r\n\t\t"recollect": {\r\n\t\t\t"command": "x"\r\n\t\t}\r\n\t}\r\n}\r\n' in put
+    assert '\r\n\t\t"athand": {\r\n\t\t\t"command": "x"\r\n\t\t}\r\n\t}\r\n}\r\n' in put
     assert jsonc.remove(put, PATH) == text
 
 
 @pytest.mark.parametrize("text", ["", "a = 1", "a = 1\n[b]\nc = 2\n", "# only words\n", '[x]\ny = """\n[mcp]\n"""\n'])
 def test_a_table_comes_and_goes_without_a_trace(text):
     put = toml.put_table(text, PATH, {"command": 'C:\\x "y"\x7f', "args": ["é"], "h": {"A-b": "c"}})
-    assert tomllib.loads(put)["mcpServers"]["recollect"]["command"] == 'C:\\x "y"\x7f'
+    assert tomllib.loads(put)["mcpServers"]["athand"]["command"] == 'C:\\x "y"\x7f'
     assert toml.remove_table(put, PATH).rstrip("\n") == text.rstrip("\n")
-    assert toml.put_table(put, PATH, {"command": "z"}).count("[mcpServers.recollect]") == 1
+    assert toml.put_table(put, PATH, {"command": "z"}).count("[mcpServers.athand]") == 1
 
 
 def test_a_file_that_has_just_changed_is_not_written_over(tmp_path):

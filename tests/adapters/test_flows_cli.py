@@ -1,15 +1,15 @@
-"""`recollect flows`: sessions are found, looked at, moved."""
+"""`athand flows`: sessions are found, looked at, moved."""
 
 import subprocess
 import sys
 
 import pytest
 
-from recollect import Recollect
-from recollect.adapters.cli import flows_exchange, flows_find
-from recollect.flows import Observation
-from recollect.flows.filters import OUTCOMES
-from recollect.flows.scripts.exporting import LANGUAGES
+from athand import Athand
+from athand.adapters.cli import flows_exchange, flows_find
+from athand.flows import Observation
+from athand.flows.filters import OUTCOMES
+from athand.flows.scripts.exporting import LANGUAGES
 
 SEND = Observation(
     screen="send",
@@ -30,15 +30,15 @@ def walked(tmp_path):
         flows.record(id_, tool="ui_type", target={"testId": "amount"}, input={"text": "5"}, before=SEND)
         flows.record(id_, tool="ui_click", target={"role": "button", "name": "Confirm"}, before=SEND, duration_ms=12)
 
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        walk(recollect.flows, "s-1", "Send coins to mira", flow_tags=["send"], git={"branch": "feat/send"})
-        walk(recollect.flows, "s-2", "Send coins to jon", flow_tags=["send"], tags=["nightly"])
-        recollect.flows.start_session(goal="Swap coins \x1b[31mred", app="other", id="s-3")
+    with Athand(str(tmp_path / "store.db")) as athand:
+        walk(athand.flows, "s-1", "Send coins to mira", flow_tags=["send"], git={"branch": "feat/send"})
+        walk(athand.flows, "s-2", "Send coins to jon", flow_tags=["send"], tags=["nightly"])
+        athand.flows.start_session(goal="Swap coins \x1b[31mred", app="other", id="s-3")
         gone = {"code": "TARGET_NOT_FOUND", "message": "There is no test id 'swap'."}
-        recollect.flows.record("s-3", tool="ui_click", target={"testId": "swap"}, before=HOME, ok=False, error=gone)
-        recollect.flows.start_session(goal="Send coins to ada", app="wallet", id="s-4")
+        athand.flows.record("s-3", tool="ui_click", target={"testId": "swap"}, before=HOME, ok=False, error=gone)
+        athand.flows.start_session(goal="Send coins to ada", app="wallet", id="s-4")
         seen = {"before": HOME, "input": {"limit": 150}}
-        recollect.flows.record("s-4", tool="ui_describe_screen", **seen)
+        athand.flows.record("s-4", tool="ui_describe_screen", **seen)
 
 
 # Finding
@@ -73,7 +73,7 @@ def test_an_empty_store_says_how_to_begin(run):
     for command in (("sessions",), ("last",)):
         shown = run("flows", *command)
         assert (shown.code, shown.out) == (0, "")
-        assert "recollect flows record" in shown.err
+        assert "athand flows record" in shown.err
 
 
 def test_steps_are_found_with_reasons(run, walked):
@@ -161,10 +161,10 @@ def test_what_comes_next_is_suggested(run, walked):
 
 
 def test_nothing_known_is_said(run, tmp_path):
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        recollect.flows.start_session(id="new")
+    with Athand(str(tmp_path / "store.db")) as athand:
+        athand.flows.start_session(id="new")
         assert "has seen no screen yet" in run("flows", "suggest", "new").err
-        recollect.flows.record("new", tool="ui_describe_screen", before=HOME)
+        athand.flows.record("new", tool="ui_describe_screen", before=HOME)
     assert "Nothing is known" in run("flows", "suggest", "new").err
     assert run("flows", "suggest", "new", "--json").json is None
 
@@ -252,7 +252,7 @@ def test_words_written_out_for_the_help_are_those_of_the_engine():
 
 def test_help_of_flows_imports_nothing_heavy():
     code = (
-        "import sys; from recollect.adapters.cli.main import cli\n"
+        "import sys; from athand.adapters.cli.main import cli\n"
         "try: cli(['flows', '--help'])\nexcept SystemExit: pass\n"
         "print([name for name in ('numpy', 'apsw', 'rich', 'playwright') if name in sys.modules])"
     )

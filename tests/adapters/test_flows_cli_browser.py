@@ -1,4 +1,4 @@
-"""`recollect flows record` and `replay`: lines are walked in a real browser, and walked again."""
+"""`athand flows record` and `replay`: lines are walked in a real browser, and walked again."""
 
 import io
 import json
@@ -15,9 +15,9 @@ from tests.flows.waiting import has, in_vain, patient_replays
 from tests.flows.webapp import PAGES, WebApp
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.cli.flows_lines import read_json, read_words
-from recollect.errors import InvalidInput
+from athand import Athand
+from athand.adapters.cli.flows_lines import read_json, read_words
+from athand.errors import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_a_script_is_recorded(run, say, site, tmp_path, in_browser):
     assert shown.code == 0, shown.err
     assert "nav-orders" in shown.out
     assert "✓ /sent" in shown.out
-    assert "recollect flows show mine" in shown.err
+    assert "athand flows show mine" in shown.err
     picture = tmp_path / "shots" / "end.png"
     assert stat.S_IMODE(picture.stat().st_mode) == 0o600
     kept = run("flows", "show", "mine", "--json").json
@@ -182,8 +182,8 @@ def test_a_program_speaks_json(say, site, tmp_path, in_browser):
 
 def test_somebody_at_the_keyboard_is_asked_for_secrets_without_showing_them(site, tmp_path):
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "RECOLLECT_STORE": str(tmp_path / "store.db"), "TERM": "dumb"}
-    code = "from recollect.adapters.cli import main; main()"
+    environment = {**os.environ, "ATHAND_STORE": str(tmp_path / "store.db"), "TERM": "dumb"}
+    code = "from athand.adapters.cli import main; main()"
     command = [
         sys.executable,
         "-c",
@@ -205,8 +205,8 @@ def test_somebody_at_the_keyboard_is_asked_for_secrets_without_showing_them(site
     os.close(ours)
     assert "No command 'fly'" in said
     assert "hunter-2222" not in said
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        typed = next(step for step in recollect.flows.steps("k") if step.verb == "type")
+    with Athand(str(tmp_path / "store.db")) as athand:
+        typed = next(step for step in athand.flows.steps("k") if step.verb == "type")
     assert (typed.ok, "hunter" in str(typed)) == (True, False)
 
 
@@ -289,7 +289,7 @@ def test_a_browser_is_found(run, monkeypatch, tmp_path):
     found = run("flows", "setup-browser")
     assert found.code == 0
     assert os.access(found.out.strip(), os.X_OK)
-    monkeypatch.setenv("RECOLLECT_CHROMIUM", found.out.strip())
+    monkeypatch.setenv("ATHAND_CHROMIUM", found.out.strip())
     assert run("flows", "setup-browser", "--json").json == {"browser": found.out.strip()}
-    monkeypatch.setenv("RECOLLECT_CHROMIUM", str(tmp_path / "none"))
+    monkeypatch.setenv("ATHAND_CHROMIUM", str(tmp_path / "none"))
     assert run("flows", "setup-browser").code == 2

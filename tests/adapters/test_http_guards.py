@@ -12,9 +12,9 @@ import pytest
 from tests.adapters.gateway import is_problem, opened
 from tests.waiting import PATIENCE
 
-from recollect.adapters.http import places as placing
-from recollect.adapters.http.limits import Limits, Meter, Rate, is_deeper
-from recollect.adapters.operations import SCOPES, operations
+from athand.adapters.http import places as placing
+from athand.adapters.http.limits import Limits, Meter, Rate, is_deeper
+from athand.adapters.operations import SCOPES, operations
 
 OPEN = ("/healthz", "/readyz")
 BY_PASSWORD = ("/docs", "/openapi.json")
@@ -26,7 +26,7 @@ SELDOM = Rate(3, 0.001)  # three at once, and no more while a test lasts
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     limits = Limits(failures=Rate(10_000, 1))
-    with opened(tmp_path_factory.mktemp("guards"), names=["recollect.test"], limits=limits) as gateway:
+    with opened(tmp_path_factory.mktemp("guards"), names=["athand.test"], limits=limits) as gateway:
         yield gateway
 
 
@@ -113,7 +113,7 @@ def test_a_name_that_is_not_ours_is_refused_everywhere(gateway, host):
         assert is_problem(gateway.ask(method, path, headers={"Host": host}), 421), path
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.:1", "[::1]:7325", "recollect.test", "127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.:1", "[::1]:7325", "athand.test", "127.0.0.1"])
 def test_names_that_are_ours_are_taken(gateway, host):
     assert gateway.get("/healthz", headers={"Host": host}).status_code == 200
 
@@ -130,7 +130,7 @@ def test_origins_that_only_look_like_ours_are_refused(gateway, origin):
     assert is_problem(gateway.get("/healthz", headers={"Origin": origin}), 403)
 
 
-@pytest.mark.parametrize("origin", ["http://127.0.0.1:7325", "https://recollect.test"])
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:7325", "https://athand.test"])
 def test_our_own_pages_may_ask(gateway, origin):
     assert gateway.get("/healthz", headers={"Origin": origin}).status_code == 200
 
@@ -244,7 +244,7 @@ def sent_to(messages):
 def searching_without_end(gateway, monkeypatch):
     """No search is answered as long as this is open; gives what is set when one has begun."""
     begun, over = threading.Event(), threading.Event()
-    monkeypatch.setattr(gateway.workspace.recollect, "search", lambda *_, **__: begun.set() or over.wait(NEVER))
+    monkeypatch.setattr(gateway.workspace.athand, "search", lambda *_, **__: begun.set() or over.wait(NEVER))
     try:
         yield begun
     finally:
@@ -315,7 +315,7 @@ def test_an_unexpected_error_is_told_to_the_log_only(gateway, monkeypatch, caplo
     def broken(*_, **__):
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr(gateway.workspace.recollect, "search", broken)
+    monkeypatch.setattr(gateway.workspace.athand, "search", broken)
     with caplog.at_level(logging.ERROR):
         answer = gateway.get("/v1/search", params=SEARCHING)
     assert is_problem(answer, 500)
@@ -327,7 +327,7 @@ def test_a_disk_that_fails_is_a_problem_that_says_so(gateway, monkeypatch, caplo
     def full(*_, **__):
         raise OSError(28, "No space left on device", "/secret/place")
 
-    monkeypatch.setattr(gateway.workspace.recollect, "search", full)
+    monkeypatch.setattr(gateway.workspace.athand, "search", full)
     answer = gateway.get("/v1/search", params=SEARCHING)
     assert is_problem(answer, 503)
     assert "No space left" in answer.text

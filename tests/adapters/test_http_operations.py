@@ -6,8 +6,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.adapters.gateway import is_problem, opened
 
-from recollect.adapters.operations import operations
-from recollect.errors import Unavailable
+from athand.adapters.operations import operations
+from athand.errors import Unavailable
 
 SCRIPT = "<script>alert('vpn')</script> Staging deploys need the VPN"
 
@@ -17,7 +17,7 @@ def gateway(tmp_path_factory):
     folder = tmp_path_factory.mktemp("operations")
     with opened(folder, location=folder / "r.db", mcp=False) as gateway:
         gateway.post("/v1/memories/add", {"content": SCRIPT, "project": "shop", "id": "m1", "tags": ["ops"]})
-        gateway.workspace.recollect.tools.add("box", [{"name": "open", "description": SCRIPT, "inputSchema": {}}])
+        gateway.workspace.athand.tools.add("box", [{"name": "open", "description": SCRIPT, "inputSchema": {}}])
         yield gateway
 
 
@@ -28,12 +28,12 @@ def test_what_is_added_is_found_with_its_why(gateway):
 
 
 def test_answers_are_those_of_the_python_api(gateway):
-    recollect = gateway.workspace.recollect
+    athand = gateway.workspace.athand
     assert gateway.get("/v1/memories/get", params={"id": "m1"}).json()["content"] == SCRIPT
     (listed,) = gateway.get("/v1/memories/list", params={"project": "shop"}).json()
-    (known,) = recollect.memories.list(project="shop")
+    (known,) = athand.memories.list(project="shop")
     assert listed == known.to_dict() | {"effective_salience": listed["effective_salience"]}  # it fades while we look
-    assert gateway.get("/tools/box__open").json() == recollect.tools.describe("box__open").to_dict()
+    assert gateway.get("/tools/box__open").json() == athand.tools.describe("box__open").to_dict()
 
 
 def test_lists_and_absent_values_fit_into_an_address(gateway):
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_with_its_status(gateway, path, body, status, said
 
 
 def test_the_kind_of_an_error_is_there_for_programs(gateway):
-    assert gateway.get("/v1/memories/get", params={"id": "x"}).json()["type"] == "urn:recollect:error:NotFound"
+    assert gateway.get("/v1/memories/get", params={"id": "x"}).json()["type"] == "urn:athand:error:NotFound"
     assert gateway.get("/v1/browser/get_state").json()["code"] == "NOT_LAUNCHED"
 
 
@@ -110,7 +110,7 @@ def test_the_page_shows_every_route_and_runs_no_script(gateway):
 
 
 def test_the_page_escapes_whatever_the_document_holds():
-    from recollect.adapters.http.page import render
+    from athand.adapters.http.page import render
 
     evil = "<img src=x onerror=alert(1)>\"'"
     schema = {"type": "string", "enum": [evil], "default": evil}
@@ -133,13 +133,13 @@ def test_a_store_that_cannot_be_read_is_told_without_its_secrets(tmp_path, monke
         raise Unavailable("postgresql://me:secret@db cannot be reached.")
 
     with opened(tmp_path, mcp=False) as gateway:
-        monkeypatch.setattr(gateway.workspace.recollect, "status", broken)
+        monkeypatch.setattr(gateway.workspace.athand, "status", broken)
         answer = gateway.get("/readyz", "")
         assert is_problem(answer, 503)
         assert "secret" not in answer.text
         assert "cannot be reached" in caplog.text
         assert gateway.get("/healthz", "").status_code == 200
-        assert "recollect_items" not in gateway.get("/metrics").text
+        assert "athand_items" not in gateway.get("/metrics").text
 
 
 def test_numbers_are_there_for_prometheus(gateway):
@@ -152,13 +152,13 @@ def test_numbers_are_there_for_prometheus(gateway):
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
-    assert samples["recollect_http_requests_total", "/v1/search", "200", "GET"] >= 1
-    assert samples["recollect_http_requests_total", "404", "GET", "other"] >= 1
-    assert samples["recollect_operations_total", "NotFound", "memory_get"] >= 1
-    assert samples["recollect_operations_total", "ok", "search"] >= 1
-    assert samples["recollect_http_seconds_count", "/v1/search"] >= 1
-    assert samples["recollect_items", "memories"] == 1
-    assert samples["recollect_http_in_flight",] == 1
-    assert samples["recollect_store_bytes",] > 0
+    assert samples["athand_http_requests_total", "/v1/search", "200", "GET"] >= 1
+    assert samples["athand_http_requests_total", "404", "GET", "other"] >= 1
+    assert samples["athand_operations_total", "NotFound", "memory_get"] >= 1
+    assert samples["athand_operations_total", "ok", "search"] >= 1
+    assert samples["athand_http_seconds_count", "/v1/search"] >= 1
+    assert samples["athand_items", "memories"] == 1
+    assert samples["athand_http_in_flight",] == 1
+    assert samples["athand_store_bytes",] > 0
     assert samples["process_resident_memory_bytes",] > 0
     assert "secret" not in text

@@ -1,4 +1,4 @@
-"""`recollect serve` as a process: it starts, answers, and ends without leaving anything behind."""
+"""`athand serve` as a process: it starts, answers, and ends without leaving anything behind."""
 
 import json
 import os
@@ -23,9 +23,9 @@ from tests.waiting import PATIENCE
 
 # A server that waits long enough for whoever is slow to ask what he has begun to ask.
 PATIENT = """
-from recollect.adapters.http import serving
+from athand.adapters.http import serving
 serving._GRACE = 600
-from recollect.adapters.cli import main
+from athand.adapters.cli import main
 main()
 """
 
@@ -75,8 +75,8 @@ class Served:
 def served(home, *options, context=None):
     """A server with a home of its own; it is gone afterwards in any case."""
     home.mkdir(exist_ok=True)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-    environment = {**kept, "RECOLLECT_HOME": str(home), "RECOLLECT_CONFIG": str(home / "config.toml")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ATHAND_")}
+    environment = {**kept, "ATHAND_HOME": str(home), "ATHAND_CONFIG": str(home / "config.toml")}
     command = [sys.executable, "-c", PATIENT, "serve", "--port=0", "--json", *options]
     with (home / "log").open("ab") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=home)
@@ -123,7 +123,7 @@ def test_a_server_finishes_what_it_does_and_leaves_nothing_behind(tmp_path):
         begun.close()
         assert server.process.wait(PATIENCE) == 0
         assert not psutil.wait_procs(children, PATIENCE)[1]
-    assert {each.name for each in home.iterdir()} == {"log", "mcp.json", "recollect.db", "token"}
+    assert {each.name for each in home.iterdir()} == {"log", "mcp.json", "athand.db", "token"}
     check_log((home / "log").read_text(), server.token)
 
 
@@ -173,7 +173,7 @@ def test_over_tls_other_machines_may_ask_and_a_second_signal_ends_at_once(tmp_pa
 
 @pytest.mark.timeout(2 * PATIENCE)  # one that does not would answer here for ever
 def test_a_server_may_end_by_itself(run, monkeypatch):
-    monkeypatch.setattr("recollect.adapters.http.serving.write_logs", lambda **_: None)
+    monkeypatch.setattr("athand.adapters.http.serving.write_logs", lambda **_: None)
     ended = run("serve", "--port=0", "--json", "--stop-after=0", "--no-mcp")
     assert (ended.code, ended.json["mcp"]) == (0, None)
 
@@ -235,7 +235,7 @@ def test_the_examples_of_the_documentation_work(standing):
     page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
     for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL):
         script = block.replace("http://127.0.0.1:7325", standing.told["url"])
-        script = script.replace("~/.local/share/recollect/token", standing.told["token_file"])
+        script = script.replace("~/.local/share/athand/token", standing.told["token_file"])
         done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         assert '"hits":[{' in done.stdout

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from recollect.adapters.http.callers import Callers
-from recollect.adapters.http.tokens import (
+from athand.adapters.http.callers import Callers
+from athand.adapters.http.tokens import (
     create_token,
     list_tokens,
     owner_file,
@@ -16,12 +16,12 @@ from recollect.adapters.http.tokens import (
     revoke_token,
     tokens_file,
 )
-from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
+from athand.errors import AthandError, Conflict, InvalidInput, NotFound
 
 
 @pytest.fixture
 def folder(tmp_path):
-    return tmp_path / "data" / "recollect"
+    return tmp_path / "data" / "athand"
 
 
 class Clock:
@@ -61,7 +61,7 @@ def test_many_that_start_at_once_get_the_same_token(folder):
 def test_a_token_that_others_can_read_or_write_is_refused(folder, permissions):
     owner_token(folder)
     owner_file(folder).chmod(permissions)
-    with pytest.raises(RecollectError, match="chmod 600"):
+    with pytest.raises(AthandError, match="chmod 600"):
         owner_token(folder)
 
 
@@ -72,12 +72,12 @@ def test_a_link_in_the_place_of_the_token_is_never_followed(folder, tmp_path):
         target.write_text("k" * 43)
         target.chmod(0o600)
         owner_file(folder).symlink_to(target)
-        with pytest.raises(RecollectError, match="link"):
+        with pytest.raises(AthandError, match="link"):
             owner_token(folder)
         owner_file(folder).unlink()
         assert target.read_text() == "k" * 43
     owner_file(folder).symlink_to(tmp_path / "nowhere")
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         owner_token(folder)
     assert not (tmp_path / "nowhere").exists()
 
@@ -88,7 +88,7 @@ def test_a_link_that_appears_just_before_the_file_is_made_is_not_written_through
     def late(path):
         owner_file(folder).symlink_to(canary)
 
-    monkeypatch.setattr("recollect.adapters.http.tokens.read_secret", late)
+    monkeypatch.setattr("athand.adapters.http.tokens.read_secret", late)
     with pytest.raises(FileExistsError):
         owner_token(folder)
     assert not canary.exists()
@@ -97,18 +97,18 @@ def test_a_link_that_appears_just_before_the_file_is_made_is_not_written_through
 def test_a_pipe_or_a_folder_in_the_place_of_the_token_is_refused_without_waiting(folder):
     folder.mkdir(parents=True, mode=0o700)
     os.mkfifo(owner_file(folder), 0o600)
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         owner_token(folder)
     owner_file(folder).unlink()
     owner_file(folder).mkdir()
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         owner_token(folder)
 
 
 def test_a_folder_in_which_others_may_write_is_refused(folder):
     owner_token(folder)
     folder.chmod(0o777)
-    with pytest.raises(RecollectError, match="chmod 700"):
+    with pytest.raises(AthandError, match="chmod 700"):
         owner_token(folder)
 
 
@@ -117,7 +117,7 @@ def test_a_start_that_was_cut_off_is_mended_and_other_rubbish_is_told(folder):
     owner_file(folder).touch(0o600)
     assert len(owner_token(folder)) == 43
     owner_file(folder).write_text("short")
-    with pytest.raises(RecollectError, match="does not hold a token"):
+    with pytest.raises(AthandError, match="does not hold a token"):
         owner_token(folder)
 
 
@@ -184,12 +184,12 @@ def test_a_list_of_tokens_that_is_broken_is_told(folder, text):
     owner_token(folder)
     tokens_file(folder).touch(0o600)
     tokens_file(folder).write_text(text)
-    with pytest.raises(RecollectError, match=r"tokens\.json"):
+    with pytest.raises(AthandError, match=r"tokens\.json"):
         list_tokens(folder)
 
 
 def test_tokens_from_the_command_line(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ATHAND_HOME", str(tmp_path / "home"))
     made = run("token", "create", "laptop", "--scope", "search")
     assert (made.code, len(made.out.strip())) == (0, 43)
     assert run("token", "create", "agent", "--json").json["scopes"] == ["search", "write", "call-tools"]

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from recollect.adapters.mcp.offering import DEFAULT_TOOLS, Offering
-from recollect.adapters.mcp.prompts import Prompts
-from recollect.adapters.mcp.resources import TEMPLATES
-from recollect.adapters.operations import ALWAYS, SCOPES, TOOLSETS, operations
+from athand.adapters.mcp.offering import DEFAULT_TOOLS, Offering
+from athand.adapters.mcp.prompts import Prompts
+from athand.adapters.mcp.resources import TEMPLATES
+from athand.adapters.operations import ALWAYS, SCOPES, TOOLSETS, operations
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
 LIST = re.compile(r"(<!-- tools: .*? -->\n).*?(<!-- end of tools -->)", re.DOTALL)

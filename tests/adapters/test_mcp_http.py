@@ -12,9 +12,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.adapters.mcp_kit import ERAS, gateway, opened
 
-from recollect.adapters.http.tokens import create_token
-from recollect.adapters.mcp import endpoint
-from recollect.adapters.operations import DEFAULT_SCOPES, operations
+from athand.adapters.http.tokens import create_token
+from athand.adapters.mcp import endpoint
+from athand.adapters.operations import DEFAULT_SCOPES, operations
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 HELLO = {
@@ -86,7 +86,7 @@ async def names(client):
 def test_a_client_lists_calls_and_reads_in_both_eras(url, owner, mode):
     async def ask(client):
         found = await client.call_tool("search", {"query": "staging"})
-        read = await client.read_resource("recollect://document/notes/deploying.md")
+        read = await client.read_resource("athand://document/notes/deploying.md")
         return await names(client), found, read
 
     listed, found, read = converse(url, owner, ask, mode)
@@ -173,7 +173,7 @@ def test_a_body_that_is_no_message_is_refused_and_never_breaks_anything(url, own
 
 def test_a_server_that_ends_tells_those_who_only_listen(tmp_path):
     with ExitStack() as stack:
-        workspace = stack.enter_context(opened(tmp_path, lambda recollect, folder: None))
+        workspace = stack.enter_context(opened(tmp_path, lambda athand, folder: None))
         client = stack.enter_context(httpx2.Client(timeout=60))
         with gateway(workspace, tmp_path / "tokens") as (url, token):
             session = post(url, token, HELLO).headers["mcp-session-id"]
@@ -186,7 +186,7 @@ def test_a_server_that_ends_tells_those_who_only_listen(tmp_path):
 @contextmanager
 def a_small_gateway(tmp_path):
     with (
-        opened(tmp_path, lambda recollect, folder: None) as workspace,
+        opened(tmp_path, lambda athand, folder: None) as workspace,
         gateway(workspace, tmp_path / "tokens") as place,
     ):
         yield place
@@ -229,4 +229,4 @@ def test_what_agents_do_is_counted_like_all_the_rest(url, owner):
 
     assert converse(url, owner, ask).is_error
     numbers = httpx2.get(url.replace("/mcp", "/metrics"), headers={"Authorization": f"Bearer {owner}"}, timeout=60).text
-    assert 'recollect_operations_total{name="memory_related",outcome="NotFound"} 1.0' in numbers
+    assert 'athand_operations_total{name="memory_related",outcome="NotFound"} 1.0' in numbers

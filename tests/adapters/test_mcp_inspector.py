@@ -9,12 +9,12 @@ from tests.adapters.mcp_inspecting import Inspector, prepare, walk
 from tests.adapters.mcp_kit import gateway
 from tests.flows.webapp import WebApp
 
-from recollect import Recollect
-from recollect.adapters.mcp.offering import DEFAULT_TOOLS
-from recollect.adapters.operations import Workspace, operations
-from recollect.config import Settings
+from athand import Athand
+from athand.adapters.mcp.offering import DEFAULT_TOOLS
+from athand.adapters.operations import Workspace, operations
+from athand.config import Settings
 
-RECOLLECT = [sys.executable, "-m", "recollect"]
+ATHAND = [sys.executable, "-m", "athand"]
 EVERY_DAY = DEFAULT_TOOLS | {"add_folder", "load_servers", "refresh_server"}  # these bring what the others find
 chosen_tools = pytest.mark.parametrize(
     "chosen",
@@ -40,7 +40,7 @@ def folder(tmp_path):
 @pytest.fixture
 def workspace(folder, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "out"))
-    opened = Workspace(lambda: Recollect(folder / "store.db", settings=Settings(home=str(folder / "home"))))
+    opened = Workspace(lambda: Athand(folder / "store.db", settings=Settings(home=str(folder / "home"))))
     yield opened
     opened.close()
 
@@ -79,8 +79,8 @@ def test_it_lists_and_calls_the_tools_over_http(folder, site, workspace, chosen)
 
 @chosen_tools
 def test_it_lists_and_calls_the_tools_over_standard_input_and_output(folder, site, chosen):
-    command = [*RECOLLECT, "mcp", "--toolsets", "all", "--admin", "--store", str(folder / "store.db")]
-    options = ["-e", f"RECOLLECT_HOME={folder / 'home'}", "-e", f"TMPDIR={folder / 'out'}"]
+    command = [*ATHAND, "mcp", "--toolsets", "all", "--admin", "--store", str(folder / "store.db")]
+    options = ["-e", f"ATHAND_HOME={folder / 'home'}", "-e", f"TMPDIR={folder / 'out'}"]
     with Inspector(folder, "mcpdo/build/mcp-bin.js", "runMcp") as inspector:
         inspector.run("connect", "--connection", "r", *options, "--", *command)
         try:

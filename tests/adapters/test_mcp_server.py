@@ -10,11 +10,11 @@ import pytest
 from mcp import MCPError, types
 from tests.adapters.mcp_kit import ERAS, NOTE, everything, opened, serve, talk, wire
 
-from recollect.adapters.mcp import results
-from recollect.adapters.mcp.offering import DEFAULT_TOOLS, Offering
-from recollect.adapters.mcp.results import answered
-from recollect.adapters.operations import SCOPES, TOOLSETS, operations
-from recollect.errors import InvalidInput
+from athand.adapters.mcp import results
+from athand.adapters.mcp.offering import DEFAULT_TOOLS, Offering
+from athand.adapters.mcp.results import answered
+from athand.adapters.operations import SCOPES, TOOLSETS, operations
+from athand.errors import InvalidInput
 
 ARGUMENTS = {
     "search": {"query": "staging"},
@@ -56,7 +56,7 @@ def test_every_tool_of_every_day_answers_as_its_schema_says(workspace, mode):
         return {tool.name: (tool, await client.call_tool(tool.name, ARGUMENTS.get(tool.name, given))) for tool in tools}
 
     for id_ in ("old", "new"):
-        workspace.recollect.memories.add(f"The {id_} fact of {mode}", id=f"{id_}-{mode}")
+        workspace.athand.memories.add(f"The {id_} fact of {mode}", id=f"{id_}-{mode}")
     given = {"old_id": f"old-{mode}", "new_id": f"new-{mode}"}
     for name, (tool, result) in talk(serve(workspace), call_all, mode=mode).items():
         assert not result.is_error, (name, result)
@@ -69,7 +69,7 @@ def test_hits_are_readable_as_text_and_exact_as_data(workspace):
         return await client.call_tool("search", {"query": "staging deploys VPN", "corpora": ["memories"]})
 
     result = talk(serve(workspace), ask)
-    found = workspace.recollect.search("staging deploys VPN", corpora=["memories"])
+    found = workspace.athand.search("staging deploys VPN", corpora=["memories"])
     first = result.structured_content["hits"][0]
     assert first["id"] == found[0].id and first["item"]["content"] == found[0].item.content
     assert first["why"]["total"] == pytest.approx(found[0].why.total, abs=1e-3)
@@ -102,8 +102,8 @@ def test_errors_of_a_tool_are_results_that_say_what_to_do(workspace, mode):
 
     unknown, wrong = talk(serve(workspace), fail, mode=mode)
     assert unknown.is_error and wrong.is_error
-    assert unknown.meta["recollect/error"] == {"kind": "NotFound"}
-    assert "recollect tools" in unknown.content[0].text or "search_tools" in unknown.content[0].text
+    assert unknown.meta["athand/error"] == {"kind": "NotFound"}
+    assert "athand tools" in unknown.content[0].text or "search_tools" in unknown.content[0].text
     assert "query: Field required" in wrong.content[0].text and "qery is not known" in wrong.content[0].text
 
 
@@ -121,7 +121,7 @@ def test_an_error_nobody_has_foreseen_tells_nothing_of_the_inside(workspace, mod
     def broken(*given, **more):
         raise ZeroDivisionError("a secret of the inside")
 
-    monkeypatch.setattr(type(workspace.recollect), "search", broken)
+    monkeypatch.setattr(type(workspace.athand), "search", broken)
 
     async def call(client):
         with pytest.raises(MCPError) as raised:
@@ -166,7 +166,7 @@ def test_without_the_scope_search_nothing_can_be_read(workspace):
     async def read(client):
         for asking in (
             client.list_resources(),
-            client.read_resource("recollect://memory/vpn"),
+            client.read_resource("athand://memory/vpn"),
             client.get_prompt("remember"),
         ):
             with pytest.raises(MCPError, match="needs the scope search"):
@@ -229,7 +229,7 @@ def test_long_work_tells_how_far_it_is(workspace, tmp_path, mode):
 
 def test_a_call_that_is_given_up_breaks_nothing(workspace, monkeypatch):
     begun, released, ended = threading.Event(), threading.Event(), threading.Event()
-    real = type(workspace.recollect).search
+    real = type(workspace.athand).search
 
     def slow(self, query, **more):
         if query == "slow":
@@ -238,7 +238,7 @@ def test_a_call_that_is_given_up_breaks_nothing(workspace, monkeypatch):
             ended.set()
         return real(self, query, **more)
 
-    monkeypatch.setattr(type(workspace.recollect), "search", slow)
+    monkeypatch.setattr(type(workspace.athand), "search", slow)
 
     async def converse(client):
         with anyio.CancelScope() as scope:
@@ -266,26 +266,26 @@ def test_memories_and_documents_are_resources(workspace, mode):
         return {each.uri: (await client.read_resource(each.uri)).contents[0] for each in listed}
 
     texts = talk(serve(workspace), read_all, mode=mode)
-    assert texts["recollect://memory/vpn"].text.startswith("Staging deploys need the VPN\n\n(shop,")
-    assert texts["recollect://document/notes/deploying.md"].text == NOTE
-    assert texts["recollect://document/notes/deploying.md"].mime_type == "text/markdown"
-    assert "Umlauts" in texts["recollect://document/notes/deep/Gr%C3%B6%C3%9Fe%20%26%20mehr.txt"].text
+    assert texts["athand://memory/vpn"].text.startswith("Staging deploys need the VPN\n\n(shop,")
+    assert texts["athand://document/notes/deploying.md"].text == NOTE
+    assert texts["athand://document/notes/deploying.md"].mime_type == "text/markdown"
+    assert "Umlauts" in texts["athand://document/notes/deep/Gr%C3%B6%C3%9Fe%20%26%20mehr.txt"].text
 
 
 @pytest.mark.parametrize(
     "uri",
     [
-        "recollect://memory/nope",
-        "recollect://memory/",
-        "recollect://document/notes/nope.md",
-        "recollect://document/notes",
-        "recollect://document/notes/../store.db",
-        "recollect://document/notes/%2e%2e/store.db",
-        "recollect://document/notes/%2Fetc%2Fpasswd",
-        "recollect://document/notes//etc/passwd",
-        "recollect://document/..%2F/store.db",
-        "recollect://document/notes/a%00b",
-        "recollect://elsewhere/x",
+        "athand://memory/nope",
+        "athand://memory/",
+        "athand://document/notes/nope.md",
+        "athand://document/notes",
+        "athand://document/notes/../store.db",
+        "athand://document/notes/%2e%2e/store.db",
+        "athand://document/notes/%2Fetc%2Fpasswd",
+        "athand://document/notes//etc/passwd",
+        "athand://document/..%2F/store.db",
+        "athand://document/notes/a%00b",
+        "athand://elsewhere/x",
         "file:///etc/passwd",
     ],
 )
@@ -360,7 +360,7 @@ def test_a_prompt_that_cannot_be_filled_says_why(workspace, name, given, says):
 def test_arguments_are_completed_with_the_names_there_are(workspace, mode):
     async def complete(client):
         recall = types.PromptReference(name="recall")
-        document = types.ResourceTemplateReference(uri="recollect://document/{folder_id}/{+path}")
+        document = types.ResourceTemplateReference(uri="athand://document/{folder_id}/{+path}")
         project = await client.complete(recall, {"name": "project", "value": "sh"})
         folder = await client.complete(document, {"name": "folder_id", "value": "not"})
         task = await client.complete(recall, {"name": "task", "value": "x"})
@@ -370,14 +370,14 @@ def test_arguments_are_completed_with_the_names_there_are(workspace, mode):
 
 
 def test_what_the_log_says_is_told_to_a_client_that_asked(workspace, mode, monkeypatch):
-    real = type(workspace.recollect).search
+    real = type(workspace.athand).search
 
     def warning(self, query, **more):
-        logging.getLogger("recollect").warning("the model is %s", "gone")
-        logging.getLogger("recollect").info("too small to be told")
+        logging.getLogger("athand").warning("the model is %s", "gone")
+        logging.getLogger("athand").info("too small to be told")
         return real(self, query, **more)
 
-    monkeypatch.setattr(type(workspace.recollect), "search", warning)
+    monkeypatch.setattr(type(workspace.athand), "search", warning)
     heard = []
 
     async def hear(told):
@@ -392,7 +392,7 @@ def test_what_the_log_says_is_told_to_a_client_that_asked(workspace, mode, monke
         await client.call_tool("search", {"query": "heard"}, meta=meta)
 
     talk(serve(workspace), converse, mode=mode, logging_callback=hear)
-    assert heard == [("warning", "recollect", "the model is gone")]
+    assert heard == [("warning", "athand", "the model is gone")]
 
 
 def test_names_of_files_that_are_no_unicode_do_no_harm():

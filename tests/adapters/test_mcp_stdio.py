@@ -1,4 +1,4 @@
-"""`recollect mcp`: a process of its own, whose standard output carries nothing but the protocol."""
+"""`athand mcp`: a process of its own, whose standard output carries nothing but the protocol."""
 
 import json
 import os
@@ -17,18 +17,18 @@ from tests.adapters.mcp_kit import talk as converse_with
 from tests.tools.servers.kit import FILES, Board, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.cli import mcp_server as command
-from recollect.adapters.mcp import stdio
-from recollect.adapters.mcp.server import mcp_server
-from recollect.adapters.operations import DEFAULT_SCOPES, SCOPES, Workspace
+from athand import Athand
+from athand.adapters.cli import mcp_server as command
+from athand.adapters.mcp import stdio
+from athand.adapters.mcp.server import mcp_server
+from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, Workspace
 
-COMMAND = [sys.executable, "-m", "recollect", "mcp"]
+COMMAND = [sys.executable, "-m", "athand", "mcp"]
 # Everything that writes to standard output or reads from standard input, in the middle of a call.
 NOISY = """
 import ctypes, logging, os, subprocess, sys, threading, time, warnings
-from recollect import app
-real = app.Recollect.search
+from athand import app
+real = app.Athand.search
 
 def noisy(self, query, **more):
     if query == "slow": time.sleep(3600)
@@ -36,24 +36,24 @@ def noisy(self, query, **more):
     sys.__stdout__.write("written\\n"); sys.__stdout__.flush()
     os.write(1, b"raw\\n"); os.system("echo child"); subprocess.run(["echo", "another"], check=True)
     libc = ctypes.CDLL(None); libc.puts(b"from C"); libc.fflush(None)
-    logging.getLogger("recollect").error("an error in the log"); logging.getLogger().critical("from the root")
+    logging.getLogger("athand").error("an error in the log"); logging.getLogger().critical("from the root")
     warnings.warn("be careful")
     thread = threading.Thread(target=lambda: 1 / 0); thread.start(); thread.join()
     assert os.system("read line") != 0 and sys.stdin.read() == ""
     if query == "broken": raise ZeroDivisionError("broken")
     return real(self, query, **more)
 
-app.Recollect.search = noisy
-from recollect.adapters.cli import main
-sys.argv = ["recollect", "mcp"]
+app.Athand.search = noisy
+from athand.adapters.cli import main
+sys.argv = ["athand", "mcp"]
 main()
 """
 PATIENT = f"""
 import sys
-from recollect.adapters.mcp import stdio
+from athand.adapters.mcp import stdio
 stdio._GRACE = {PATIENCE}
-from recollect.adapters.cli import main
-sys.argv = ["recollect", "mcp"]
+from athand.adapters.cli import main
+sys.argv = ["athand", "mcp"]
 main()
 """
 
@@ -63,7 +63,7 @@ def home(tmp_path):
     """The environment of somebody who has one MCP server."""
     board = Board(tmp_path / "files.json", FILES)
     write_config(tmp_path / "home" / "mcp.json", files=board.entry())
-    return {**os.environ, "RECOLLECT_HOME": str(tmp_path / "home"), "PYTHONWARNINGS": "always"}
+    return {**os.environ, "ATHAND_HOME": str(tmp_path / "home"), "PYTHONWARNINGS": "always"}
 
 
 class Talk:
@@ -123,7 +123,7 @@ def test_a_client_lists_and_calls_in_both_eras(home, mode):
             listed = (await client.list_tools()).tools
             added = await client.call_tool("memory_add", {"content": "Staging deploys need the VPN", "id": "vpn"})
             found = await client.call_tool("search", {"query": "staging"})
-            read = await client.read_resource("recollect://memory/vpn")
+            read = await client.read_resource("athand://memory/vpn")
         return listed, added, found, read
 
     listed, added, found, read = anyio.run(converse)
@@ -204,20 +204,20 @@ def test_what_was_asked_before_the_end_of_the_input_is_answered(talk):
 
 
 def test_a_choice_that_does_not_exist_is_an_error_and_no_protocol(run, monkeypatch):
-    monkeypatch.setattr("recollect.adapters.mcp.wire.Wire", lambda: None)  # the standard output of this process stays
+    monkeypatch.setattr("athand.adapters.mcp.wire.Wire", lambda: None)  # the standard output of this process stays
     wrong = run("mcp", "--toolsets", "memory")
     assert (wrong.code, wrong.out) == (2, "")
     assert "There are: memories, documents, tools, flows, store, all" in wrong.err
 
 
 def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog):
-    place = tmp_path / "recollect.db"
+    place = tmp_path / "athand.db"
     place.write_bytes(b"this is no database " * 100)
-    workspace = Workspace(lambda: Recollect(place))
+    workspace = Workspace(lambda: Athand(place))
     stdio._open(workspace)  # as every server begins: it goes on
-    assert "recollect.db" in caplog.text
+    assert "athand.db" in caplog.text
     answer = converse_with(mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"}))
-    assert answer.is_error and "recollect.db" in answer.content[0].text
+    assert answer.is_error and "athand.db" in answer.content[0].text
 
 
 def test_the_words_of_the_command_are_those_of_the_engine():

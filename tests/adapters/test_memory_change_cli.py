@@ -24,9 +24,9 @@ def test_an_update_of_what_somebody_changed_meanwhile_is_refused(run, add):
 
 
 def test_deleting_a_successor_says_what_it_had_superseded(run, tokens):
-    assert "recollect memory unsupersede old" in run("memory", "delete", "new").err
+    assert "athand memory unsupersede old" in run("memory", "delete", "new").err
     run("memory", "restore", "new")
-    assert "recollect memory unsupersede old" in run("memory", "delete", "new", "--hard", "--yes").err
+    assert "athand memory unsupersede old" in run("memory", "delete", "new", "--hard", "--yes").err
     run("memory", "unsupersede", "old")
     assert run("memory", "show", "old", "--json").json["valid_until"] is None
 
@@ -38,7 +38,7 @@ def test_forget_only_shows_until_it_is_meant(run, tokens, add):
     assert shown.code == 0
     assert "Auth tokens rotate every 24 h" in shown.out
     assert "3 memories would be forgotten" in shown.err
-    assert "recollect memory forget --project shop --yes" in shown.err
+    assert "athand memory forget --project shop --yes" in shown.err
     assert run("memory", "export", "-").out == before
 
 
@@ -77,7 +77,7 @@ def test_supersede_and_back(run, add):
     add("Tokens last 24 h", "--id", "old")
     add("Tokens last 12 h", "--id", "new")
     done = run("memory", "supersede", "old", "new")
-    assert "recollect memory unsupersede old" in done.err
+    assert "athand memory unsupersede old" in done.err
     again = run("memory", "supersede", "old", "new")
     assert again.code == 1
     assert "superseded by new already" in again.err
@@ -99,4 +99,4 @@ def test_relations_are_made_and_shown_from_both_ends(run, tokens):
 
 def test_a_memory_without_relations_says_how_to_make_one(run, add):
     add("alone", "--id", "a")
-    assert "recollect memory relate a" in run("memory", "related", "a").err
+    assert "athand memory relate a" in run("memory", "related", "a").err

@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.adapters.cli import options
+from athand.adapters.cli import options
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -43,7 +43,7 @@ def test_adding_shows_what_is_similar_and_how_to_supersede_it(run, add):
     added = run("memory", "add", "Auth tokens rotate every 12 h", "--id", "new")
     assert added.out.startswith("Remembered new in default")
     assert "Auth tokens rotate every 24 h" in added.err
-    assert "recollect memory supersede old new" in added.err
+    assert "athand memory supersede old new" in added.err
 
 
 def test_adding_the_same_again_says_so(run, add):
@@ -216,10 +216,10 @@ def test_a_mistake_is_one_clear_sentence_with_the_right_exit_code(run, arguments
 
 
 def test_the_words_options_accept_are_those_of_the_engine():
-    from recollect.memories.foreign import FORMATS
-    from recollect.memories.model import RELATIONS, WRITERS
-    from recollect.memories.scoring import MODES
-    from recollect.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
+    from athand.memories.foreign import FORMATS
+    from athand.memories.model import RELATIONS, WRITERS
+    from athand.memories.scoring import MODES
+    from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
 
     assert set(options.SECTORS) == set(SECTORS)
     assert set(options.TIERS) == set(TIERS)

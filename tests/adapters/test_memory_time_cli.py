@@ -40,7 +40,7 @@ def test_the_brief_is_markdown(run, tokens):
     assert "- Auth tokens rotate every 12 h since the audit (" in shown
     assert run("memory", "brief", "--project", "shop", "--json").json == {"brief": shown.rstrip("\n")}
     assert len(run("memory", "brief", "--project", "shop", "--max-tokens", "20").out) < len(shown)
-    assert "recollect memory stats" in run("memory", "brief", "--project", "empty").err
+    assert "athand memory stats" in run("memory", "brief", "--project", "empty").err
 
 
 def test_sessions_begin_and_end(run):
@@ -50,7 +50,7 @@ def test_sessions_begin_and_end(run):
     assert "“done”" in run("memory", "end-session", id_, "--summary", "done").err
     assert [each["summary"] for each in run("memory", "sessions", "--json").json] == ["done"]
     assert run("memory", "sessions", "--project", "shop", "-q").out.strip() == id_
-    assert "recollect memory start-session" in run("memory", "sessions", "--project", "other").err
+    assert "athand memory start-session" in run("memory", "sessions", "--project", "other").err
 
 
 def test_stats_count_and_draw(run, tokens):
@@ -71,7 +71,7 @@ def test_what_is_exported_can_be_imported_the_same(run, tokens, tmp_path, pipe):
     imported = run("memory", "import", "-", *elsewhere)
     assert "Imported 3 new memories" in imported.err
     assert run("memory", "export", "-", *elsewhere).out == lines.out
-    assert json.loads(lines.out.splitlines()[0])["format"] == "recollect-memories"
+    assert json.loads(lines.out.splitlines()[0])["format"] == "athand-memories"
 
 
 def test_an_export_can_be_of_one_project_and_go_to_a_file(run, tokens, add, tmp_path):

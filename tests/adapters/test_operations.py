@@ -10,20 +10,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.adapters.operations_kit import arguments, opened
 
-from recollect.adapters import operations as package
-from recollect.adapters.operations import ALWAYS, KINDS, SCOPES, TOOLSETS, Operation, operations
-from recollect.adapters.operations import parameters as words
-from recollect.adapters.operations.answers import schema_of
-from recollect.adapters.operations.memories import Emptied, Named
-from recollect.documents import Documents
-from recollect.errors import InvalidInput
-from recollect.everything import CORPORA
-from recollect.memories import Memories, entry, sectors
-from recollect.memories.model import RELATIONS, WRITERS
+from athand.adapters import operations as package
+from athand.adapters.operations import ALWAYS, KINDS, SCOPES, TOOLSETS, Operation, operations
+from athand.adapters.operations import parameters as words
+from athand.adapters.operations.answers import schema_of
+from athand.adapters.operations.memories import Emptied, Named
+from athand.documents import Documents
+from athand.errors import InvalidInput
+from athand.everything import CORPORA
+from athand.memories import Memories, entry, sectors
+from athand.memories.model import RELATIONS, WRITERS
 
 
 def in_module(name):
-    module = import_module(f"recollect.adapters.operations.{name}")
+    module = import_module(f"athand.adapters.operations.{name}")
     return [each for each in vars(module).values() if isinstance(each, Operation)]
 
 

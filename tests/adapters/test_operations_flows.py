@@ -3,8 +3,8 @@
 import pytest
 from tests.adapters.operating import calling, names_in
 
-from recollect.adapters.operations import operations
-from recollect.errors import ActionFailed, InvalidInput, NotFound
+from athand.adapters.operations import operations
+from athand.errors import ActionFailed, InvalidInput, NotFound
 
 HOME = {"url": "https://wallet.test/home", "test_ids": [{"testId": "send", "tag": "button", "text": "Send"}]}
 SEND = {"url": "https://wallet.test/send", "test_ids": [{"testId": "amount", "tag": "input"}]}

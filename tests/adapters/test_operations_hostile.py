@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.adapters.operations_kit import arguments, opened
 from tests.adapters.test_operations import OURS, named
 
-from recollect.adapters.operations import operations
-from recollect.errors import InvalidInput, NotFound, StoreError
+from athand.adapters.operations import operations
+from athand.errors import InvalidInput, NotFound, StoreError
 
 LONGEST_REFUSAL = 5000
 READS = [each for each in OURS if each.kind == "read"]

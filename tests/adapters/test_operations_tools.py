@@ -7,8 +7,8 @@ from tests.adapters.operating import calling, names_in
 from tests.tools.servers.kit import FILES, READ, TEXT, WEATHER, Board, a_tool, write_config
 from tests.waiting import PATIENCE
 
-from recollect.adapters.operations import operations
-from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed
+from athand.adapters.operations import operations
+from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 
 MORE = (a_tool("long", "Many lines.", annotations=READ), a_tool("fail", "Always fails.", annotations=READ))
 
@@ -25,7 +25,7 @@ def board(call, tmp_path):
     made = Board(tmp_path / "files.json", (*FILES, *MORE))
     made.config = write_config(tmp_path / "mcp.json", files=made.entry())
     assert [server["name"] for server in call("load_servers", path=str(made.config))] == ["files"]
-    assert call.at.recollect.tools.wait(PATIENCE)
+    assert call.at.athand.tools.wait(PATIENCE)
     return made
 
 
@@ -85,7 +85,7 @@ def test_a_tool_of_another_kind_is_refused_with_the_name_of_what_calls_it(call, 
 
 def test_where_a_rule_wants_somebody_to_be_asked_nothing_is_called(call, board):
     call("set_tool_rule", pattern="*__read_*", decision="ask")
-    with pytest.raises(Refused, match="recollect tools call files__read_file"):
+    with pytest.raises(Refused, match="athand tools call files__read_file"):
         call("call_tool", id="files__read_file", arguments={"path": "a"})
     assert board.calls == []
 
@@ -99,7 +99,7 @@ def test_what_a_server_says_when_it_fails_is_an_error(call, board):
 
 def test_a_server_of_one_project_does_not_reach_into_another(call, tmp_path):
     mine, other = (write_config(tmp_path / name / ".mcp.json", files={"command": "true"}) for name in ("mine", "other"))
-    tools = call.at.recollect.tools
+    tools = call.at.athand.tools
     tools.load_all(folder=other.parent)
     tools.add("files", FILES, catalogue=str(other.parent))
     tools.load_all(folder=mine.parent)

@@ -14,8 +14,8 @@ from tests.flows.waiting import opens_a_tab, patient_replays, settled_once
 from tests.flows.webapp import WebApp
 from tests.waiting import PATIENCE, until
 
-from recollect.adapters.operations.browsers import Browsers
-from recollect.errors import ActionFailed, Conflict, InvalidInput
+from athand.adapters.operations.browsers import Browsers
+from athand.errors import ActionFailed, Conflict, InvalidInput
 
 PASSWORD = "correct horse 7!"
 
@@ -53,7 +53,7 @@ def processes():
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if any("recollect-browser-" in each for each in process.cmdline()):
+            if any("athand-browser-" in each for each in process.cmdline()):
                 found.append(process)
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             continue

@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from recollect import Recollect
+from athand import Athand
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def full(run, tmp_path):
     """A store with memories, a folder and a tool; `run` runs commands on it."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "deploy.md").write_text("# Deploying\n\nRun `make release`, then deploy to staging.\n")
-    with Recollect(tmp_path / "store.db") as opened:
+    with Athand(tmp_path / "store.db") as opened:
         opened.memories.add("Staging deploys need the VPN and a fresh token, production deploys do not", project="shop")
         opened.memories.add("We deploy to staging on Tuesdays", project="shop")
         opened.documents.add(tmp_path / "notes", folder_id="notes")
@@ -56,5 +56,5 @@ def test_where_nothing_fits_the_next_step_is_a_command(full):
     nothing = full("search", "qwxyz zzgrmpf")
     assert nothing.out == ""
     assert "Nothing fits" in nothing.err
-    assert "recollect search 'qwxyz zzgrmpf' --min-score 0" in nothing.err
+    assert "athand search 'qwxyz zzgrmpf' --min-score 0" in nothing.err
     assert "--min-score" not in full("search", "qwxyz zzgrmpf", "--min-score", "0").err

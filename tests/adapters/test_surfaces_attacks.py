@@ -18,14 +18,14 @@ from tests.adapters.mcp_kit import serve, talk
 from tests.tools.servers.kit import FILES, WEATHER
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.http import protocol
-from recollect.adapters.http.observing import ShortLines
-from recollect.adapters.http.serving import bind
-from recollect.adapters.http.tokens import create_token, list_tokens, tokens_file
-from recollect.adapters.operations import SCOPES, Workspace, operations, threads
-from recollect.adapters.operations.threads import Threads
-from recollect.errors import DataError, InvalidInput, Unavailable
+from athand import Athand
+from athand.adapters.http import protocol
+from athand.adapters.http.observing import ShortLines
+from athand.adapters.http.serving import bind
+from athand.adapters.http.tokens import create_token, list_tokens, tokens_file
+from athand.adapters.operations import SCOPES, Workspace, operations, threads
+from athand.adapters.operations.threads import Threads
+from athand.errors import DataError, InvalidInput, Unavailable
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +37,12 @@ def gateway(tmp_path_factory):
 @pytest.fixture(scope="module")
 def workspace():
     """A store with two catalogues of tools, of which the process was opened for one."""
-    workspace = Workspace(lambda: Recollect(":memory:"))
-    tools = workspace.recollect.tools
+    workspace = Workspace(lambda: Athand(":memory:"))
+    tools = workspace.athand.tools
     tools.add("files", FILES, catalogue="mine")
     tools.add("weather", WEATHER, catalogue="theirs")
     tools.catalogues = ["mine"]
-    workspace.recollect.memories.add("The blue whale is large", project="secret-project", id="whale")
+    workspace.athand.memories.add("The blue whale is large", project="secret-project", id="whale")
     yield workspace
     workspace.close()
 
@@ -143,7 +143,7 @@ def test_a_filter_of_many_brackets_is_answered_at_once(gateway):
 
 
 def slow_threads():
-    return sum(each.name.startswith("recollect-slow") for each in threading.enumerate())
+    return sum(each.name.startswith("athand-slow") for each in threading.enumerate())
 
 
 def test_work_that_was_given_up_keeps_its_thread_and_others_are_told_that_there_is_none(monkeypatch):
@@ -178,17 +178,17 @@ def test_a_storm_of_calls_that_are_cancelled_makes_no_threads_without_end(monkey
 
     def open_late():
         gate.wait(PATIENCE)
-        return Recollect(":memory:")
+        return Athand(":memory:")
 
     async def storm(client):
         for _ in range(12):
             with anyio.move_on_after(0.02):
                 await client.call_tool("memory_search", {"query": "anything"})
-        grown = sum(each.name.startswith("recollect-quick") for each in threading.enumerate()) - before
+        grown = sum(each.name.startswith("athand-quick") for each in threading.enumerate()) - before
         gate.set()
         return grown, (await client.call_tool("memory_search", {"query": "anything"})).is_error
 
-    before = sum(each.name.startswith("recollect-quick") for each in threading.enumerate())
+    before = sum(each.name.startswith("athand-quick") for each in threading.enumerate())
     with closing(Workspace(open_late)) as late:
         grown, failed = talk(serve(late), storm)
     assert grown <= 3
@@ -207,7 +207,7 @@ def test_whatever_scopes_a_caller_has_it_is_offered_exactly_what_they_allow(work
         refused = 0
         for ask in (
             lambda: client.list_resources(),
-            lambda: client.read_resource("recollect://memory/whale"),
+            lambda: client.read_resource("athand://memory/whale"),
             lambda: client.get_prompt("recall", {"task": "anything"}),
             lambda: client.complete(reference, {"name": "project", "value": ""}),
         ):

@@ -1,14 +1,14 @@
-"""`recollect tools`: servers come from files, tools are found, typed and called."""
+"""`athand tools`: servers come from files, tools are found, typed and called."""
 
 import json
 
 import pytest
 from tests.tools.servers.kit import FILES, READ, WEATHER, Board, a_tool, write_config
 
-from recollect.adapters.cli import tools_find, tools_servers
-from recollect.tools.clients import CLIENTS
-from recollect.tools.model import STATES
-from recollect.tools.stubs import LANGUAGES
+from athand.adapters.cli import tools_find, tools_servers
+from athand.tools.clients import CLIENTS
+from athand.tools.model import STATES
+from athand.tools.stubs import LANGUAGES
 
 
 def found(run, *words):
@@ -46,7 +46,7 @@ def test_without_servers_one_is_told_how_to_begin(run):
     for command in (("search", "x"), ("list",), ("servers",)):
         shown = run("tools", *command)
         assert shown.code == 0
-        assert "recollect tools import" in shown.err
+        assert "athand tools import" in shown.err
 
 
 def test_a_server_that_fails_is_named_with_the_reason_and_the_others_answer(run, board, user_file):
@@ -98,25 +98,25 @@ def test_numbers_out_of_range_are_refused(run, board, option):
 
 
 def test_variables_choose_what_is_not_said(run, board, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_SEARCH_LIMIT", "1")
+    monkeypatch.setenv("ATHAND_SEARCH_LIMIT", "1")
     assert len(found(run, "file")) == 1
     assert len(found(run, "file", "--limit", "2")) == 2
-    monkeypatch.setenv("RECOLLECT_SEARCH_THRESHOLD", "1")
+    monkeypatch.setenv("ATHAND_SEARCH_THRESHOLD", "1")
     assert found(run, "something about the contents") == []
-    monkeypatch.setenv("RECOLLECT_SEARCH_THRESHOLD", "0")
-    monkeypatch.setenv("RECOLLECT_SEARCH_ALPHA", "0")
+    monkeypatch.setenv("ATHAND_SEARCH_THRESHOLD", "0")
+    monkeypatch.setenv("ATHAND_SEARCH_ALPHA", "0")
     hit = run("tools", "search", "file", "--json").json["hits"][0]
     assert hit["combined"] == pytest.approx(hit["lexical"])
-    monkeypatch.setenv("RECOLLECT_SEARCH_LIMIT", "many")
+    monkeypatch.setenv("ATHAND_SEARCH_LIMIT", "many")
     assert run("tools", "search", "file").code == 2
 
 
 def test_model_and_device_have_an_effect(run, board, monkeypatch):
     assert "No model named 'nope'" in run("tools", "search", "file", "--model", "nope").err
-    monkeypatch.setenv("RECOLLECT_SEARCH_MODEL", "nope")
+    monkeypatch.setenv("ATHAND_SEARCH_MODEL", "nope")
     assert "No model named 'nope'" in run("tools", "search", "file").err
-    monkeypatch.delenv("RECOLLECT_SEARCH_MODEL")
-    monkeypatch.setenv("RECOLLECT_SEARCH_DEVICE", "abacus")
+    monkeypatch.delenv("ATHAND_SEARCH_MODEL")
+    monkeypatch.setenv("ATHAND_SEARCH_DEVICE", "abacus")
     refused = run("tools", "search", "file")
     assert refused.code == 2
     assert "device must be auto, cpu or gpu" in refused.err
@@ -134,17 +134,17 @@ def test_vectors_are_used_again_unless_the_cache_is_off(run, board, user_file, m
 
     assert hit_rate_of_another_server("one") == 0.5
     assert hit_rate_of_another_server("two", "--no-cache") == pytest.approx(1 / 3)
-    monkeypatch.setenv("RECOLLECT_SEARCH_NO_CACHE", "1")
+    monkeypatch.setenv("ATHAND_SEARCH_NO_CACHE", "1")
     assert hit_rate_of_another_server("three") == 0.25
 
 
 def test_the_data_folder_can_be_chosen(run, board, tmp_path, monkeypatch):
-    monkeypatch.delenv("RECOLLECT_STORE")
+    monkeypatch.delenv("ATHAND_STORE")
     run("tools", "list", "--data-dir", str(tmp_path / "here"))
-    monkeypatch.setenv("RECOLLECT_DATA_DIR", str(tmp_path / "there"))
+    monkeypatch.setenv("ATHAND_DATA_DIR", str(tmp_path / "there"))
     run("tools", "list")
-    assert (tmp_path / "here" / "recollect.db").is_file()
-    assert (tmp_path / "there" / "recollect.db").is_file()
+    assert (tmp_path / "here" / "athand.db").is_file()
+    assert (tmp_path / "there" / "athand.db").is_file()
 
 
 def test_a_server_can_be_named(run, board, user_file, tmp_path):
@@ -188,7 +188,7 @@ def test_a_tool_is_described_in_full(run, board):
     assert run("tools", "describe", "files__write_file", "--json").json["input_schema"]["properties"]["path"]
     unknown = run("tools", "describe", "nope")
     assert unknown.code == 1
-    assert "recollect tools list" in unknown.err
+    assert "athand tools list" in unknown.err
 
 
 def test_a_list_can_be_narrowed(run, board):

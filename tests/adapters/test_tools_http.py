@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from tests.tools.patience import LIMIT, Clock, begun
 from tests.waiting import PATIENCE, eventually
 
-from recollect import Recollect
-from recollect.adapters.http.tools import tools_app, tools_router
+from athand import Athand
+from athand.adapters.http.tools import tools_app, tools_router
 
 SERVER = '''
 from pathlib import Path
@@ -70,22 +70,22 @@ def opened(folder):
         "time": {"command": time, "args": ["--local-timezone", "UTC"], **LIMITS},
     }
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    with Recollect(folder / "r.db") as recollect:
-        recollect.tools.load(folder / "mcp.json")
-        assert recollect.tools.wait(PATIENCE)
-        recollect.tools.add("megaphone", [WRONG], catalogue="other")
-        yield recollect
+    with Athand(folder / "r.db") as athand:
+        athand.tools.load(folder / "mcp.json")
+        assert athand.tools.wait(PATIENCE)
+        athand.tools.add("megaphone", [WRONG], catalogue="other")
+        yield athand
 
 
 @pytest.fixture(scope="module")
-def recollect(tmp_path_factory):
-    with opened(tmp_path_factory.mktemp("http")) as recollect:
-        yield recollect
+def athand(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("http")) as athand:
+        yield athand
 
 
 @pytest.fixture(scope="module")
-def client(recollect):
-    with TestClient(tools_app(recollect)) as client:
+def client(athand):
+    with TestClient(tools_app(athand)) as client:
         yield client
 
 
@@ -97,12 +97,12 @@ def is_problem(response, status):
     return problem["detail"]
 
 
-def test_tools_are_found_by_address_and_by_body(client, recollect):
+def test_tools_are_found_by_address_and_by_body(client, athand):
     asked = {"query": "get the current time in a time zone", "limit": 2}
     found = client.get("/search", params=asked).json()
     assert found == client.post("/search", json=asked).json()
     assert found["hits"][0]["id"] == "time__get_current_time"
-    assert found == json.loads(json.dumps(recollect.tools.search(**asked).to_dict()))
+    assert found == json.loads(json.dumps(athand.tools.search(**asked).to_dict()))
 
 
 @pytest.mark.parametrize(
@@ -142,20 +142,20 @@ def test_a_search_answers_with_stubs_for_the_reader(client, output, call):
     assert "http://testserver" in answer.text
 
 
-def test_a_module_knows_its_gateway_wherever_the_routes_are(recollect):
+def test_a_module_knows_its_gateway_wherever_the_routes_are(athand):
     app = FastAPI()
-    app.include_router(tools_router(recollect), prefix="/routes")
-    app.mount("/mounted", tools_app(recollect))
+    app.include_router(tools_router(athand), prefix="/routes")
+    app.mount("/mounted", tools_app(athand))
     client = TestClient(app, base_url="https://tools.example:8443", root_path="/proxied")
     for place in ("routes", "mounted"):
         module = client.get(f"/proxied/{place}/runtime/tools.py").text
         assert f"_GATEWAY: Final[str | None] = 'https://tools.example:8443/proxied/{place}'" in module
 
 
-def test_servers_and_statistics_are_told(client, recollect):
+def test_servers_and_statistics_are_told(client, athand):
     servers = client.get("/servers", params={"catalogue": "default"}).json()
     assert {each["name"]: each["state"] for each in servers} == {"box": "connected", "time": "connected"}
-    assert client.get("/search/stats").json().keys() == recollect.tools.stats().to_dict().keys()
+    assert client.get("/search/stats").json().keys() == athand.tools.stats().to_dict().keys()
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_tools_are_listed_by_filter_server_and_state(client, asked, count):
     assert len(client.get("/tools", params=asked).json()) == count
 
 
-def test_a_tool_is_described(client, recollect):
+def test_a_tool_is_described(client, athand):
     answer = client.get("/tools/box__take_note").json()
-    assert answer == json.loads(json.dumps(recollect.tools.describe("box__take_note").to_dict()))
+    assert answer == json.loads(json.dumps(athand.tools.describe("box__take_note").to_dict()))
     assert answer["kind"] == "write"
 
 
@@ -206,7 +206,7 @@ def test_the_caller_says_how_much_of_an_answer_is_wanted(client, most, length):
 @pytest.mark.parametrize(
     ("id", "body", "status", "said"),
     [
-        ("box__nope", {}, 404, "recollect tools list"),
+        ("box__nope", {}, 404, "athand tools list"),
         ("box__count_to", {"arguments": {"number": "many"}}, 422, "number: must be a whole number"),
         ("box__count_to", {"arguments": {"numbr": 1}}, 422, "did you mean 'number'"),
         ("box__take_note", {"arguments": {"text": "x"}, "kinds": ["read"]}, 403, "changes things"),
@@ -229,30 +229,30 @@ def waiting(until):
     return len(noted.read_text().splitlines()) if noted.exists() else 0
 
 
-def test_a_call_that_takes_longer_than_the_caller_allows_is_a_problem(client, recollect, tmp_path):
+def test_a_call_that_takes_longer_than_the_caller_allows_is_a_problem(client, athand, tmp_path):
     body = {"arguments": {"until": str(tmp_path / "never")}, "seconds": 100}
     call = begun(lambda: client.post("/tools/box__sleep", json=body))
     assert eventually(lambda: waiting(tmp_path / "never") == 1)
-    Clock(recollect.tools._running._gateway).advance(100)
+    Clock(athand.tools._running._gateway).advance(100)
     assert "gave no answer within" in is_problem(call.result(PATIENCE), 503)
 
 
-def test_what_the_user_has_decided_holds_over_http(client, recollect):
+def test_what_the_user_has_decided_holds_over_http(client, athand):
     body = {"arguments": {"text": "milk"}}
-    recollect.tools.rule("box__take_*", "ask")
-    assert "recollect tools call box__take_note" in is_problem(client.post("/tools/box__take_note", json=body), 403)
-    recollect.tools.rule("box__take_*", "deny")
-    assert "recollect tools rules" in is_problem(client.post("/tools/box__take_note", json=body), 403)
-    recollect.tools.rule("box__take_*", None)
+    athand.tools.rule("box__take_*", "ask")
+    assert "athand tools call box__take_note" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    athand.tools.rule("box__take_*", "deny")
+    assert "athand tools rules" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    athand.tools.rule("box__take_*", None)
     assert "noted: milk" in client.post("/tools/box__take_note", json=body).text
-    recollect.tools.disable("box__take_note")
-    assert "recollect tools enable" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    athand.tools.disable("box__take_note")
+    assert "athand tools enable" in is_problem(client.post("/tools/box__take_note", json=body), 403)
     assert is_problem(client.get("/runtime/tools.py", params={"filter": "box__take_note"}), 404)
-    recollect.tools.enable("box__take_note")
+    athand.tools.enable("box__take_note")
 
 
-def test_an_app_for_some_catalogues_reaches_no_others(recollect):
-    client = TestClient(tools_app(recollect, catalogue="other"))
+def test_an_app_for_some_catalogues_reaches_no_others(athand):
+    client = TestClient(tools_app(athand, catalogue="other"))
     assert [tool["id"] for tool in client.get("/tools").json()] == ["megaphone__shout"]
     assert client.get("/search", params={"query": "get_current_time"}).json()["hits"] == []
     for path in ("/tools", "/servers", "/search?query=x", "/tools/time__get_current_time"):
@@ -262,22 +262,22 @@ def test_an_app_for_some_catalogues_reaches_no_others(recollect):
 
 
 def test_of_one_id_in_several_catalogues_the_first_counts(tmp_path):
-    with Recollect(tmp_path / "r.db") as recollect:
+    with Athand(tmp_path / "r.db") as athand:
         for catalogue in ("one", "two"):
-            recollect.tools.add("box", [{"name": "echo", "description": catalogue}], catalogue=catalogue)
-        client = TestClient(tools_app(recollect, catalogue=["two", "one"]))
+            athand.tools.add("box", [{"name": "echo", "description": catalogue}], catalogue=catalogue)
+        client = TestClient(tools_app(athand, catalogue=["two", "one"]))
         assert [tool["description"] for tool in client.get("/tools").json()] == ["two"]
         both = client.get("/tools", params={"catalogue": ["one", "two"]}).json()
         assert [tool["description"] for tool in both] == ["one"]
-        ambiguous = TestClient(tools_app(recollect))
+        ambiguous = TestClient(tools_app(athand))
         assert "several catalogues" in is_problem(ambiguous.get("/tools/box__echo"), 409)
 
 
-def test_no_route_lets_in_whom_a_dependency_refuses(recollect):
+def test_no_route_lets_in_whom_a_dependency_refuses(athand):
     def refuse():
         raise HTTPException(401, "Who are you?", {"WWW-Authenticate": "Bearer"})
 
-    app = tools_app(recollect, dependencies=[Depends(refuse)])
+    app = tools_app(athand, dependencies=[Depends(refuse)])
     client = TestClient(app)
     asked = [(method, route["path"]) for route in paths(app) for method in route["methods"]]
     assert len(asked) == 10

@@ -11,9 +11,9 @@ from tests.adapters.test_tools_http import is_problem
 from tests.tools.servers.kit import TEXT, Board, a_tool, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.http.answers import Json
-from recollect.adapters.http.tools import tools_app
+from athand import Athand
+from athand.adapters.http.answers import Json
+from athand.adapters.http.tools import tools_app
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,10 @@ def client(tmp_path_factory):
     """Routes to a live server, and to a list of tools without one."""
     folder = tmp_path_factory.mktemp("http")
     box = Board(folder / "box.json", [a_tool("take_note", "Write a note down.", {"text": TEXT}), a_tool("sleep")])
-    with Recollect(folder / "r.db") as recollect, TestClient(tools_app(recollect)) as client:
-        recollect.tools.load(write_config(folder / "mcp.json", box=box.entry()))
-        assert recollect.tools.wait(PATIENCE)
-        recollect.tools.add("megaphone", [a_tool("shout", "Say something loudly.")], catalogue="other")
+    with Athand(folder / "r.db") as athand, TestClient(tools_app(athand)) as client:
+        athand.tools.load(write_config(folder / "mcp.json", box=box.entry()))
+        assert athand.tools.wait(PATIENCE)
+        athand.tools.add("megaphone", [a_tool("shout", "Say something loudly.")], catalogue="other")
         yield client
 
 

@@ -14,15 +14,15 @@ from tests.adapters.test_tools_http import opened, waiting
 from tests.tools.node import compile_strictly, node
 from tests.waiting import PATIENCE, eventually
 
-from recollect.adapters.http.tools import tools_app
+from athand.adapters.http.tools import tools_app
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     """The address of a gateway that is mounted into another app."""
     outer = FastAPI()
-    with opened(tmp_path_factory.mktemp("stubs")) as recollect:
-        outer.mount("/api/gateway", tools_app(recollect))
+    with opened(tmp_path_factory.mktemp("stubs")) as athand:
+        outer.mount("/api/gateway", tools_app(athand))
         server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error", ws="none"))
         thread = threading.Thread(target=server.run)
         thread.start()

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect import Recollect
-from recollect.documents import freshness
-from recollect.documents.content import calibration_of
-from recollect.rank import calibrate_cosine
+from athand import Athand
+from athand.documents import freshness
+from athand.documents.content import calibration_of
+from athand.rank import calibrate_cosine
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("docs", "src/recollect/documents", "src/recollect/store/sqlite")
+PARTS = ("docs", "src/athand/documents", "src/athand/store/sqlite")
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +56,8 @@ class Tree:
 
 
 @pytest.fixture
-def documents(recollect):
-    return recollect.documents
+def documents(athand):
+    return athand.documents
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def another_tree(tmp_path):
 @pytest.fixture(scope="session")
 def real_folder(tmp_path_factory):
     """The project's own documentation and source, as they are now."""
-    root = tmp_path_factory.mktemp("real") / "recollect"
+    root = tmp_path_factory.mktemp("real") / "athand"
     for part in PARTS:
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     return root
@@ -81,7 +81,7 @@ def real_folder(tmp_path_factory):
 
 @contextmanager
 def _filled(location, folder):
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         opened.documents.add(folder)
         yield opened.documents
 

@@ -3,8 +3,8 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.errors import Conflict, InvalidInput, NotFound
+from athand import Athand
+from athand.errors import Conflict, InvalidInput, NotFound
 
 LONG = "# Guide\n\n" + "\n\n".join(
     f"## Part {number}\n\n" + " ".join(f"Sentence {number}.{at} says something." for at in range(60))
@@ -41,7 +41,7 @@ def texts_of_each(tmp_path_factory, module_postgres_url):
     (root / "texts").mkdir()
     for name, text in TEXTS.items():
         (root / "texts" / name).write_bytes(text.encode())
-    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
+    with Athand(":memory:") as sqlite, Athand(module_postgres_url) as server:
         for opened in (sqlite, server):
             opened.documents._tokens  # noqa: B018
             opened.documents.add(root, folder_id="project")
@@ -154,7 +154,7 @@ class TestText:
                 texts.get_document_text("project", "texts/code.py", continuation_token=token, **changed)
 
     def test_reading_the_end_of_a_long_text_costs_no_more_than_its_beginning(self, texts, monkeypatch):
-        from recollect.documents import reading
+        from athand.documents import reading
 
         read = []
         real = reading._between

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.chunking import cut, outline
-from recollect.documents.extract import Extract, Kind, Mark
+from athand.documents.chunking import cut, outline
+from athand.documents.extract import Extract, Kind, Mark
 
 LANGUAGES = ("python", "javascript", "rust", "c", "java", "csharp", "ruby", "php", "go", "shell", "sql", "vue", "none")
 KINDS = [Kind(name) for name in "markdown text html docx pdf pptx xlsx notebook table data epub odt".split()]

@@ -1,7 +1,7 @@
 import pytest
 
-from recollect.documents.chunking import outline
-from recollect.documents.extract import Extract, Kind
+from athand.documents.chunking import outline
+from athand.documents.extract import Extract, Kind
 
 # What is defined in each (with _ for blanks), and the source, line by line.
 SOURCES = [

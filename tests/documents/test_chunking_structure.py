@@ -1,7 +1,7 @@
 from itertools import pairwise
 
-from recollect.documents.chunking import cut, outline
-from recollect.documents.extract import Extract, Kind, Mark
+from athand.documents.chunking import cut, outline
+from athand.documents.extract import Extract, Kind, Mark
 
 MARKDOWN, TEXT = Kind("markdown"), Kind("text")
 PROSE = "A sentence about nothing in particular. Another one follows it here. "

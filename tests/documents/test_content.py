@@ -6,8 +6,8 @@ import pytest
 from tests.engines import one_engine
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.errors import InvalidInput, NotFound
+from athand import Athand
+from athand.errors import InvalidInput, NotFound
 
 CONCEPTS = ["postgres connection pool", "chunks of Markdown by headings"]
 
@@ -166,7 +166,7 @@ def literal_stores(tmp_path_factory, module_postgres_url):
     root = tmp_path_factory.mktemp("literal")
     for name, text in LITERAL.items():
         (root / name).write_bytes(text.encode())
-    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
+    with Athand(":memory:") as sqlite, Athand(module_postgres_url) as server:
         sqlite.documents.add(root)
         server.documents.add(root)
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
@@ -291,7 +291,7 @@ def test_every_result_has_all_it_needs(real, chunks_of):
             chunk.end_line,
         )
         assert 0 <= result.relevance_score <= 1
-        assert result.folder_id == "recollect"
+        assert result.folder_id == "athand"
         assert len(result.document_keywords) <= 7
         assert set(result.to_dict()) >= set(
             "chunk_id document_id content relevance_score chunk_index document_keywords folder_id heading why".split()

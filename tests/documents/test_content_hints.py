@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.engines import one_engine
 
-from recollect.text import terms
+from athand.text import terms
 
 CALL = re.compile(r"\b([a-z_]+\(.*\))")
 

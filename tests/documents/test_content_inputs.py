@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect import Recollect
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from athand import Athand
+from athand.errors import AthandError, InvalidInput, NotFound
 
 TEXT = "The quick brown fox: 100% of get_value() in C:\\x\\y, Straße 東京 'quoted' \"twice\" [a-z]* ^$ é"
 PATIENT = settings(max_examples=70)
@@ -18,7 +18,7 @@ def stores(tmp_path_factory, module_postgres_url):
     root = tmp_path_factory.mktemp("inputs")
     (root / "a.md").write_text(TEXT)
     (root / "b.md").write_text("Another text, about something else.")
-    with Recollect(":memory:") as sqlite, Recollect(module_postgres_url) as server:
+    with Athand(":memory:") as sqlite, Athand(module_postgres_url) as server:
         for opened in (sqlite, server):
             opened.documents._tokens  # noqa: B018
             opened.documents.add(root, folder_id="inputs")
@@ -202,17 +202,17 @@ def test_every_text_is_a_legal_question(stores, query):
 @given(path=ANYTHING, number=ANYTHING)
 def test_whatever_is_asked_of_a_folder_is_answered_or_refused(stores, path, number):
     for documents in stores.values():
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.explore("inputs", path)
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.list_documents("inputs", path, number)
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.get_document_text("inputs", "a.md", start_line=number)
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.get_document_text("inputs", path, end_line=number)
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.get_document_data("inputs", path)
-        with suppress(RecollectError):
+        with suppress(AthandError):
             documents.get_chunks("inputs", path, number)
 
 

@@ -3,9 +3,9 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.documents import asking
-from recollect.errors import InvalidInput, NotFound
+from athand import Athand
+from athand.documents import asking
+from athand.errors import InvalidInput, NotFound
 
 
 def ids(*answers):
@@ -83,7 +83,7 @@ def test_a_token_of_another_call_or_store_is_refused(documents, folder, tree):
     ):
         with pytest.raises(InvalidInput, match="continuation_token"):
             call()
-    with Recollect(":memory:") as other:
+    with Athand(":memory:") as other:
         other.documents.add(tree)
         with pytest.raises(InvalidInput):
             other.documents.search_content(continuation_token=token)
@@ -192,7 +192,7 @@ class TestMaxTokens:
 
 @one_engine
 def test_a_following_page_need_not_search_again(documents, folder, monkeypatch):
-    from recollect.documents import content
+    from athand.documents import content
 
     first = documents.search_content(folder, exact_terms=["needle"], limit=3)
     monkeypatch.setattr(content, "find", None)

@@ -10,12 +10,12 @@ from tests.engines import one_engine
 from tests.waiting import PATIENCE
 from zoo import like_anybody
 
-from recollect import Recollect
-from recollect.documents import Documents
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
-from recollect.store import open_store
+from athand import Athand
+from athand.documents import Documents
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput, NotFound, Unavailable
+from athand.store import open_store
 
 
 def found(documents, term, **asked):
@@ -263,7 +263,7 @@ class TestAge:
     @one_engine
     def test_an_index_is_as_old_as_the_last_look(self, clocked, tree, monkeypatch):
         documents, now = clocked
-        monkeypatch.setattr("recollect.documents.freshness._OFTEN", 1e9)
+        monkeypatch.setattr("athand.documents.freshness._OFTEN", 1e9)
         documents.search_content(exact_terms=["needle"])  # the last look
         now[0] += timedelta(seconds=90)
         tree.write("b.md", "needle")
@@ -302,7 +302,7 @@ class TestForgetting:
             with pytest.raises(NotFound):
                 call("project")
 
-    def test_no_row_of_it_is_left(self, recollect, documents, tree):
+    def test_no_row_of_it_is_left(self, athand, documents, tree):
         tree.write_all({"a.md": "alpha needle", "bad.md": b"\0\1\2"})
         documents.add(tree)
         assert documents.problems()
@@ -312,7 +312,7 @@ class TestForgetting:
             for table in tables:
                 assert snapshot.rows(f"SELECT count(*) FROM {table}") == [(0,)], table
         assert documents.count() == {}
-        assert recollect.check() == []
+        assert athand.check() == []
 
     def test_nothing_of_its_text_is_left_on_disk(self, tmp_path, tree, another_tree):
         tree.write("secretplans/Zanzibar.md", "# Xylophonist\n\nThe quetzalcoatlus flies at midnight over Timbuktu.")
@@ -329,26 +329,26 @@ class TestForgetting:
             b"Zanzibar",
             b"secretplans",
         ]
-        with Recollect(location) as recollect:
-            recollect.documents.add(another_tree, folder_id="kept")
-            recollect.documents.add(tree)
-            assert found(recollect.documents, "quetzalcoatlus")
-            recollect.documents.remove("project")
+        with Athand(location) as athand:
+            athand.documents.add(another_tree, folder_id="kept")
+            athand.documents.add(tree)
+            assert found(athand.documents, "quetzalcoatlus")
+            athand.documents.remove("project")
             for file in sorted(tmp_path.glob("store.db*")):
                 for each in [file] if file.is_file() else sorted(file.rglob("*")):
                     if each.is_file():
                         data = each.read_bytes()
                         assert [trace for trace in traces if trace in data] == [], each
-            assert found(recollect.documents, "stays") == ["kept.md"]
-            assert recollect.check() == []
+            assert found(athand.documents, "stays") == ["kept.md"]
+            assert athand.check() == []
 
     def test_a_removed_document_leaves_no_letters_behind(self, tmp_path, tree):
         tree.write_all({"a.md": "quetzalcoatlus one", "b.md": "needle two"})
-        with Recollect(tmp_path / "store.db") as recollect:
-            recollect.documents.add(tree)
+        with Athand(tmp_path / "store.db") as athand:
+            athand.documents.add(tree)
             tree.remove("a.md")
-            assert found(recollect.documents, "quetzal") == []
-            with recollect.documents._store.snapshot() as snapshot:
+            assert found(athand.documents, "quetzal") == []
+            with athand.documents._store.snapshot() as snapshot:
                 for letters in ("que", "uet", "coa"):
                     sql = "SELECT rowid FROM documents_literals WHERE documents_literals MATCH :letters"
                     assert snapshot.rows(sql, {"letters": letters}) == []
@@ -362,10 +362,10 @@ class TestForgetting:
 
     def test_a_store_opened_again_knows_its_folders(self, tmp_path, tree):
         tree.write_all({f"{number:02}.md": "needle" for number in range(5)})
-        with Recollect(tmp_path / "store.db") as first:
+        with Athand(tmp_path / "store.db") as first:
             first.documents.add(tree)
             token = first.documents.search_content(exact_terms=["needle"], limit=2).continuation.next_token
-        with Recollect(tmp_path / "store.db") as second:
+        with Athand(tmp_path / "store.db") as second:
             assert [each.folder_id for each in second.documents.list_folders()] == ["project"]
             answer = second.documents.search_content(continuation_token=token)
             assert [each.document_id for each in answer.data.results] == ["02.md", "03.md"]
@@ -373,11 +373,11 @@ class TestForgetting:
 
 def test_a_store_that_can_only_be_read_still_answers(tmp_path, tree):
     location = tmp_path / "store.db"
-    with Recollect(location) as recollect:
-        recollect.documents.add(tree.write_all({"a.md": "needle", "b.md": "needle"}))
+    with Athand(location) as athand:
+        athand.documents.add(tree.write_all({"a.md": "needle", "b.md": "needle"}))
     location.chmod(0o400)
-    with Recollect(location) as recollect:
-        documents = recollect.documents
+    with Athand(location) as athand:
+        documents = athand.documents
         first = documents.search_content(exact_terms=["needle"], limit=1)
         assert documents.search_content(continuation_token=first.continuation.next_token).data.results
         assert documents.list_documents("project", limit=1).continuation.next_token
@@ -391,21 +391,21 @@ def test_a_store_that_can_only_be_read_still_answers(tmp_path, tree):
 def test_a_removed_folder_leaves_no_spelling_behind(tmp_path, tree, another_tree):
     tree.write("a.md", "zebraed")
     another_tree.write("b.md", "zebra")
-    with Recollect(tmp_path / "store.db") as recollect:
-        recollect.documents.add(tree)
-        recollect.documents.add(another_tree, folder_id="kept")
-        recollect.documents.remove("project")
+    with Athand(tmp_path / "store.db") as athand:
+        athand.documents.add(tree)
+        athand.documents.add(another_tree, folder_id="kept")
+        athand.documents.remove("project")
         assert b"zebraed" not in (tmp_path / "store.db").read_bytes()
 
 
-def test_reindexing_makes_the_same_again(recollect, documents, tree):
+def test_reindexing_makes_the_same_again(athand, documents, tree):
     tree.write_all({f"{number}.md": f"# Title {number}\n\nneedle number {number} of many" for number in range(7)})
     documents.add(tree)
     before = documents.fingerprint()
     assert documents.reindex() == 7
     assert documents.fingerprint() == before
     assert len(found(documents, "needle")) == 7
-    assert recollect.check() == []
+    assert athand.check() == []
 
 
 def test_any_call_may_be_the_first_one_in_memory(tree):
@@ -417,7 +417,7 @@ def test_any_call_may_be_the_first_one_in_memory(tree):
         ("get_document_data", "project", "a.md"),
         ("get_document_text", "project", "a.md"),
     ):
-        opened = Recollect(":memory:")  # stays open: what waits for itself cannot be closed
+        opened = Athand(":memory:")  # stays open: what waits for itself cannot be closed
         opened.documents.add(tree)
         threads.append(threading.Thread(target=getattr(opened.documents, call), args=given, daemon=True))
         threads[-1].start()

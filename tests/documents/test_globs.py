@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.globs import check_path, path_filter, to_regex
-from recollect.errors import InvalidInput
-from recollect.store.sqlite.functions import _path_matches
+from athand.documents.globs import check_path, path_filter, to_regex
+from athand.errors import InvalidInput
+from athand.store.sqlite.functions import _path_matches
 
 NAMES = [
     "docs",

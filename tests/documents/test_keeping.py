@@ -6,12 +6,12 @@ import apsw
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.documents import Documents, freshness
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
-from recollect.store import open_store
+from athand import Athand
+from athand.documents import Documents, freshness
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput, NotFound, Unavailable
+from athand.store import open_store
 
 
 def found(documents, term):
@@ -23,7 +23,7 @@ class TestIgnoring:
     @one_engine
     def test_what_is_ignored_later_is_forgotten(self, documents, tree, rules):
         documents.add(tree.write_all({"a.md": "needle", "b.md": "needle"}))
-        tree.write(".recollectignore", rules)
+        tree.write(".athandignore", rules)
         assert found(documents, "needle") == []
 
     @one_engine
@@ -67,41 +67,41 @@ class TestMachines:
         assert found(one, "needle") == ["a.md"]
 
     def test_a_folder_stays_the_same_when_its_store_moves(self, tree, postgres_url, tmp_path):
-        with Recollect(tmp_path / "first.db") as first:
+        with Athand(tmp_path / "first.db") as first:
             first.documents.add(tree.write("a.md", "needle"))
             first.copy_to(postgres_url)
-        with Recollect(postgres_url) as server:
+        with Athand(postgres_url) as server:
             assert server.documents.add(tree).folder_id == "project"
             server.copy_to(tmp_path / "back.db")
-        with Recollect(tmp_path / "back.db") as back:
+        with Athand(tmp_path / "back.db") as back:
             assert back.documents.refresh("project").state == "ready"
 
 
 def test_an_answer_without_vectors_is_not_remembered(tmp_path, tree, monkeypatch):
     tree.write("a.md", "The harbour master counts the boats at dawn.")
     asked = {"semantic_concepts": ["counting boats in the harbour"], "min_score": 0.1}
-    with Recollect(tmp_path / "r.db") as recollect:
+    with Athand(tmp_path / "r.db") as athand:
         with monkeypatch.context() as without:
-            without.setattr(recollect._embedder, "attempt", lambda action: None)
-            recollect.documents.add(tree)
-        recollect.documents._desk = replace(recollect.documents._desk, when_uncovered=lambda: None)
+            without.setattr(athand._embedder, "attempt", lambda action: None)
+            athand.documents.add(tree)
+        athand.documents._desk = replace(athand.documents._desk, when_uncovered=lambda: None)
         with pytest.raises(Unavailable, match="meaning"):
-            recollect.documents.search_content(**asked)
-        recollect.documents.embed_missing()
-        assert recollect.documents.search_content(**asked).data.results
+            athand.documents.search_content(**asked)
+        athand.documents.embed_missing()
+        assert athand.documents.search_content(**asked).data.results
 
 
 def test_the_loss_of_literal_texts_is_noticed(tmp_path, tree):
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(tree.write("a.md", "needle in the hay"))
-        assert recollect.check() == []
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(tree.write("a.md", "needle in the hay"))
+        assert athand.check() == []
         connection = apsw.Connection(str(tmp_path / "r.db"))
         connection.execute("INSERT INTO documents_literals (documents_literals) VALUES ('delete-all')")
         connection.close()
-        assert any("literal" in finding for finding in recollect.check())
-        recollect.documents.reindex()
-        assert recollect.check() == []
-        assert found(recollect.documents, "needle") == ["a.md"]
+        assert any("literal" in finding for finding in athand.check())
+        athand.documents.reindex()
+        assert athand.check() == []
+        assert found(athand.documents, "needle") == ["a.md"]
 
 
 @one_engine

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.chunking import cut
-from recollect.documents.extract import Extract, Kind
-from recollect.documents.keywords import candidates, choose
-from recollect.text import split_identifier, stem
+from athand.documents.chunking import cut
+from athand.documents.extract import Extract, Kind
+from athand.documents.keywords import candidates, choose
+from athand.text import split_identifier, stem
 
 MARKDOWN, PYTHON = Kind("markdown"), Kind("code", "python")
 PAGE = """---

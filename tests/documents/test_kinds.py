@@ -1,7 +1,7 @@
 import pytest
 
-from recollect.documents.extract import Kind
-from recollect.documents.readers import is_binary_name, is_lock_file, is_secret_name, kind_of
+from athand.documents.extract import Kind
+from athand.documents.readers import is_binary_name, is_lock_file, is_secret_name, kind_of
 
 
 @pytest.mark.parametrize(

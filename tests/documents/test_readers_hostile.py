@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from makers import SAMPLES, docx, encrypted_pdf, epub, lying_zip, packed, paragraph, pdf
 
-from recollect.documents.extract import Extract, Kind, Unreadable
-from recollect.documents.readers import Readers, package
-from recollect.documents.readers.child import READERS, _extract
-from recollect.documents.readers.html import read_html
-from recollect.documents.readers.package import Package
-from recollect.documents.readers.writing import Writer
-from recollect.documents.readers.xml import elements
+from athand.documents.extract import Extract, Kind, Unreadable
+from athand.documents.readers import Readers, package
+from athand.documents.readers.child import READERS, _extract
+from athand.documents.readers.html import read_html
+from athand.documents.readers.package import Package
+from athand.documents.readers.writing import Writer
+from athand.documents.readers.xml import elements
 
 KINDS = sorted(READERS)
 PACKED = ["docx", "xlsx", "pptx", "odt", "epub"]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.documents.extract import Kind, Unreadable
-from recollect.documents.readers import MOST_CHARACTERS, Readers
+from athand.documents.extract import Kind, Unreadable
+from athand.documents.readers import MOST_CHARACTERS, Readers
 
 TEXT = Kind("text")
 GERMAN = "Die Straße führt über Höhen, größere Wälder und schöne Täler. Äpfel und Öl sind teuer geworden.\n"

@@ -1,8 +1,8 @@
 import pytest
 from makers import docx, epub, notebook, odt, paragraph, pdf, pptx, shape, xlsx
 
-from recollect.documents.extract import Extract, Kind, Unreadable
-from recollect.documents.readers import Readers
+from athand.documents.extract import Extract, Kind, Unreadable
+from athand.documents.readers import Readers
 
 
 @pytest.fixture(scope="module")

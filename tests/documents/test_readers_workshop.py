@@ -10,9 +10,9 @@ import pytest
 from makers import SAMPLES, notebook
 from tests.waiting import PATIENCE, until
 
-from recollect.documents.extract import Kind, Unreadable
-from recollect.documents.readers import process
-from recollect.documents.readers.workshop import Workshop
+from athand.documents.extract import Kind, Unreadable
+from athand.documents.readers import process
+from athand.documents.readers.workshop import Workshop
 
 PAGE = Kind("html")
 START = process._START
@@ -37,7 +37,7 @@ def acting(monkeypatch, deed: str) -> None:
 def patched(monkeypatch, code: str) -> None:
     """From now on, children run this before they begin."""
     begin, end = START.rsplit("main()", 1)
-    changed = f"import recollect.documents.readers.child as child\n{code}\nmain()"
+    changed = f"import athand.documents.readers.child as child\n{code}\nmain()"
     monkeypatch.setattr(process, "_START", begin + changed + end)
 
 
@@ -171,9 +171,9 @@ def test_a_child_that_cannot_start_is_a_reason_too(workshop, monkeypatch):
 
 
 def test_secrets_in_the_environment_are_not_handed_on(workshop, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_SECRET", "hush")
+    monkeypatch.setenv("ATHAND_SECRET", "hush")
     workshop.read(PAGE, b"<p>x")
-    assert "RECOLLECT_SECRET" not in psutil.Process(workshop.child_pid).environ()
+    assert "ATHAND_SECRET" not in psutil.Process(workshop.child_pid).environ()
 
 
 def test_the_child_loads_nothing_it_does_not_need(workshop, monkeypatch):
@@ -187,7 +187,7 @@ def test_the_child_loads_nothing_it_does_not_need(workshop, monkeypatch):
         "tokenizers",
         "pypdfium2",
         "charset_normalizer",
-        "recollect.app",
+        "athand.app",
     }
 
 
@@ -215,7 +215,7 @@ def test_closing_ends_a_child_that_is_just_being_started(workshop, monkeypatch):
         assert goes_on.wait(PATIENCE)
         return process.Child()
 
-    monkeypatch.setattr("recollect.documents.readers.workshop.Child", start)
+    monkeypatch.setattr("athand.documents.readers.workshop.Child", start)
     with ThreadPoolExecutor(2) as threads:
         reading = threads.submit(workshop.read, PAGE, b"BAD")
         assert starts.wait(PATIENCE)
@@ -229,9 +229,9 @@ def test_closing_ends_a_child_that_is_just_being_started(workshop, monkeypatch):
 
 PARENT = """
 import time
-from recollect.documents.extract import Kind
-from recollect.documents.readers import process
-from recollect.documents.readers.workshop import Workshop
+from athand.documents.extract import Kind
+from athand.documents.readers import process
+from athand.documents.readers.workshop import Workshop
 process._START = {start!r}
 workshop = Workshop(seconds=600)
 workshop.read(Kind("html"), b"<p>x")
@@ -256,8 +256,8 @@ def test_the_child_does_not_outlive_its_parent(monkeypatch, busy):
 
 FORK = """
 import os
-from recollect.documents.extract import Kind
-from recollect.documents.readers.workshop import Workshop
+from athand.documents.extract import Kind
+from athand.documents.readers.workshop import Workshop
 page = Kind("html")
 with Workshop() as workshop:
     workshop.read(page, b"<p>x")

@@ -60,10 +60,10 @@ def test_search_and_find_documents_answer_alike(real_sqlite, real_postgres, quer
 
 def test_looking_around_shows_the_same(real_sqlite, real_postgres):
     for call in (
-        lambda documents: documents.explore("recollect", "src/recollect").to_dict(),
-        lambda documents: documents.list_documents("recollect", "*.md", 100).to_dict(),
-        lambda documents: documents.get_document_data("recollect", "docs/store.md").to_dict(),
-        lambda documents: documents.get_document_text("recollect", "docs/store.md", max_chars=200_000).to_dict(),
+        lambda documents: documents.explore("athand", "src/athand").to_dict(),
+        lambda documents: documents.list_documents("athand", "*.md", 100).to_dict(),
+        lambda documents: documents.get_document_data("athand", "docs/store.md").to_dict(),
+        lambda documents: documents.get_document_text("athand", "docs/store.md", max_chars=200_000).to_dict(),
     ):
         one, other = call(real_sqlite), call(real_postgres)
         one.pop("freshness", None), other.pop("freshness", None)

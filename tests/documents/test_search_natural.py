@@ -3,7 +3,7 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect.errors import InvalidInput
+from athand.errors import InvalidInput
 
 FILES = {
     "docs/deploy.md": "# Deploying\n\nTo deploy the shop, connect to the VPN and run the release script.",

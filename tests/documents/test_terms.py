@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.documents.terms import alone, boost, find, is_case_sensitive
+from athand.documents.terms import alone, boost, find, is_case_sensitive
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.documents.tokens import Tokens, tokens_of
-from recollect.errors import InvalidInput
-from recollect.store import open_store
+from athand.documents.tokens import Tokens, tokens_of
+from athand.errors import InvalidInput
+from athand.store import open_store
 
 OURS = Tokens(b"k" * 32)
 STATES = st.dictionaries(st.text(), st.none() | st.integers() | st.floats(allow_nan=False) | st.text() | st.booleans())

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.extract import Unreadable
-from recollect.documents.walking import opened, read_file, walk
-from recollect.errors import NotFound, Unavailable
+from athand.documents.extract import Unreadable
+from athand.documents.walking import opened, read_file, walk
+from athand.errors import NotFound, Unavailable
 
 NAMES = ("a", "b", "ab", "a.b", "foo", "x[1]", "#c", "!d", "e ", "é")
 GLOBS = r"* ** ? a* *.b [ab] [!a] [^a] [a-c]* [[:alpha:]] []a] \#c \!d \* x\[1\]".split()
@@ -110,8 +110,8 @@ def test_what_is_never_worth_reading_is_passed_over_and_counted(tmp_path):
 
 def test_own_rules_stand_beside_those_of_git_and_win(tmp_path):
     tree(tmp_path, {"a.log": "x", "b.log": "x", "c.md": "x", "sub/d.log": "x", "sub/e.md": "x"})
-    tree(tmp_path, {".gitignore": "*.log\n", ".recollectignore": "!a.log\nc.md\n", "sub/.recollectignore": "!d.log"})
-    assert set(seen(tmp_path).files) - {".gitignore", ".recollectignore", "sub/.recollectignore"} == {
+    tree(tmp_path, {".gitignore": "*.log\n", ".athandignore": "!a.log\nc.md\n", "sub/.athandignore": "!d.log"})
+    assert set(seen(tmp_path).files) - {".gitignore", ".athandignore", "sub/.athandignore"} == {
         "a.log",
         "sub/d.log",
         "sub/e.md",
@@ -166,7 +166,7 @@ def test_nothing_stays_open_whatever_happens(tmp_path):
 
 
 def test_a_file_that_grows_beyond_the_limit_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("recollect.documents.walking.LARGEST_TEXT", 1_000_000)
+    monkeypatch.setattr("athand.documents.walking.LARGEST_TEXT", 1_000_000)
     with (tmp_path / "a.txt").open("wb") as file:
         file.truncate(10**12)
     with opened(str(tmp_path)) as root, pytest.raises(Unreadable, match="larger than 1 MB"):

@@ -7,8 +7,8 @@ import threading
 import pytest
 from tests.waiting import until
 
-from recollect import Recollect
-from recollect.documents import freshness, watching
+from athand import Athand
+from athand.documents import freshness, watching
 
 
 @pytest.fixture(autouse=True)
@@ -49,19 +49,19 @@ def told():
 
 @pytest.fixture
 def watched(tmp_path, folder, told):
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
-        recollect.documents.watch(changed=lambda folder_id, paths: told.append((folder_id, paths)))
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
+        athand.documents.watch(changed=lambda folder_id, paths: told.append((folder_id, paths)))
         until(lambda: told)
-        yield recollect
+        yield athand
 
 
-def found(recollect, word):
-    return {each.document_id for each in recollect.documents.search_content(exact_terms=[word]).data.results}
+def found(athand, word):
+    return {each.document_id for each in athand.documents.search_content(exact_terms=[word]).data.results}
 
 
 def watchers():
-    return [each for each in threading.enumerate() if each.name == "recollect-watch"]
+    return [each for each in threading.enumerate() if each.name == "athand-watch"]
 
 
 def test_what_changes_is_found_a_moment_later(watched, folder):
@@ -80,11 +80,11 @@ def test_what_changes_is_found_a_moment_later(watched, folder):
 
 
 def test_what_changed_before_watching_began_is_found_too(tmp_path, folder):
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
         (folder / "second.md").write_text("# Second\n\nThe walrusbasin.\n")
-        recollect.documents.watch()
-        until(lambda: found(recollect, "walrusbasin"))
+        athand.documents.watch()
+        until(lambda: found(athand, "walrusbasin"))
 
 
 def test_many_changes_at_once_are_all_found(watched, folder):
@@ -101,10 +101,10 @@ def test_a_rule_that_is_added_takes_files_out(watched, folder):
 def test_watching_ends_with_the_store_and_leaves_no_thread(tmp_path, folder):
     before = threading.active_count()
     for _ in range(3):
-        with Recollect(tmp_path / "r.db") as recollect:
-            recollect.documents.add(folder)
-            recollect.documents.watch()
-            recollect.documents.watch()
+        with Athand(tmp_path / "r.db") as athand:
+            athand.documents.add(folder)
+            athand.documents.watch()
+            athand.documents.watch()
             assert len(watchers()) == 1
         assert watchers() == []
     assert threading.active_count() <= before
@@ -123,18 +123,18 @@ def test_a_folder_that_is_deleted_does_no_harm_and_is_watched_again_when_it_is_b
 
 
 def test_a_folder_that_is_away_when_watching_begins_is_waited_for(tmp_path, folder, looks):
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
         folder.rename(tmp_path / "aside")
-        recollect.documents.watch()
+        athand.documents.watch()
         until(lambda: None in looks)
         (tmp_path / "aside" / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
         (tmp_path / "aside").rename(folder)
-        until(lambda: found(recollect, "heronmarsh") == {"later.md"})
+        until(lambda: found(athand, "heronmarsh") == {"later.md"})
 
 
 def test_a_folder_that_is_removed_is_not_watched_and_can_be_added_again(watched, folder, caplog):
-    caplog.set_level(logging.WARNING, "recollect")
+    caplog.set_level(logging.WARNING, "athand")
     watched.documents.remove("folder")
     (folder / "later.md").write_text("# Later\n\nThe heronmarsh.\n")
     until(lambda: watchers() == [])
@@ -149,13 +149,13 @@ def test_a_store_in_the_watched_folder_does_not_wake_itself_for_ever(tmp_path, t
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "first.md").write_text("# First\n\nThe penguinhouse.\n")
-    with Recollect(folder / "r.db") as recollect:
-        recollect.documents.add(folder)
-        recollect.documents.watch(changed=lambda folder_id, paths: told.append(paths))
+    with Athand(folder / "r.db") as athand:
+        athand.documents.add(folder)
+        athand.documents.watch(changed=lambda folder_id, paths: told.append(paths))
         until(lambda: told)
         for number in range(12):
             rounds = len(looks)
-            recollect.memories.add(f"The store is written to, {number}")
+            athand.memories.add(f"The store is written to, {number}")
             until(lambda: len(looks) > rounds + 1)  # noqa: B023 - it is waited for here
         assert len(told) <= 3, told
-        assert found(recollect, "penguinhouse") == {"first.md"}
+        assert found(athand, "penguinhouse") == {"first.md"}

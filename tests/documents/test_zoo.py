@@ -9,8 +9,8 @@ import pytest
 from makers import docx, notebook, packed, paragraph, pdf, pptx, shape
 from zoo import CANARY, GOOD, PEM, REFUSED, SECRETS, STRANGE, UNREADABLE, build, like_anybody, store_bytes, write
 
-from recollect import Recollect
-from recollect.documents import walking
+from athand import Athand
+from athand.documents import walking
 
 
 @pytest.fixture(scope="module")
@@ -19,17 +19,17 @@ def zoo(tmp_path_factory):
     folder = place / "folder"
     folder.mkdir()
     build(folder, place / "outside")
-    with Recollect(place / "r.db") as recollect:
-        yield recollect, recollect.documents.add(folder), place
+    with Athand(place / "r.db") as athand:
+        yield athand, athand.documents.add(folder), place
 
 
-def found(recollect, word):
-    answer = recollect.documents.search_content(exact_terms=[word])
+def found(athand, word):
+    answer = athand.documents.search_content(exact_terms=[word])
     return {result.document_id for result in answer.data.results}
 
 
-def problems(recollect):
-    return {each.document_id: (each.reason, each.is_indexed) for each in recollect.documents.problems()}
+def problems(athand):
+    return {each.document_id: (each.reason, each.is_indexed) for each in athand.documents.problems()}
 
 
 def test_there_are_enough_kinds_of_bad_files():
@@ -38,20 +38,20 @@ def test_there_are_enough_kinds_of_bad_files():
 
 @pytest.mark.parametrize("path", GOOD)
 def test_good_files_are_found(zoo, path):
-    recollect, _, _ = zoo
-    assert found(recollect, GOOD[path][1]) == {path}
-    assert path not in problems(recollect)
+    athand, _, _ = zoo
+    assert found(athand, GOOD[path][1]) == {path}
+    assert path not in problems(athand)
 
 
 @pytest.mark.parametrize("path", STRANGE)
 def test_strange_files_are_indexed_and_said_to_be_strange(zoo, path):
-    recollect, _, _ = zoo
+    athand, _, _ = zoo
     _, word, note = STRANGE[path]
-    assert found(recollect, word) == {path}
+    assert found(athand, word) == {path}
     if note is None:
-        assert path not in problems(recollect)
+        assert path not in problems(athand)
     else:
-        reason, is_indexed = problems(recollect)[path]
+        reason, is_indexed = problems(athand)[path]
         assert note in reason and is_indexed
 
 
@@ -88,24 +88,24 @@ def test_the_folder_is_ready_and_what_was_passed_over_is_counted(zoo):
 
 
 def test_a_second_refresh_reads_none_of_them_again(zoo, monkeypatch):
-    recollect, added, _ = zoo
-    recollect.documents.refresh(added.folder_id)  # what was written just before the first may be looked at once more
+    athand, added, _ = zoo
+    athand.documents.refresh(added.folder_id)  # what was written just before the first may be looked at once more
     read = []
     usual = walking.read_file
     monkeypatch.setattr(
-        "recollect.documents.indexing.read_file", lambda root, path: read.append(path) or usual(root, path)
+        "athand.documents.indexing.read_file", lambda root, path: read.append(path) or usual(root, path)
     )
-    again = recollect.documents.refresh(added.folder_id)
+    again = athand.documents.refresh(added.folder_id)
     assert read == [] and again.generation == added.generation
 
 
 def test_no_secret_and_nothing_from_outside_is_anywhere_in_the_store(zoo):
-    recollect, _, place = zoo
+    athand, _, place = zoo
     content = store_bytes(place / "r.db")
     for secret in (CANARY, *SECRETS):
         assert secret.encode() not in content and secret.encode("utf-16-le") not in content
-        assert found(recollect, secret) == set()
-    assert "[redacted: private key]" in recollect.documents.get_document_text("folder", "key-inside.md").text
+        assert found(athand, secret) == set()
+    assert "[redacted: private key]" in athand.documents.get_document_text("folder", "key-inside.md").text
 
 
 def test_no_shown_path_or_reason_can_play_tricks_with_a_terminal(zoo):
@@ -118,33 +118,33 @@ def test_a_file_without_permission_is_named_and_read_once_it_has_it(tmp_path):
     write(folder / "good.md", b"# Good\n\nThe ottercreek.\n")
     write(folder / "closed.md", b"# Closed\n\nThe weaseldam.\n")
     write(folder / "shut/inside.md", b"# Inside\n\nThe beaverlodge.\n")
-    with Recollect(tmp_path / "r.db") as recollect, like_anybody():
+    with Athand(tmp_path / "r.db") as athand, like_anybody():
         (folder / "closed.md").chmod(0)
         (folder / "shut").chmod(0)
         time.sleep(0.15)
-        recollect.documents.add(folder)
-        assert found(recollect, "ottercreek") == {"good.md"}
-        assert {path: reason for path, (reason, _) in problems(recollect).items()} == {
+        athand.documents.add(folder)
+        assert found(athand, "ottercreek") == {"good.md"}
+        assert {path: reason for path, (reason, _) in problems(athand).items()} == {
             "closed.md": "cannot be opened: permission denied",
             "shut/": "cannot be opened: permission denied",
         }
         (folder / "closed.md").chmod(0o600)
         (folder / "shut").chmod(0o700)
-        recollect.documents.refresh("folder")
-        assert problems(recollect) == {}
-        assert found(recollect, "weaseldam") and found(recollect, "beaverlodge")
+        athand.documents.refresh("folder")
+        assert problems(athand) == {}
+        assert found(athand, "weaseldam") and found(athand, "beaverlodge")
 
 
 def test_a_directory_that_cannot_be_read_for_a_while_keeps_its_documents(tmp_path):
     folder = tmp_path / "folder"
     write(folder / "good.md", b"# Good\n\nThe ottercreek.\n")
     write(folder / "shut/inside.md", b"# Inside\n\nThe beaverlodge.\n")
-    with Recollect(tmp_path / "r.db") as recollect, like_anybody():
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand, like_anybody():
+        athand.documents.add(folder)
         (folder / "shut").chmod(0)
-        recollect.documents.refresh("folder")
+        athand.documents.refresh("folder")
         (folder / "shut").chmod(0o700)
-        assert found(recollect, "beaverlodge") == {"shut/inside.md"}
+        assert found(athand, "beaverlodge") == {"shut/inside.md"}
 
 
 def test_a_file_that_changes_while_it_is_read_is_right_in_the_end(tmp_path):
@@ -158,19 +158,19 @@ def test_a_file_that_changes_while_it_is_read_is_right_in_the_end(tmp_path):
                 log.write(b"another magpie line\n" * 100)
 
     writer = threading.Thread(target=append)
-    with Recollect(tmp_path / "r.db") as recollect:
+    with Athand(tmp_path / "r.db") as athand:
         writer.start()
         try:
             for _ in range(8):
-                recollect.documents.add(folder)
+                athand.documents.add(folder)
         finally:
             (folder / "lively.log").write_bytes(b"cut\n")
             stop.set()
             writer.join()
         (folder / "lively.log").write_bytes(b"The last line speaks of a nuthatch\n")
-        recollect.documents.refresh("folder")
-        assert recollect.documents.get_document_text("folder", "lively.log").text.endswith("nuthatch\n")
-        assert problems(recollect) == {}
+        athand.documents.refresh("folder")
+        assert athand.documents.get_document_text("folder", "lively.log").text.endswith("nuthatch\n")
+        assert problems(athand) == {}
 
 
 @pytest.mark.slow
@@ -180,11 +180,11 @@ def test_files_of_nearly_the_largest_size_are_found_and_a_big_bomb_is_not(tmp_pa
     write(folder / "bundle.js", b"function alpacaPen(){return 1};var a=[1,2,3];" * 40_000)
     write(folder / "row.csv", b"name," + b"v" * 9_999_000 + b"\nzebraline,1\n")
     write(folder / "bomb.docx", packed({"word/document.xml": b"<a>" + b" " * 80_000_000}))
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
         for path, word in (("line.txt", "gibbonisland"), ("bundle.js", "alpacaPen"), ("row.csv", "zebraline")):
-            assert found(recollect, word) == {path}
-        assert set(problems(recollect)) == {"bomb.docx"}
+            assert found(athand, word) == {path}
+        assert set(problems(athand)) == {"bomb.docx"}
 
 
 def test_secrets_in_titles_and_headings_and_across_pages_are_redacted(tmp_path):
@@ -201,9 +201,9 @@ def test_secrets_in_titles_and_headings_and_across_pages_are_redacted(tmp_path):
     }
     for name, content in files.items():
         write(folder / name, content)
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
-        assert found(recollect, body) == set(files) and found(recollect, "lynxrock") == {"f.pdf"}
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
+        assert found(athand, body) == set(files) and found(athand, "lynxrock") == {"f.pdf"}
         content = store_bytes(tmp_path / "r.db")
         for secret in (token, *SECRETS):
             assert secret.encode() not in content
@@ -215,8 +215,8 @@ def test_a_file_from_another_time_is_not_read_again_and_again(tmp_path, monkeypa
     write(folder / "strange.md", b"# Good\n\nThe ottercreek.\n")
     when = time.time() + years * 365 * 86_400
     os.utime(folder / "strange.md", (when, when))
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
-        recollect.documents.refresh("folder")
-        monkeypatch.setattr("recollect.documents.indexing.read_file", None)
-        recollect.documents.refresh("folder")
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
+        athand.documents.refresh("folder")
+        monkeypatch.setattr("athand.documents.indexing.read_file", None)
+        athand.documents.refresh("folder")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.embed.loader import load_embedder
+from athand.embed.loader import load_embedder
 
 ROOT = Path(__file__).parents[2]
 

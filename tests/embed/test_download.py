@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import pytest
 
-from recollect.embed.download import fetch_model
-from recollect.embed.models import MODELS, ModelCard
-from recollect.errors import DataError, Unavailable
+from athand.embed.download import fetch_model
+from athand.embed.models import MODELS, ModelCard
+from athand.errors import DataError, Unavailable
 
 hub = pytest.importorskip("huggingface_hub")
 
@@ -75,7 +75,7 @@ def test_without_a_network_the_error_comes_quickly_and_says_what_to_do(tmp_path,
     assert time.monotonic() - started < 60
     message = str(raised.value)
     assert message.startswith("Model bge-small-en-v1.5 is not on this machine and cannot be downloaded (")
-    assert str(tmp_path / "bge-small-en-v1.5") in message and message.endswith("or use --model recollect-static-1.")
+    assert str(tmp_path / "bge-small-en-v1.5") in message and message.endswith("or use --model athand-static-1.")
 
 
 def test_a_download_that_breaks_off_is_unavailable(calls, tmp_path, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_download_that_breaks_off_is_unavailable(calls, tmp_path, monkeypatch)
 
 def test_without_the_hub_library_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(Unavailable, match=r"pip install 'recollect\[onnx\]'"):
+    with pytest.raises(Unavailable, match=r"pip install 'athand\[onnx\]'"):
         fetch_model(CARD, tmp_path)
 
 

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from recollect.embed import loader
-from recollect.embed.loader import LazyEmbedder, ModelOptions, load_embedder
-from recollect.embed.models import MODELS
-from recollect.errors import InvalidInput, StoreError, Unavailable
+from athand.embed import loader
+from athand.embed.loader import LazyEmbedder, ModelOptions, load_embedder
+from athand.embed.models import MODELS
+from athand.errors import InvalidInput, StoreError, Unavailable
 
 
 def test_the_default_is_the_bundled_model():
-    assert load_embedder().model_id == "recollect-static-1"
+    assert load_embedder().model_id == "athand-static-1"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_the_default_is_the_bundled_model():
     [
         ("all-minilm-l6-v2", "all-MiniLM-L6-v2"),
         ("BAAI/bge-small-en", "bge-small-en-v1.5"),
-        ("recolect-static", "recollect-static-1"),
+        ("recolect-static", "athand-static-1"),
     ],
 )
 def test_an_unknown_name_is_told_the_closest(name, meant):
@@ -40,15 +40,15 @@ def test_a_named_model_that_cannot_be_had_is_unavailable(tmp_path, monkeypatch):
     def absent(card, cache_dir):
         raise Unavailable(f"{card.name} into {cache_dir}")
 
-    monkeypatch.setattr("recollect.embed.download.fetch_model", absent)
+    monkeypatch.setattr("athand.embed.download.fetch_model", absent)
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    for name in MODELS.keys() - {"recollect-static-1"}:
+    for name in MODELS.keys() - {"athand-static-1"}:
         with pytest.raises(Unavailable, match=f"{name}.* into {tmp_path}"):
             load_embedder(name, ModelOptions(cache_dir=tmp_path, device="cpu"))
 
 
 def test_a_named_model_is_run_from_its_folder(minilm_folder, monkeypatch):
-    monkeypatch.setattr("recollect.embed.download.fetch_model", lambda card, cache_dir: minilm_folder)
+    monkeypatch.setattr("athand.embed.download.fetch_model", lambda card, cache_dir: minilm_folder)
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     embedder = load_embedder("all-MiniLM-L6-v2")
     assert embedder.model_id == "all-MiniLM-L6-v2" and embedder.dimensions == 384
@@ -69,14 +69,14 @@ def test_an_endpoint_is_not_asked_before_it_is_needed():
 def test_lazy_loads_once_whoever_asks(monkeypatch):
     loads, fake = [], SimpleNamespace(embed_query=len, model_id="fake")
     monkeypatch.setattr(loader, "load_embedder", lambda name, options: loads.append(name) or fake)
-    lazy = LazyEmbedder("recollect-static-1")
+    lazy = LazyEmbedder("athand-static-1")
     assert not loads
     threads = [threading.Thread(target=lazy.attempt, args=(lambda model: model.model_id,)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert loads == ["recollect-static-1"]
+    assert loads == ["athand-static-1"]
     assert lazy.attempt(lambda model: model.model_id) == "fake"
     assert lazy.problem is None
 
@@ -86,7 +86,7 @@ def test_a_question_that_goes_to_several_corpora_is_embedded_once(monkeypatch):
     real = loader.load_embedder()
     fake = SimpleNamespace(embed_query=lambda text: asked.append(text) or real.embed_query(text))
     monkeypatch.setattr(loader, "load_embedder", lambda name, options: fake)
-    lazy = LazyEmbedder("recollect-static-1")
+    lazy = LazyEmbedder("athand-static-1")
     one, other = (lazy.attempt(lambda model: model.embed_query("deploy to staging")) for _ in range(2))
     assert (one == other).all()
     assert asked == ["deploy to staging"]
@@ -103,8 +103,8 @@ def test_a_model_that_does_not_answer_is_said_once_and_tried_again_later(monkeyp
             raise answer
         return answer
 
-    lazy = LazyEmbedder("recollect-static-1")
-    with caplog.at_level(logging.WARNING, "recollect"):
+    lazy = LazyEmbedder("athand-static-1")
+    with caplog.at_level(logging.WARNING, "athand"):
         assert lazy.attempt(ask) is None
         assert lazy.attempt(ask) is None
         assert len(answers) == 2, "not asked again at once"
@@ -121,7 +121,7 @@ def test_an_error_of_the_store_is_not_taken_for_one_of_the_model():
     def read_the_store(_embedder):
         raise StoreError("The disk is gone.")
 
-    lazy = LazyEmbedder("recollect-static-1")
+    lazy = LazyEmbedder("athand-static-1")
     with pytest.raises(StoreError):
         lazy.attempt(read_the_store)
     assert lazy.problem is None

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from recollect.embed.calibrate import from_vectors
-from recollect.embed.loader import load_embedder
-from recollect.embed.models import MODELS, ModelCard
-from recollect.embed.onnx import CPU, OnnxEmbedder, _batches, _choose_output, _pool, choose_provider
-from recollect.errors import DataError, InvalidInput, Unavailable
+from athand.embed.calibrate import from_vectors
+from athand.embed.loader import load_embedder
+from athand.embed.models import MODELS, ModelCard
+from athand.embed.onnx import CPU, OnnxEmbedder, _batches, _choose_output, _pool, choose_provider
+from athand.errors import DataError, InvalidInput, Unavailable
 
 CARD = ModelCard("minilm", "onnx", 384, max_tokens=256)
 
@@ -131,7 +131,7 @@ def test_a_model_without_constants_is_measured(minilm):
 
 def test_a_model_that_knows_nothing_gets_the_default_and_a_warning(caplog):
     same = np.ones((4, 1), np.float32)
-    with caplog.at_level(logging.WARNING, "recollect"):
+    with caplog.at_level(logging.WARNING, "athand"):
         calibration = from_vectors(same, same, "blind")
     assert calibration.noise < calibration.relevant
     assert "blind hardly tells" in caplog.text
@@ -160,11 +160,11 @@ def test_a_folder_says_its_own_pooling_prefix_and_length(minilm_folder, tmp_path
 
 
 def test_a_folder_with_a_static_table_is_a_static_model(tmp_path):
-    bundled = Path(sys.modules["recollect.embed.loader"].__file__).parent / "recollect_static_1"
+    bundled = Path(sys.modules["athand.embed.loader"].__file__).parent / "athand_static_1"
     folder = tmp_path / "mine"
     folder.symlink_to(bundled)
     mine = load_embedder(str(folder))
-    assert mine.dimensions == 384 and mine.model_id.startswith("recollect_static_1@")
+    assert mine.dimensions == 384 and mine.model_id.startswith("athand_static_1@")
     assert np.allclose(mine.embed_query("rain"), load_embedder().embed_query("rain"))
     assert mine.calibration.noise < mine.calibration.relevant
 
@@ -212,7 +212,7 @@ def test_a_gpu_that_does_not_start(monkeypatch, minilm_folder, caplog):
     if "CUDAExecutionProvider" in runtime.get_available_providers():
         pytest.skip("there is a GPU here")
     monkeypatch.setattr(runtime, "get_available_providers", lambda: ["CUDAExecutionProvider", CPU])
-    with caplog.at_level(logging.WARNING, "recollect"):
+    with caplog.at_level(logging.WARNING, "athand"):
         assert OnnxEmbedder(minilm_folder, CARD, "auto").dimensions == 384
     assert "The GPU does not start (CUDAExecutionProvider)" in caplog.text
     with pytest.raises(InvalidInput, match="set the device to cpu"):
@@ -221,5 +221,5 @@ def test_a_gpu_that_does_not_start(monkeypatch, minilm_folder, caplog):
 
 def test_without_onnx_runtime_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(Unavailable, match=r"pip install 'recollect\[onnx\]'"):
+    with pytest.raises(Unavailable, match=r"pip install 'athand\[onnx\]'"):
         choose_provider("auto")

@@ -6,9 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from recollect.embed import remote
-from recollect.embed.remote import RemoteEmbedder
-from recollect.errors import InvalidInput, Unavailable
+from athand.embed import remote
+from athand.embed.remote import RemoteEmbedder
+from athand.errors import InvalidInput, Unavailable
 
 KEY = "sk-very-secret"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.embed import load_embedder
-from recollect.embed.loader import BUNDLED
-from recollect.embed.safetensors import load_safetensors
-from recollect.errors import DataError
+from athand.embed import load_embedder
+from athand.embed.loader import BUNDLED
+from athand.embed.safetensors import load_safetensors
+from athand.errors import DataError
 
 # First dimensions of vectors made by the model's reference implementation.
 REFERENCE = {
@@ -86,7 +86,7 @@ def test_a_damaged_model_file_is_explained(tmp_path):
 
 def test_the_model_loads_without_heavy_libraries():
     code = (
-        "import sys; from recollect.embed import load_embedder; load_embedder().embed_query('x')\n"
+        "import sys; from athand.embed import load_embedder; load_embedder().embed_query('x')\n"
         "print([name for name in ('onnxruntime', 'torch', 'huggingface_hub', 'safetensors') if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -21,7 +21,7 @@ def seed():
 @pytest.fixture(params=[512, pytest.param(8192, marks=pytest.mark.slow)])
 def block(request, monkeypatch):
     """From how many on vectors live in files: fewer than usual, and all other limits of the matrix in proportion."""
-    from recollect.store.sqlite import engine, matrix, matrix_files
+    from athand.store.sqlite import engine, matrix, matrix_files
 
     smaller = matrix_files.BLOCK // request.param
     for module, name in (
@@ -76,7 +76,7 @@ def often(monkeypatch):
     """What happens seldom happens often: changes are folded, and lost connections are tried again."""
     import psycopg_pool.base
 
-    from recollect.store.postgres import counts
+    from athand.store.postgres import counts
 
     monkeypatch.setattr(counts, "FOLDED", 200)
     monkeypatch.setattr(psycopg_pool.base.AttemptWithBackoff, "INITIAL_DELAY", 0.1)

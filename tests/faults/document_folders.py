@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import psutil
 from stores import EMBEDDER, made_up_word, sentence
 
-from recollect.documents import Documents
-from recollect.store import open_store
+from athand.documents import Documents
+from athand.store import open_store
 
 ENDINGS = ("md", "md", "md", "txt", "py", "html", "json")
 

@@ -11,8 +11,8 @@ import pytest
 from stores import made_up_word, sentence
 from tests.waiting import PATIENCE
 
-from recollect.errors import StoreError
-from recollect.store.postgres import connections, engine
+from athand.errors import StoreError
+from athand.store.postgres import connections, engine
 
 LIMIT = 0.3  # seconds, in the place of the ten and more that a user would wait
 
@@ -63,9 +63,9 @@ class Writers:
             self.add(random)
 
 
-def assert_kept(recollect, told):
+def assert_kept(athand, told):
     """Every acknowledged memory is there, the others are there or not, and none is there twice."""
-    with recollect._store.snapshot() as snapshot:
+    with athand._store.snapshot() as snapshot:
         rows = snapshot.rows("SELECT id, content FROM memories")
         indexed = snapshot.rows("SELECT item_id FROM memories_passages")
     ids = {id_ for id_, _ in rows}
@@ -73,18 +73,18 @@ def assert_kept(recollect, told):
     assert ids - told.kept - told.unsure == set()
     assert len(rows) == len(ids) == len({content for _, content in rows})
     assert sorted(indexed) == sorted((id_,) for id_ in ids)
-    assert recollect.check() == []
+    assert athand.check() == []
     last = max(told.kept)
-    assert recollect.search(recollect.memories.get(last).content, limit=1)[0].id == last
+    assert athand.search(athand.memories.get(last).content, limit=1)[0].id == last
 
 
 @contextmanager
-def no_patience(recollect):
+def no_patience(athand):
     """Nobody waits for long: for times when nobody would answer, however long one waits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connections, "CONNECTING", LIMIT)
         patch.setattr(connections.LimitedConnection, "limit", LIMIT)
-        patch.setattr(recollect._store._connections._pool, "timeout", LIMIT)
+        patch.setattr(athand._store._connections._pool, "timeout", LIMIT)
         patch.setattr(engine, "READING", LIMIT)
         patch.setattr(engine, "WRITING", LIMIT)
         yield

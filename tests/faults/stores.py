@@ -11,14 +11,14 @@ from itertools import count
 
 import apsw
 
-from recollect.embed import LazyEmbedder
-from recollect.memories import Memories
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.engine import SqliteTransaction
+from athand.embed import LazyEmbedder
+from athand.memories import Memories
+from athand.store.sqlite import SqliteStore
+from athand.store.sqlite.engine import SqliteTransaction
 
 # One lazy embedder for all stores and forked processes. Its tokenizer must not have threads when a process forks.
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-EMBEDDER = LazyEmbedder("recollect-static-1")
+EMBEDDER = LazyEmbedder("athand-static-1")
 SECRET = "The zorblaxing quuxify passphrase opens the vault behind the aquarium"
 WORDS = (
     "deploy staging server password meeting budget invoice customer garden coffee travel doctor school music birthday "

@@ -16,9 +16,9 @@ from tests.tools.chaos.harness import MARK, marked
 from tests.tools.servers.kit import FILES, Board, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.http.routes import is_by_address
-from recollect.adapters.operations import operations
+from athand import Athand
+from athand.adapters.http.routes import is_by_address
+from athand.adapters.operations import operations
 
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]}
 NOTE = "# Deploying\n\nStaging deploys need the VPN and a ticket.\n"
@@ -41,9 +41,9 @@ class Home:
         write_config(self.data / "mcp.json", **self.upstream)
         self.data.chmod(0o700)
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "XDG_"))},
+            **{name: value for name, value in os.environ.items() if not name.startswith(("ATHAND_", "XDG_"))},
             "HOME": str(place / "home"),
-            "RECOLLECT_HOME": str(self.data),
+            "ATHAND_HOME": str(self.data),
             "TMPDIR": str(self.temporary),
             "XDG_RUNTIME_DIR": str(place / "run"),
             MARK: self.mark,
@@ -52,15 +52,15 @@ class Home:
 
     @property
     def database(self):
-        return self.data / "recollect.db"
+        return self.data / "athand.db"
 
     def fill(self):
         """Something of everything."""
-        with Recollect(self.database) as recollect:
-            recollect.memories.add("Staging deploys need the VPN", project="shop", id="vpn", pinned=True)
-            recollect.documents.add(self.notes, folder_id="notes")
-            walk = recollect.flows.start_session(goal="Buy a kettle", app="shop", id="kettle")
-            recollect.flows.record(walk.id, tool="ui_click", target={"testId": "add-to-cart"})
+        with Athand(self.database) as athand:
+            athand.memories.add("Staging deploys need the VPN", project="shop", id="vpn", pinned=True)
+            athand.documents.add(self.notes, folder_id="notes")
+            walk = athand.flows.start_session(goal="Buy a kettle", app="shop", id="kettle")
+            athand.flows.record(walk.id, tool="ui_click", target={"testId": "add-to-cart"})
         return self
 
     def files(self):
@@ -74,7 +74,7 @@ class Home:
 
 
 class Serve:
-    """`recollect serve` as a process of its own."""
+    """`athand serve` as a process of its own."""
 
     COMMAND = ("serve", "--port", "0", "--json")
 
@@ -120,7 +120,7 @@ class Serve:
 
 
 class Mcp:
-    """`recollect mcp` as a process of its own, spoken to line by line."""
+    """`athand mcp` as a process of its own, spoken to line by line."""
 
     COMMAND = ("mcp",)
 
@@ -166,9 +166,9 @@ class Mcp:
 
 
 def start(home, *words):
-    """A command of Recollect, in a home."""
+    """A command of Athand, in a home."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    command = [sys.executable, "-m", "recollect", *words]
+    command = [sys.executable, "-m", "athand", *words]
     return subprocess.Popen(command, env=home.environment, cwd=home.environment["HOME"], **streams)
 
 
@@ -209,7 +209,7 @@ def still_there(processes):
 
 def resource(folder, path):
     """The address of a document for MCP clients, however odd its path."""
-    return f"recollect://document/{folder}/{quote(path, errors='surrogatepass')}"
+    return f"athand://document/{folder}/{quote(path, errors='surrogatepass')}"
 
 
 def _drained(stream):

@@ -10,7 +10,7 @@ import apsw
 import pytest
 from stores import EMBEDDER, SECRET, assert_found, fill, opened, sentence
 
-from recollect.store.sqlite import connections
+from athand.store.sqlite import connections
 
 QUERIES = ("deploy the staging server", "budget meeting with a customer", "zorblaxing passphrase", "winter bicycle")
 
@@ -53,7 +53,7 @@ def test_a_damaged_vector_is_noticed_left_out_and_made_again(tmp_path, seed):
     damage_vector(path, ids[7])
     with opened(path) as (store, memories):
         [finding] = store.integrity()
-        assert "vector" in finding and "recollect reindex" in finding
+        assert "vector" in finding and "athand reindex" in finding
         content = memories.get(ids[7]).content
         [damaged] = [hit for hit in memories.search(content, limit=200) if hit.id == ids[7]]
         assert damaged.why.signals["keyword"].raw > 0 and damaged.why.signals["semantic"].raw == 0
@@ -185,9 +185,9 @@ def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, block,
 
 
 def _search_in(moment):
-    from recollect.memories.scoring import INDEX
-    from recollect.types import Query
+    from athand.memories.scoring import INDEX
+    from athand.types import Query
 
     vector = EMBEDDER.attempt(lambda model: model.embed_query(SECRET))
-    found = moment.candidates(INDEX, Query(SECRET, ("zorblaxing",), vector, "recollect-static-1"))
+    found = moment.candidates(INDEX, Query(SECRET, ("zorblaxing",), vector, "athand-static-1"))
     assert max(candidate.cosine or 0 for candidate in found.passages) > 0.99

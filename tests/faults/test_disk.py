@@ -13,8 +13,8 @@ import pytest
 from stores import assert_kept, assert_sides_agree, fill, opened, sentence, write_something
 from tests.conftest import Outcome
 
-from recollect import Recollect
-from recollect.errors import DataError, StoreError
+from athand import Athand
+from athand.errors import DataError, StoreError
 
 IO_ERROR, BAD_DATA = 74, 65
 
@@ -26,7 +26,7 @@ def in_a_process(*arguments, largest_file):
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
     done = subprocess.run(
-        [sys.executable, "-c", "from recollect.adapters.cli import main; main()", *map(str, arguments)],
+        [sys.executable, "-c", "from athand.adapters.cli import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
         preexec_fn=limit,
@@ -86,8 +86,8 @@ def test_vectors_that_do_not_fit_into_files_are_found_all_the_same(large, block,
 
 def test_the_command_line_says_that_the_disk_is_full(tmp_path, run):
     path = tmp_path / "r.db"
-    with Recollect(path) as recollect:
-        recollect.memories.add("The first one")
+    with Athand(path) as athand:
+        athand.memories.add("The first one")
     full = in_a_process("memory", "add", sentence(Random(1)) * 100, "--store", path, largest_file=16_384)
     assert_one_sentence(full, IO_ERROR, path)
     assert [each["content"] for each in _listed(run, path)] == ["The first one"]
@@ -117,8 +117,8 @@ def _of_another_program(path):
 
 
 def _newer(path):
-    with Recollect(path) as recollect:
-        recollect.memories.add("From the future")
+    with Athand(path) as athand:
+        athand.memories.add("From the future")
     with closing(apsw.Connection(str(path))) as database:
         database.execute("PRAGMA user_version = 999")
 
@@ -162,8 +162,8 @@ def test_what_is_no_usable_database_is_refused_and_left_alone(tmp_path, run, mak
     before = on_disk(tmp_path)
     for command in (("search", "deploy"), ("memory", "add", "Something new"), ("memory", "list"), ("reindex",)):
         assert_one_sentence(run(*command, "--store", str(path)), exit_code, path)
-    with pytest.raises(DataError if exit_code == BAD_DATA else StoreError), Recollect(path) as recollect:
-        recollect.memories.search("deploy")
+    with pytest.raises(DataError if exit_code == BAD_DATA else StoreError), Athand(path) as athand:
+        athand.memories.search("deploy")
     assert on_disk(tmp_path) == before
 
 
@@ -194,21 +194,21 @@ def _use_as_far_as_possible(path):
 
 def test_a_read_only_file_can_be_searched_but_not_written(tmp_path, run):
     path = tmp_path / "r.db"
-    with Recollect(path) as recollect:
-        recollect.memories.add("Staging deploys need the VPN", id="vpn")
+    with Athand(path) as athand:
+        athand.memories.add("Staging deploys need the VPN", id="vpn")
     path.chmod(0o444)
     before = on_disk(tmp_path)
-    with Recollect(path) as recollect:
-        assert [hit.id for hit in recollect.search("deploy staging")] == ["vpn"]
+    with Athand(path) as athand:
+        assert [hit.id for hit in athand.search("deploy staging")] == ["vpn"]
         for write in (
-            lambda: recollect.memories.add("More"),
-            lambda: recollect.memories.delete("vpn"),
-            lambda: recollect.memories.delete("vpn", hard=True),
-            recollect.memories.reindex,
+            lambda: athand.memories.add("More"),
+            lambda: athand.memories.delete("vpn"),
+            lambda: athand.memories.delete("vpn", hard=True),
+            athand.memories.reindex,
         ):
             with pytest.raises(StoreError, match="read-only"):
                 write()
-        assert recollect.check() == []
+        assert athand.check() == []
     assert_one_sentence(run("memory", "add", "More", "--store", str(path)), IO_ERROR, path)
     assert "vpn" in run("search", "deploy", "--json", "--store", str(path)).out
     assert on_disk(tmp_path) == before

@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from recollect import Recollect
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from athand import Athand
+from athand.errors import AthandError, InvalidInput, NotFound
 
 CANARY = "zyxwcanaryoutside"
 TRAVERSALS = [
@@ -148,25 +148,25 @@ def test_no_path_and_no_id_leads_out_of_the_folder(place, engine, request):
     assert len(TRAVERSALS) >= 40
     location = place / "r.db" if engine == "sqlite" else request.getfixturevalue("postgres_url")
     canary = place / "outside" / "canary.md"
-    with Recollect(location) as recollect:
-        recollect.documents.add(place / "folder")
+    with Athand(location) as athand:
+        athand.documents.add(place / "folder")
         before = canary.stat().st_atime_ns
         paths = [path.replace("{outside}", str(place / "outside").strip("/")) for path in TRAVERSALS]
-        asked = [(name, call, path) for path in paths for name, call in calls(recollect.documents).items()]
+        asked = [(name, call, path) for path in paths for name, call in calls(athand.documents).items()]
         wrong = [(name, path[:80], problem) for name, call, path in asked if (problem := wrong_with(name, call, path))]
         assert wrong == []
         assert canary.stat().st_atime_ns == before
-        assert recollect.documents.search_content(exact_terms=[CANARY]).data.results == ()
-        assert [each.document_id for each in recollect.documents.list_documents("folder")] == ["docs/guide.md"]
-        assert recollect.check() == []
+        assert athand.documents.search_content(exact_terms=[CANARY]).data.results == ()
+        assert [each.document_id for each in athand.documents.list_documents("folder")] == ["docs/guide.md"]
+        assert athand.check() == []
 
 
 @pytest.mark.parametrize("path", ["", "docs", "docs/", "./docs", "/docs", "docs/*.md", "**", "*.md", "guide.md"])
 def test_usual_paths_work(place, path):
-    with Recollect(place / "r.db") as recollect:
-        recollect.documents.add(place / "folder")
-        assert [each.document_id for each in recollect.documents.list_documents("folder", path)] == ["docs/guide.md"]
-        assert recollect.documents.search_content(exact_terms=["inside"], path=path or None).data.results
+    with Athand(place / "r.db") as athand:
+        athand.documents.add(place / "folder")
+        assert [each.document_id for each in athand.documents.list_documents("folder", path)] == ["docs/guide.md"]
+        assert athand.documents.search_content(exact_terms=["inside"], path=path or None).data.results
 
 
 @pytest.mark.parametrize(
@@ -181,29 +181,29 @@ def test_links_swapped_in_while_the_folder_is_read_lead_nowhere(tmp_path, seed, 
         (outside / name).write_text(f"# Canary\n\n{CANARY}\n" * 3)
         (folder / "dir" / name).write_text("# Good\n\nfine and inside\n")
     (folder / "file.md").write_text("# Good\n\nfine and inside\n")
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
         stop = threading.Event()
         done = []
         swapping = threading.Thread(target=_swap, args=(folder, outside, random, stop, done))
         swapping.start()
         rounds = 0
         while swapping.is_alive() and (len(done) < swaps or rounds <= 20):
-            with suppress(RecollectError):  # the folder may look empty for a moment
-                recollect.documents.refresh("folder")
+            with suppress(AthandError):  # the folder may look empty for a moment
+                athand.documents.refresh("folder")
             rounds += 1
         stop.set()
         swapping.join()
         assert len(done) >= swaps and rounds > 20
         print(f"{len(done)} swaps, {rounds} rounds")  # noqa: T201 - shown when it fails
-        assert recollect.documents.search_content(exact_terms=[CANARY]).data.results == ()
-        recollect.documents.refresh("folder")
-        assert {each.document_id for each in recollect.documents.list_documents("folder")} == {
+        assert athand.documents.search_content(exact_terms=[CANARY]).data.results == ()
+        athand.documents.refresh("folder")
+        assert {each.document_id for each in athand.documents.list_documents("folder")} == {
             "file.md",
             "dir/a.md",
             "dir/d/a.md",
         }
-        assert recollect.check() == []
+        assert athand.check() == []
         stored = b"".join(each.read_bytes() for each in tmp_path.glob("r.db*") if each.is_file())
         assert CANARY.encode() not in stored
 
@@ -231,24 +231,24 @@ def test_a_folder_that_becomes_a_link_is_not_followed_to_another_one_silently(tm
     for each, word in ((folder, "inside"), (outside, CANARY)):
         each.mkdir()
         (each / "a.md").write_text(f"# Text\n\n{word}\n")
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
         folder.rename(tmp_path / "aside")
         folder.symlink_to(outside)
-        with pytest.raises(RecollectError):
-            recollect.documents.refresh("folder")
-        assert recollect.documents.search_content(exact_terms=[CANARY]).data.results == ()
-        assert recollect.documents.search_content(exact_terms=["inside"]).data.results
+        with pytest.raises(AthandError):
+            athand.documents.refresh("folder")
+        assert athand.documents.search_content(exact_terms=[CANARY]).data.results == ()
+        assert athand.documents.search_content(exact_terms=["inside"]).data.results
 
 
 def test_folder_ids_are_names_and_nothing_else(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.md").write_text("# Text\n\nwords\n")
-    with Recollect(tmp_path / "r.db") as recollect:
+    with Athand(tmp_path / "r.db") as athand:
         for name in ("../x", "a/b", "a b", "", " ", "\0", "x" * 300, "\x1b[31m", "a\n", "\ud800", "'"):
-            with pytest.raises(RecollectError):
-                recollect.documents.add(tmp_path / "folder", folder_id=name)
+            with pytest.raises(AthandError):
+                athand.documents.add(tmp_path / "folder", folder_id=name)
         for path in ("", "\0", "nowhere", "/dev/null", tmp_path / "folder" / "a.md", "\ud800", "x" * 10_000):
-            with pytest.raises(RecollectError):
-                recollect.documents.add(path) if path != "" else recollect.documents.add(Path("nowhere"))
-        assert recollect.documents.list_folders() == []
+            with pytest.raises(AthandError):
+                athand.documents.add(path) if path != "" else athand.documents.add(Path("nowhere"))
+        assert athand.documents.list_folders() == []

@@ -16,8 +16,8 @@ from document_folders import assert_alike, children, edit, fill, indexed, listed
 from stores import fork, join_all
 from tests.waiting import PATIENCE, until
 
-from recollect import Recollect
-from recollect.errors import StoreError
+from athand import Athand
+from athand.errors import StoreError
 
 ENDLESS = 2 * PATIENCE  # seconds that nobody waits
 
@@ -52,7 +52,7 @@ def test_processes_may_index_one_folder_at_once(tmp_path, seed, times):
 
 def test_a_file_that_another_process_indexes_meanwhile_is_not_taken_for_gone(tmp_path, monkeypatch):
     """One looks at the folder, a file comes and the other indexes it, then the first compares what it saw."""
-    from recollect.documents import indexing
+    from athand.documents import indexing
 
     folder, location = tmp_path / "folder", tmp_path / "r.db"
     fill(folder, Random(1), 3)
@@ -73,7 +73,7 @@ def test_a_file_that_another_process_indexes_meanwhile_is_not_taken_for_gone(tmp
 
 
 def test_a_file_that_is_changed_and_changed_back_while_two_look_is_right(tmp_path, monkeypatch):
-    from recollect.documents import indexing
+    from athand.documents import indexing
 
     folder, location = tmp_path / "folder", tmp_path / "r.db"
     path = write(folder, Random(1), folder / "a.md")
@@ -120,19 +120,19 @@ def test_threads_may_refresh_search_and_remove_at_once(tmp_path, seed):
     random, folder = Random(seed), tmp_path / "folder"
     fill(folder, random, 30)
     errors = []
-    with Recollect(tmp_path / "r.db") as recollect:
-        recollect.documents.add(folder)
+    with Athand(tmp_path / "r.db") as athand:
+        athand.documents.add(folder)
 
         def work(kind):
             try:
                 for _ in range(10):
                     if kind == "refresh":
-                        recollect.documents.refresh("folder")
+                        athand.documents.refresh("folder")
                     elif kind == "add":
-                        recollect.documents.add(folder, wait=False)
+                        athand.documents.add(folder, wait=False)
                     else:
-                        recollect.documents.search("deploy the staging server")
-                        recollect.documents.search_content(exact_terms=["deploy"])
+                        athand.documents.search("deploy the staging server")
+                        athand.documents.search_content(exact_terms=["deploy"])
             except Exception as error:
                 errors.append(error)
 
@@ -153,7 +153,7 @@ def test_threads_may_refresh_search_and_remove_at_once(tmp_path, seed):
 
 def own_threads():
     """Our threads, those of servers of other tests among them."""
-    return {each for each in threading.enumerate() if each.name.startswith("recollect")}
+    return {each for each in threading.enumerate() if each.name.startswith("athand")}
 
 
 def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again(tmp_path, seed):
@@ -162,10 +162,10 @@ def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again
     rounds, before = 0, own_threads()
     while True:
         rounds += 1
-        recollect = Recollect(tmp_path / "r.db")
-        recollect.documents.add(folder, wait=False)
+        athand = Athand(tmp_path / "r.db")
+        athand.documents.add(folder, wait=False)
         time.sleep(random.uniform(0, 0.1 * rounds))  # ever longer, so that a slow machine gets to the end, too
-        recollect.close()
+        athand.close()
         assert not own_threads() - before
         assert left_open(tmp_path) == []
         with indexed(tmp_path / "r.db") as (_, documents):
@@ -179,12 +179,12 @@ def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again
 
 def _slow_reader(monkeypatch):
     """Children that take ages for every page, and may."""
-    from recollect.documents import readers
-    from recollect.documents.readers import process
+    from athand.documents import readers
+    from athand.documents.readers import process
 
     begin, end = process._START.rsplit("main()", 1)
     slow = (
-        "import time\nimport recollect.documents.readers.child as child\n"
+        "import time\nimport athand.documents.readers.child as child\n"
         f"child._extract = lambda *_: time.sleep({ENDLESS})\n"
     )
     monkeypatch.setattr(process, "_START", f"{begin}{slow}main(){end}")
@@ -198,11 +198,11 @@ def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monk
         (folder / f"{at}.html").write_text("<p>slow")
     _slow_reader(monkeypatch)
     before = children()
-    recollect = Recollect(tmp_path / "r.db")
-    recollect.documents.add(folder, wait=False)
-    until(lambda: recollect.documents._desk.readers._workshop.child_pid)
+    athand = Athand(tmp_path / "r.db")
+    athand.documents.add(folder, wait=False)
+    until(lambda: athand.documents._desk.readers._workshop.child_pid)
     begin = time.monotonic()
-    recollect.close()
+    athand.close()
     assert time.monotonic() - begin < PATIENCE
     assert children() == before
     monkeypatch.undo()
@@ -217,9 +217,9 @@ def test_nothing_is_left_after_closing(tmp_path):
     (folder / "a.html").write_text("<p>words</p>")
     before, threads = children(), own_threads()
     for at in range(10):
-        with Recollect(tmp_path / f"{at}.db") as recollect:
-            recollect.documents.add(folder)
-            recollect.documents.watch()
+        with Athand(tmp_path / f"{at}.db") as athand:
+            athand.documents.add(folder)
+            athand.documents.watch()
             assert children() != before
     assert children() == before
     assert not own_threads() - threads
@@ -229,15 +229,15 @@ def test_nothing_is_left_after_closing(tmp_path):
 _READING = """
 import sys
 from functools import partial
-from recollect import Recollect
-from recollect.documents import readers
-from recollect.documents.readers import process
+from athand import Athand
+from athand.documents import readers
+from athand.documents.readers import process
 readers.Workshop = partial(readers.Workshop, seconds={endless})
 begin, end = process._START.rsplit("main()", 1)
-slow = "import recollect.documents.readers.child as child\\n{deed}\\n"
+slow = "import athand.documents.readers.child as child\\n{deed}\\n"
 process._START = begin + slow + "main()" + end
 print("ready", flush=True)
-Recollect(sys.argv[1]).documents.add(sys.argv[2])
+Athand(sys.argv[1]).documents.add(sys.argv[2])
 """
 
 
@@ -302,9 +302,9 @@ def _add_with_little_room(location, folder, most, said):
 
 _INDEXING = """
 import re, sys
-from recollect import Recollect
-with Recollect(sys.argv[1]) as recollect:
-    folder = recollect.documents.add(sys.argv[2])
+from athand import Athand
+with Athand(sys.argv[1]) as athand:
+    folder = athand.documents.add(sys.argv[2])
     # Not ru_maxrss: that begins with the memory of the process that started this one.
     print(folder.chunks, int(re.findall(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[0]) * 1024)
 """

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from stores import die_at_step, fork
 
-from recollect import Recollect
-from recollect.flows import Observation
+from athand import Athand
+from athand.flows import Observation
 
 
 @pytest.mark.parametrize(
@@ -19,22 +19,22 @@ from recollect.flows import Observation
 )
 def test_every_acknowledged_step_survives_kill_9(tmp_path, seed, cycles):
     random, path, acknowledged = Random(seed), tmp_path / "r.db", []
-    with Recollect(str(path)) as recollect:
-        recollect.flows.start_session(goal="Send tokens", id="s")
+    with Athand(str(path)) as athand:
+        athand.flows.start_session(goal="Send tokens", id="s")
     for cycle in range(cycles):
         acknowledged += _killed_while_recording(path, random, cycle)
-        with Recollect(str(path)) as recollect:
-            steps = recollect.flows.steps("s")
+        with Athand(str(path)) as athand:
+            steps = athand.flows.steps("s")
             assert [step.position for step in steps] == list(range(1, len(steps) + 1))
-            assert recollect.flows.session("s").steps == len(steps)
+            assert athand.flows.session("s").steps == len(steps)
             assert set(acknowledged) <= {step.id for step in steps}
             assert len(steps) <= len(acknowledged) + cycle + 1  # at most the one in the making of each cycle
-            assert recollect.check() == []
+            assert athand.check() == []
     assert len(acknowledged) >= cycles
-    with Recollect(str(path)) as recollect:
+    with Athand(str(path)) as athand:
         last = f"cycle{cycles - 1}"
-        found = {hit.id for hit in recollect.flows.search("click go", limit=1000, filters={"screen": last})}
-        assert found == {step.id for step in recollect.flows.steps("s") if step.screen == last}
+        found = {hit.id for hit in athand.flows.search("click go", limit=1000, filters={"screen": last})}
+        assert found == {step.id for step in athand.flows.steps("s") if step.screen == last}
 
 
 def _killed_while_recording(path, random, cycle):
@@ -52,29 +52,29 @@ def _killed_while_recording(path, random, cycle):
 
 
 def _record_until_killed(path, cycle, pipe):
-    with Recollect(str(path)) as recollect:
+    with Athand(str(path)) as athand:
         while True:
-            os.write(pipe, f"{_click(recollect, f'cycle{cycle}').id}\n".encode())
+            os.write(pipe, f"{_click(athand, f'cycle{cycle}').id}\n".encode())
 
 
-def _click(recollect, screen):
+def _click(athand, screen):
     seen = Observation(screen, "http://app.test/", [{"testId": "go"}], [{"ref": "e1", "role": "button", "name": "Go"}])
-    return recollect.flows.record("s", tool="ui_click", target={"a11yRef": "e1"}, before=seen)
+    return athand.flows.record("s", tool="ui_click", target={"a11yRef": "e1"}, before=seen)
 
 
 def test_a_step_whose_recorder_is_killed_in_the_middle_is_there_entirely_or_not_at_all(tmp_path):
-    with Recollect(str(tmp_path / "before.db")) as recollect:
-        recollect.flows.start_session(goal="Send tokens", id="s")
-        _click(recollect, "home")
+    with Athand(str(tmp_path / "before.db")) as athand:
+        athand.flows.start_session(goal="Send tokens", id="s")
+        _click(athand, "home")
     for number in count(1):
         path = shutil.copy(tmp_path / "before.db", tmp_path / f"{number}.db")
         recorder = fork(_record_up_to, path, number)
         recorder.join()
-        with Recollect(str(path)) as recollect:
-            steps = recollect.flows.steps("s")
-            assert len(steps) == recollect.flows.session("s").steps == 1 + (recorder.exitcode == 0)
-            assert {hit.id for hit in recollect.flows.search("click go")} == {step.id for step in steps}
-            assert recollect.check() == []
+        with Athand(str(path)) as athand:
+            steps = athand.flows.steps("s")
+            assert len(steps) == athand.flows.session("s").steps == 1 + (recorder.exitcode == 0)
+            assert {hit.id for hit in athand.flows.search("click go")} == {step.id for step in steps}
+            assert athand.check() == []
         if recorder.exitcode == 0:
             break
         assert recorder.exitcode == -signal.SIGKILL
@@ -83,5 +83,5 @@ def test_a_step_whose_recorder_is_killed_in_the_middle_is_there_entirely_or_not_
 
 def _record_up_to(path, number):
     die_at_step(number)
-    with Recollect(str(path)) as recollect:
-        _click(recollect, "home")
+    with Athand(str(path)) as athand:
+        _click(athand, "home")

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from stores import fork, join_all, made_up_word, sentence
 
-from recollect import Recollect
+from athand import Athand
 
 SHARED = 8  # so many deeds belong to one text that all add
 
@@ -25,21 +25,21 @@ def test_many_processes_write_search_and_reinforce_and_no_update_is_lost(postgre
     told = [json.loads(file.read_text()) for file in sorted(tmp_path.glob("told*"))]
     used = sum((Counter(each["used"]) for each in told), Counter())
     added = [id_ for each in told for id_ in each["added"]]
-    with Recollect(postgres_url) as recollect:
-        with recollect._store.snapshot() as snapshot:
+    with Athand(postgres_url) as athand:
+        with athand._store.snapshot() as snapshot:
             rows = snapshot.rows("SELECT id, content, access_count FROM memories")
         assert {id_: count for id_, _, count in rows if count} == dict(used)
         assert sorted(id_ for id_, _, _ in rows) == sorted(added)
         assert len(rows) == len({content for _, content, _ in rows})
-        assert recollect.check() == []
+        assert athand.check() == []
     print(f"{len(added)} added, {sum(used.values())} times used")  # noqa: T201
     assert any(each["merged"] for each in told)
 
 
 def _live(url, project, seed, deeds, file):
     """Four threads of one process; what they did to which memory is written into the file."""
-    with Recollect(url) as recollect:
-        lives = [_Life(recollect.memories, project, Random(seed + at)) for at in range(4)]
+    with Athand(url) as athand:
+        lives = [_Life(athand.memories, project, Random(seed + at)) for at in range(4)]
         with ThreadPoolExecutor(4) as threads:
             for each in [threads.submit(life.live, deeds) for life in lives]:
                 each.result()

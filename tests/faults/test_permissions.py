@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stores import SECRET, opened
 
-from recollect import Recollect
+from athand import Athand
 
 
 @pytest.fixture(params=[0o022, 0o000], ids=["umask 022", "umask 000"])
@@ -22,8 +22,8 @@ def modes(*paths):
 
 
 def test_a_new_database_and_its_log_are_private(umask, tmp_path):
-    with Recollect(tmp_path / "new" / "folders" / "r.db") as recollect:
-        recollect.memories.add(SECRET)
+    with Athand(tmp_path / "new" / "folders" / "r.db") as athand:
+        athand.memories.add(SECRET)
         files = list((tmp_path / "new" / "folders").iterdir())
         assert {file.name for file in files} >= {"r.db", "r.db-wal"}
         assert set(modes(*files).values()) == {"-rw-------"}

@@ -9,7 +9,7 @@ import pytest
 from powerloss import RecordingVFS, write_image
 from stores import assert_kept, assert_sides_agree, opened, write_something
 
-from recollect.errors import RecollectError
+from athand.errors import AthandError
 
 RUNS = 4
 MOST = 5_000  # images until damage shows that is bound to come
@@ -88,6 +88,6 @@ def _damage(folder, events, random):
         assert_sides_agree(path)
     except AssertionError as error:
         return f"lost after event {cut}: {error}"
-    except RecollectError as error:
+    except AthandError as error:
         return f"corrupt after event {cut}: {error}"
     return ""

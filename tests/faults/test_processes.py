@@ -12,8 +12,8 @@ import apsw
 import pytest
 from stores import assert_found, assert_sides_agree, fill, fork, join_all, made_up_word, opened, sentence
 
-from recollect import Recollect
-from recollect.store.sqlite import connections
+from athand import Athand
+from athand.store.sqlite import connections
 
 LARGEST_LOG = 80_000_000
 LIMITS = ("_FOLD_PAGES", "_LONG_LOG_PAGES")
@@ -215,18 +215,18 @@ def test_the_log_shrinks_once_a_reader_leaves_its_moment(tmp_path, seed, largest
 @pytest.mark.parametrize(
     "writes", [6, pytest.param(25, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.soak)]
 )
-def test_one_recollect_serves_many_threads(tmp_path, seed, writes):
+def test_one_athand_serves_many_threads(tmp_path, seed, writes):
     random = Random(seed)
-    with Recollect(tmp_path / "r.db") as recollect:
+    with Athand(tmp_path / "r.db") as athand:
 
         def work(seed):
             mine = Random(seed)
             for _ in range(writes):
-                assert_found(recollect.memories, add_one(recollect.memories, mine))
-                recollect.search(sentence(mine))
+                assert_found(athand.memories, add_one(athand.memories, mine))
+                athand.search(sentence(mine))
 
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(work, [random.random() for _ in range(8)]))
-        assert recollect.memories.count() == {"default": 8 * writes}
-        assert recollect.check() == []
+        assert athand.memories.count() == {"default": 8 * writes}
+        assert athand.check() == []
     assert_sides_agree(tmp_path / "r.db")

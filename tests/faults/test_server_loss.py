@@ -13,10 +13,10 @@ from servers import Writers, assert_kept, works_again
 from stores import made_up_word
 from tests.postgres import Server
 
-from recollect import Recollect
-from recollect.errors import StoreError
-from recollect.store import open_store
-from recollect.store.postgres import connections, counts
+from athand import Athand
+from athand.errors import StoreError
+from athand.store import open_store
+from athand.store.postgres import connections, counts
 
 pytestmark = pytest.mark.usefixtures("often")
 
@@ -48,14 +48,14 @@ def test_what_was_acknowledged_survives_kill_9_of_the_server(victim, seed, kills
 
 def _survives(server, random, kills, kill):
     url = server.create()
-    with Recollect(url) as recollect:
-        with Writers(recollect.memories, random) as writers:
+    with Athand(url) as athand:
+        with Writers(athand.memories, random) as writers:
             for _ in range(kills):
                 writers.wait_for(random.randint(1, 20))
                 kill(server, random)
             writers.wait_for(1)
         print(f"{len(writers.kept)} kept, {len(writers.unsure - writers.kept)} unsure, {writers.errors}")  # noqa: T201
-        assert_kept(recollect, writers)
+        assert_kept(athand, writers)
     server.drop(url)
 
 
@@ -137,7 +137,7 @@ def _next_number(url):
 )
 def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, proxy, seed, cuts):
     random = Random(seed)
-    with Recollect(far_url) as recollect, Writers(recollect.memories, random, threads=0) as writer:
+    with Athand(far_url) as athand, Writers(athand.memories, random, threads=0) as writer:
         writer.add(random)
         for _ in range(cuts):
             direction, most = random.choice(((TO_SERVER, 20_000), (TO_CLIENT, 5_000)))
@@ -145,7 +145,7 @@ def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, p
             while proxy.is_waiting():
                 writer.add(random)
         assert proxy.cuts == cuts
-        assert_kept(recollect, writer)
+        assert_kept(athand, writer)
 
 
 @pytest.mark.parametrize(
@@ -153,49 +153,49 @@ def test_what_was_acknowledged_survives_a_cut_of_the_wire_at_any_byte(far_url, p
 )
 def test_several_writers_survive_cuts_of_all_their_wires(far_url, proxy, seed, cuts):
     random = Random(seed)
-    with Recollect(far_url) as recollect:
-        with Writers(recollect.memories, random) as writers:
+    with Athand(far_url) as athand:
+        with Writers(athand.memories, random) as writers:
             for _ in range(cuts):
                 writers.wait_for(random.randint(1, 20))
                 time.sleep(random.uniform(0, 0.02))
                 proxy.cut()
             writers.wait_for(1)
-        assert_kept(recollect, writers)
+        assert_kept(athand, writers)
 
 
 def test_a_write_whose_commit_was_not_answered_is_acknowledged(far_url, proxy, seed):
     random = Random(seed)
-    with Recollect(far_url) as recollect, Writers(recollect.memories, random, threads=0) as writer:
+    with Athand(far_url) as athand, Writers(athand.memories, random, threads=0) as writer:
         for _ in range(10):
             proxy.cut_at(b"COMMIT", delivered=True)
             writer.add(random)
         assert proxy.cuts == len(writer.kept) == 10
         assert not writer.errors
-        assert_kept(recollect, writer)
+        assert_kept(athand, writer)
 
 
 def test_a_write_whose_commit_did_not_arrive_is_refused_and_can_be_repeated(far_url, proxy, seed):
     id_ = made_up_word(Random(seed))
-    with Recollect(far_url) as recollect:
-        recollect.memories.add("The first one opens a connection.")
+    with Athand(far_url) as athand:
+        athand.memories.add("The first one opens a connection.")
         for _ in range(3):
             proxy.cut_at(b"COMMIT", delivered=False)
             with pytest.raises(StoreError, match="Nothing of it was kept"):
-                recollect.memories.add(id_, id=id_, key=id_)
-            assert recollect.memories.count() == {"default": 1}
-        assert recollect.memories.add(id_, id=id_, key=id_).id == id_
-        assert recollect.memories.count() == {"default": 2}
-        assert recollect.check() == []
+                athand.memories.add(id_, id=id_, key=id_)
+            assert athand.memories.count() == {"default": 1}
+        assert athand.memories.add(id_, id=id_, key=id_).id == id_
+        assert athand.memories.count() == {"default": 2}
+        assert athand.check() == []
 
 
 def test_a_write_is_acknowledged_even_if_what_is_tidied_up_after_it_fails(far_url, proxy, monkeypatch):
     monkeypatch.setattr(counts, "FOLDED", 1)
-    with Recollect(far_url) as recollect:
+    with Athand(far_url) as athand:
         proxy.cut_at(b"WHERE NOT folded RETURNING", delivered=False)
-        recollect.memories.add("This one brings the statistics up to date.", id="kept")
+        athand.memories.add("This one brings the statistics up to date.", id="kept")
         assert proxy.cuts == 1
-        assert recollect.memories.get("kept").id == "kept"
-        assert recollect.check() == []
+        assert athand.memories.get("kept").id == "kept"
+        assert athand.check() == []
 
 
 class Clock:
@@ -214,13 +214,13 @@ class Clock:
 def test_a_write_is_not_said_to_be_kept_or_lost_while_nobody_can_know(far_url, proxy, monkeypatch, seed):
     id_ = made_up_word(Random(seed))
     monkeypatch.setattr(connections, "time", Clock())
-    with Recollect(far_url) as recollect:
-        recollect.memories.add("The first one opens a connection.")
+    with Athand(far_url) as athand:
+        athand.memories.add("The first one opens a connection.")
         proxy.refuse()
         proxy.cut_at(b"COMMIT", delivered=True)
         with pytest.raises(StoreError, match="not known"):
-            recollect.memories.add(id_, id=id_, key=id_)
+            athand.memories.add(id_, id=id_, key=id_)
         proxy.heal()
-        works_again(lambda: recollect.memories.add(id_, id=id_, key=id_))
-        assert recollect.memories.count() == {"default": 2}
-        assert recollect.check() == []
+        works_again(lambda: athand.memories.add(id_, id=id_, key=id_))
+        assert athand.memories.count() == {"default": 2}
+        assert athand.check() == []

@@ -9,9 +9,9 @@ from tests.faults.hostile import HANDMADE, UNITS, a_megabyte, a_query
 from tests.faults.surfaces import Home, Mcp, Serve, request_of, running
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.adapters.operations import Workspace, operations
-from recollect.errors import InvalidInput
+from athand import Athand
+from athand.adapters.operations import Workspace, operations
+from athand.errors import InvalidInput
 
 SLOWEST = 60  # seconds: a question that takes so long on any machine holds up all others
 LONGEST_ADDRESS, LONGEST_BODY = 60_000, 8_000_000  # bytes; what is longer is refused before anybody looks at it
@@ -51,9 +51,9 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def workspace(home):
-    opened = Workspace(lambda: Recollect(home.database))
-    opened.recollect.tools.load(home.data / "mcp.json")
-    assert opened.recollect.tools.wait(PATIENCE)
+    opened = Workspace(lambda: Athand(home.database))
+    opened.athand.tools.load(home.data / "mcp.json")
+    assert opened.athand.tools.wait(PATIENCE)
     yield opened
     opened.close()
 

@@ -10,8 +10,8 @@ from tests.faults.surfaces import Home, Mcp, Serve, resource, running
 from tests.faults.test_document_paths import CANARY, TRAVERSALS
 from tests.waiting import PATIENCE
 
-from recollect.adapters.http.tokens import create_token
-from recollect.adapters.operations import DEFAULT_SCOPES, operations
+from athand.adapters.http.tokens import create_token
+from athand.adapters.operations import DEFAULT_SCOPES, operations
 
 # Put together here, so that no complete token stands in this file.
 KEY = "sk-" + "ant-api03-" + "A1b2C3d4" * 10

@@ -12,14 +12,14 @@ from tests.faults.stores import sentence
 from tests.faults.surfaces import Home, Mcp, Serve, descendants, end, running, start, still_there
 from tests.waiting import PATIENCE, eventually
 
-from recollect import Recollect
+from athand import Athand
 
 ENDINGS = {Serve: (signal.SIGTERM, signal.SIGINT), Mcp: (signal.SIGTERM, signal.SIGINT, None)}
 TOOLS = (("files__read_file", {"path": "a"}), ("time__get_current_time", {"timezone": "UTC"}))
 FACTS = [sentence(Random(number)) for number in range(20)]
 MOST_DRIFT = 0.05
 # What a home has in it when nobody serves from it.
-AT_REST = {"data", "data/mcp.json", "data/recollect.db", "data/token", "home", "notes", "run", "tmp"}
+AT_REST = {"data", "data/mcp.json", "data/athand.db", "data/token", "home", "notes", "run", "tmp"}
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def assert_nothing_is_left(lives):
     assert not still_there(lives.children)
     assert eventually(lambda: not home.processes(), PATIENCE), home.processes()
     assert home.files() == AT_REST
-    with Recollect(home.database) as recollect:
-        assert recollect.check() == []
-        assert [each for each in lives.kept if recollect.memories.get(each).id != each] == []
-        assert recollect.documents.refresh("notes").state == "ready"
+    with Athand(home.database) as athand:
+        assert athand.check() == []
+        assert [each for each in lives.kept if athand.memories.get(each).id != each] == []
+        assert athand.documents.refresh("notes").state == "ready"
 
 
 def test_nothing_is_left_of_servers_that_were_killed_once_another_has_ended(home, seed):

@@ -2,21 +2,19 @@ import pytest
 from tests.flows.sharing import shared_chromium
 from tests.flows.webapp import WebApp
 
-from recollect import Recollect
+from athand import Athand
 
 
 @pytest.fixture
-def flows(recollect):
+def flows(athand):
     """The flows of an empty store, of each engine."""
-    return recollect.flows
+    return athand.flows
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def engine(request):
     """A store of each engine that a module fills once, for tests that only read."""
-    with Recollect(
-        ":memory:" if request.param == "sqlite" else request.getfixturevalue("module_postgres_url")
-    ) as opened:
+    with Athand(":memory:" if request.param == "sqlite" else request.getfixturevalue("module_postgres_url")) as opened:
         yield opened
 
 
@@ -30,8 +28,8 @@ def site():
 @pytest.fixture(scope="module")
 def shared_flows():
     """Flows in memory for all tests of a module."""
-    with Recollect(":memory:") as recollect:
-        yield recollect.flows
+    with Athand(":memory:") as athand:
+        yield athand.flows
 
 
 @pytest.fixture

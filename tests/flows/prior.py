@@ -1,6 +1,6 @@
 """Pages and sessions for the tests of prior knowledge."""
 
-from recollect.flows import Observation
+from athand.flows import Observation
 
 
 def page(screen, *elements, url=None):

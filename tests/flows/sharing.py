@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect.flows.browser import chromium, running
-from recollect.flows.browser.worker import Worker
-from recollect.flows.service import Flows
+from athand.flows.browser import chromium, running
+from athand.flows.browser.worker import Worker
+from athand.flows.service import Flows
 
 
 class Chromium:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.flows.binding import bind, numberless, slots, values_in
+from athand.flows.binding import bind, numberless, slots, values_in
 
 
 @pytest.mark.parametrize(

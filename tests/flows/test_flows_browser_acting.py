@@ -8,8 +8,8 @@ import pytest
 from tests.flows.waiting import asks_for_data, goes_to, opens_a_tab, settled_once
 from tests.waiting import PATIENCE, until
 
-from recollect.errors import ActionFailed, InvalidInput, RecollectError
-from recollect.flows.browser import acting, window
+from athand.errors import ActionFailed, AthandError, InvalidInput
+from athand.flows.browser import acting, window
 
 
 def said(browser, name="said"):
@@ -355,7 +355,7 @@ def test_a_batch_is_checked_before_anything_is_done(at, shared_flows):
     for steps in ([], "click", [{"tool": "launch"}], [{"tool": "fly"}], ["click"], [{"tool": "type", "testId": "a"}]):
         with pytest.raises(InvalidInput):
             browser.run_steps(steps)
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         browser.run_steps([{"tool": "click", "testId": "nav-orders"}, {"tool": "navigate", "colour": "red"}])
     assert browser.get_state().url.endswith("/shop.html")
 
@@ -367,7 +367,7 @@ def test_many_threads_may_use_one_browser(at, shared_flows):
     def click():
         try:
             browser.click(test_id="press-me")
-        except RecollectError as error:
+        except AthandError as error:
             failures.append(error)
 
     threads = [threading.Thread(target=click) for _ in range(8)]

@@ -1,8 +1,8 @@
 """The join of a DOM snapshot and an accessibility tree, from made-up captures: no browser needed."""
 
-from recollect.flows.browser.dom import documents
-from recollect.flows.browser.joining import MOST_NODES, join
-from recollect.flows.browser.targets import css_string
+from athand.flows.browser.dom import documents
+from athand.flows.browser.joining import MOST_NODES, join
+from athand.flows.browser.targets import css_string
 
 
 class Page:

@@ -14,8 +14,8 @@ import pytest
 from tests.flows.webapp import PAGES
 from tests.waiting import PATIENCE, until
 
-from recollect.errors import ActionFailed, Conflict, InvalidInput, Unavailable
-from recollect.flows.browser import chromium, folders, running
+from athand.errors import ActionFailed, Conflict, InvalidInput, Unavailable
+from athand.flows.browser import chromium, folders, running
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def flows(shared_flows):
     return shared_flows
 
 
-def browsers_in(folder_prefix="recollect-browser-"):
+def browsers_in(folder_prefix="athand-browser-"):
     """The processes of browsers that were started with a profile of ours by this process."""
     found = []
     for process in psutil.Process().children(recursive=True):
@@ -204,7 +204,7 @@ def test_an_address_that_fails_ends_the_launch(flows):
 def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(chromium, "_PLACES", ())
-    with pytest.raises(Unavailable, match="recollect flows setup-browser"):
+    with pytest.raises(Unavailable, match="athand flows setup-browser"):
         chromium.find(None)
     own = tmp_path / "chromium"
     own.write_text("#!/bin/sh\n")
@@ -215,7 +215,7 @@ def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
 
 def test_without_playwright_it_says_how_to_get_it(flows, monkeypatch):
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
-    with pytest.raises(Unavailable, match=r"pip install 'recollect\[browser\]'"):
+    with pytest.raises(Unavailable, match=r"pip install 'athand\[browser\]'"):
         flows.open_browser()
 
 
@@ -249,9 +249,9 @@ def program(temporary, ending):
     """Starts a program that opens a browser, says so with `opened`, and ends in some way; in a group of its own."""
     code = f"""
 import os, sys, time
-from recollect import Recollect
-recollect = Recollect(":memory:")
-browser = recollect.flows.open_browser()
+from athand import Athand
+athand = Athand(":memory:")
+browser = athand.flows.open_browser()
 opened = lambda: print("open", flush=True)
 {ending}
 """
@@ -302,14 +302,14 @@ def test_only_what_nobody_uses_is_taken_away(temporary, monkeypatch):
     outside = temporary / "outside"
     outside.mkdir(mode=0o700)
     (outside / "owner.lock").touch()
-    (temporary / "recollect-browser-link").symlink_to(outside)
+    (temporary / "athand-browser-link").symlink_to(outside)
     for name, mode in (("open", 0o755), ("left", 0o700)):
-        folder = temporary / f"recollect-browser-{name}"
+        folder = temporary / f"athand-browser-{name}"
         folder.mkdir(mode=mode)
         (folder / "owner.lock").touch()
-    (temporary / "recollect-browser-new").mkdir(mode=0o700)
+    (temporary / "athand-browser-new").mkdir(mode=0o700)
     folders.sweep()
-    kept = {"outside", "recollect-browser-link", "recollect-browser-open", "recollect-browser-new", used.path.name}
+    kept = {"outside", "athand-browser-link", "athand-browser-open", "athand-browser-new", used.path.name}
     assert {each.name for each in temporary.iterdir()} == kept
     used.remove()
     assert not used.path.exists()

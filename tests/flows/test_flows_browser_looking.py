@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect.errors import ActionFailed, InvalidInput
+from athand.errors import ActionFailed, InvalidInput
 
 
 def by_test_id(described):

@@ -6,9 +6,9 @@ import subprocess
 import pytest
 from tests.flows.waiting import goes_to, settled_once
 
-from recollect import Recollect
-from recollect.errors import ActionFailed, InvalidInput
-from recollect.flows.profiles import Profiles
+from athand import Athand
+from athand.errors import ActionFailed, InvalidInput
+from athand.flows.profiles import Profiles
 
 SECRET = "tr0ub4dor-and-three"
 
@@ -117,9 +117,9 @@ def test_another_test_id_attribute_comes_from_the_profile(site, in_shared_chromi
     (folder / "desk.toml").write_text('test_id_attribute = "id"\n')
     profile = Profiles((folder,)).get("desk")
     assert profile.test_id_attribute == "id"
-    with Recollect(":memory:") as recollect:
-        monkeypatch.setattr(recollect.flows, "profile", lambda app: profile)
-        with recollect.flows.open_browser(url=f"{site}/scuttled.html", app="desk", git={}) as browser:
+    with Athand(":memory:") as athand:
+        monkeypatch.setattr(athand.flows, "profile", lambda app: profile)
+        with athand.flows.open_browser(url=f"{site}/scuttled.html", app="desk", git={}) as browser:
             assert [each["testId"] for each in browser.list_testids().test_ids] == ["field", "list", "go", "said"]
             browser.click(test_id="go")
             assert browser.wait_for(text="went with").ok

@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.errors import BadData, Conflict, InvalidInput, NotFound
-from recollect.flows import Observation
+from athand import Athand
+from athand.errors import BadData, Conflict, InvalidInput, NotFound
+from athand.flows import Observation
 
 
 def node(ref, role, name):
@@ -148,7 +148,7 @@ def test_what_is_exported_comes_back_the_same(flows, tmp_path):
     flows.record("s", tool="ui_press", input={"key": "Enter"})
     [folder] = flows.export(tmp_path / "out", session="s")
     assert oct(folder.stat().st_mode & 0o777) == "0o700"
-    with Recollect(":memory:") as other:
+    with Athand(":memory:") as other:
         done = other.flows.import_(tmp_path / "out")
         assert done.problems == ()
         assert other.flows.session("s") == flows.session("s")

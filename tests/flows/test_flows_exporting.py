@@ -19,9 +19,9 @@ from tests.flows.webapp import WebApp
 from tests.tools.node import INSTALLED, node, package
 from tests.waiting import PATIENCE
 
-from recollect.errors import InvalidInput
-from recollect.flows.model import FlowSession, Observation, Step
-from recollect.flows.scripts.exporting import LANGUAGES, export_script
+from athand.errors import InvalidInput
+from athand.flows.model import FlowSession, Observation, Step
+from athand.flows.scripts.exporting import LANGUAGES, export_script
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -120,7 +120,7 @@ def site():
 
 
 def ran(command, folder, **environment):
-    home = {**os.environ, "HOME": str(folder), "RECOLLECT_CHROMIUM": CHROMIUM or "", **environment}
+    home = {**os.environ, "HOME": str(folder), "ATHAND_CHROMIUM": CHROMIUM or "", **environment}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=5 * PATIENCE, env=home)
 
 
@@ -233,7 +233,7 @@ def test_pytest_runs_the_same_file_with_a_page_of_its_own(site, tmp_path):
     (tmp_path / "conftest.py").write_text(
         "import os, pytest\nfrom playwright.sync_api import sync_playwright\n\n\n@pytest.fixture\ndef page():\n"
         "    with sync_playwright() as playwright:\n"
-        '        browser = playwright.chromium.launch(executable_path=os.environ["RECOLLECT_CHROMIUM"])\n'
+        '        browser = playwright.chromium.launch(executable_path=os.environ["ATHAND_CHROMIUM"])\n'
         "        yield browser.new_page()\n        browser.close()\n"
     )
     (tmp_path / "test_made.py").write_text(patient(export_script(a_session(), purchase(site.url), "python")), "utf-8")

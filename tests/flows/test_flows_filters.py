@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.engines import one_engine
 
-from recollect.errors import InvalidInput, NotFound
-from recollect.flows import Observation
+from athand.errors import InvalidInput, NotFound
+from athand.flows import Observation
 
 
 def hours_ago(hours):

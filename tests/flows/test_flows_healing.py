@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from benchmarks.flows_heal import measure
 
-from recollect.flows.model import Observation, Step
-from recollect.flows.replaying.healing import Abstained, Heal, heal
-from recollect.flows.replaying.wording import alike, are_opposed, words_of
+from athand.flows.model import Observation, Step
+from athand.flows.replaying.healing import Abstained, Heal, heal
+from athand.flows.replaying.wording import alike, are_opposed, words_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

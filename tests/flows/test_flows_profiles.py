@@ -1,7 +1,7 @@
 import pytest
 
-from recollect.errors import BadData, InvalidInput
-from recollect.flows.profiles import Profiles, load
+from athand.errors import BadData, InvalidInput
+from athand.flows.profiles import Profiles, load
 
 
 def written(folder, text, name="shop"):

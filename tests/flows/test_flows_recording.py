@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.flows import Observation
+from athand import Athand
+from athand.errors import Conflict, InvalidInput, NotFound
+from athand.flows import Observation
 
 HOME = Observation(
     screen="home",
@@ -116,7 +116,7 @@ def test_the_newest_steps_come_first(flows, session):
         flows.record(other.id, tool="ui_click", target={"testId": f"b{at}"})
     assert [step.target["testId"] for step in flows.last(3)] == ["b2", "a2", "b1"]
     assert [step.target["testId"] for step in flows.last(2, session="s-1")] == ["a2", "a1"]
-    with pytest.raises(NotFound, match="recollect flows sessions"):
+    with pytest.raises(NotFound, match="athand flows sessions"):
         flows.last(session="nobody")
 
 
@@ -179,10 +179,10 @@ def test_odd_text_of_a_page_is_kept_as_far_as_a_store_can(flows, session):
     assert len(step.before.a11y[0]["name"]) < 20_000
 
 
-def test_what_looks_the_same_twice_is_kept_once(flows, session, recollect):
+def test_what_looks_the_same_twice_is_kept_once(flows, session, athand):
     for _ in range(5):
         flows.record(session.id, tool="ui_describe_screen", before=HOME)
-    with recollect._store.snapshot() as snapshot:
+    with athand._store.snapshot() as snapshot:
         assert snapshot.rows("SELECT count(*) FROM flow_observations") == [(1,)]
 
 
@@ -212,8 +212,8 @@ def test_a_password_typed_through_a_ref_is_nowhere_on_disk(tmp_path):
         [{"testId": "hint", "text": f"You typed {PASSWORD}!"}],
         [{"ref": "e5", "role": "textbox", "name": "Password", "value": PASSWORD}],
     )
-    with Recollect(str(tmp_path / "r.db")) as recollect:
-        flows = recollect.flows
+    with Athand(str(tmp_path / "r.db")) as athand:
+        flows = athand.flows
         flows.start_session(goal=f"Unlock with {PASSWORD}", id="s")
         step = flows.record("s", tool="mm_type", target={"a11yRef": "e5"}, input={"text": PASSWORD}, before=seen)
         assert PASSWORD not in str(step.to_dict())

@@ -8,8 +8,8 @@ from tests.flows.sharing import shared_chromium
 from tests.flows.waiting import has, in_vain, patient_replays
 from tests.waiting import PATIENCE
 
-from recollect.errors import InvalidInput
-from recollect.flows import service
+from athand.errors import InvalidInput
+from athand.flows import service
 
 PASSWORD = "correct horse 7!"
 RENAMED = ('data-testid="sign-in">Log in', 'data-testid="login-submit">Sign in')

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.flows.profiles import Profiles, load
-from recollect.flows.secrets import MASK
-from recollect.text import text_hash
+from athand import Athand
+from athand.errors import AthandError, Conflict, InvalidInput, NotFound, StoreError
+from athand.flows.profiles import Profiles, load
+from athand.flows.secrets import MASK
+from athand.text import text_hash
 
 SECRET = "zz8Q!hunter7"
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -27,21 +27,21 @@ TOKEN = "ghp_" + "a1B2c3D4" * 5
 @pytest.fixture(scope="module")
 def kept():
     """One store in memory for all that is only tried out."""
-    with Recollect(":memory:") as recollect:
-        recollect.flows.start_session(id="s", goal="Try it")
-        yield recollect.flows
+    with Athand(":memory:") as athand:
+        athand.flows.start_session(id="s", goal="Try it")
+        yield athand.flows
 
 
 @pytest.fixture
 def on_disk(tmp_path):
     """Flows in a file, and whether a text is in any file of the store."""
-    with Recollect(tmp_path / "store.db") as recollect:
-        recollect.flows.start_session(id="s", goal="Log in")
+    with Athand(tmp_path / "store.db") as athand:
+        athand.flows.start_session(id="s", goal="Log in")
 
         def has(text):
             return [file.name for file in tmp_path.glob("store.db*") if text.encode() in file.read_bytes()]
 
-        yield recollect.flows, has
+        yield athand.flows, has
 
 
 def field(name, **facts):
@@ -306,11 +306,11 @@ def test_no_file_of_others_breaks_an_import(tmp_path_factory, in_step, value, in
     session = with_value(SESSION, in_session, other) if both else SESSION
     folder = tmp_path_factory.mktemp("import")
     written(folder / "s", session, step)
-    with Recollect(":memory:") as recollect:
-        done = recollect.flows.import_(folder)
+    with Athand(":memory:") as athand:
+        done = athand.flows.import_(folder)
         assert done.sessions == 1 or done.problems
-        for known in recollect.flows.sessions():
-            used_everywhere(recollect.flows, known.id, folder / "out")
+        for known in athand.flows.sessions():
+            used_everywhere(athand.flows, known.id, folder / "out")
 
 
 def used_everywhere(flows, id_, out):
@@ -338,7 +338,7 @@ def used_everywhere(flows, id_, out):
 def test_what_is_hidden_or_too_much_is_not_read(flows, tmp_path, monkeypatch):
     written(tmp_path / ".unfinished-x", {"sessionId": "half"}, {"tool": {"name": "x"}})
     written(tmp_path / "whole", {"sessionId": "whole"}, {"tool": {"name": "x"}})
-    monkeypatch.setattr("recollect.flows.exchange.LARGEST_SESSION", 10)
+    monkeypatch.setattr("athand.flows.exchange.LARGEST_SESSION", 10)
     assert [problem.partition(":")[0] for problem in flows.import_(tmp_path).problems] == ["whole"]
     monkeypatch.undo()
     assert flows.import_(tmp_path).sessions == 1
@@ -400,7 +400,7 @@ def test_an_export_that_fails_leaves_nothing_and_can_be_done_again(flows, tmp_pa
     flows.start_session(id="s")
     flows.record("s", tool="ui_click")
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.flows.layout.step_to_json", lambda step: 1 / 0)
+        patch.setattr("athand.flows.layout.step_to_json", lambda step: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             flows.export(tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
@@ -513,7 +513,7 @@ def refuses(use):
     """It works, or it says what is wrong."""
     try:
         use()
-    except RecollectError as error:
+    except AthandError as error:
         assert str(error)
 
 
@@ -583,26 +583,26 @@ def test_no_address_makes_a_screen_that_cannot_be_kept(flows, url):
 
 WALK = """
 import sys
-from recollect import Recollect
-with Recollect(sys.argv[1]) as recollect:
+from athand import Athand
+with Athand(sys.argv[1]) as athand:
     for number in range(15):
-        recollect.flows.record("s", tool="ui_click", target={"testId": f"{sys.argv[2]}-{number}"})
+        athand.flows.record("s", tool="ui_click", target={"testId": f"{sys.argv[2]}-{number}"})
 """
 
 
 def test_two_processes_record_in_one_session(tmp_path, postgres_url):
     for place in (str(tmp_path / "store.db"), postgres_url):
-        with Recollect(place) as recollect:
-            recollect.flows.start_session(id="s")
+        with Athand(place) as athand:
+            athand.flows.start_session(id="s")
         both = [subprocess.Popen([sys.executable, "-c", WALK, place, name]) for name in ("one", "two")]
         assert [each.wait(120) for each in both] == [0, 0]
-        with Recollect(place) as recollect:
-            steps = recollect.flows.steps("s")
+        with Athand(place) as athand:
+            steps = athand.flows.steps("s")
             assert [step.position for step in steps] == list(range(1, 31))
             assert {step.target["testId"] for step in steps} == {
                 f"{who}-{at}" for who in ("one", "two") for at in range(15)
             }
-            assert recollect.flows.session("s").steps == 30
+            assert athand.flows.session("s").steps == 30
 
 
 def test_eight_threads_record_search_ask_and_delete(flows):
@@ -643,7 +643,7 @@ def test_what_is_recorded_while_it_is_deleted_is_not_found_or_gone(flows):
         try:
             while True:
                 flows.record("s", tool="ui_click", target={"testId": "x"}, before=page())
-        except RecollectError as error:
+        except AthandError as error:
             ended.append(error)
 
     thread = threading.Thread(target=walk)
@@ -656,8 +656,8 @@ def test_what_is_recorded_while_it_is_deleted_is_not_found_or_gone(flows):
 
 def test_a_clock_that_goes_back_changes_no_order_and_hides_no_deletion(location, monkeypatch):
     now = [datetime(2026, 5, 1, tzinfo=UTC)]
-    with Recollect(location) as recollect:
-        flows = recollect.flows
+    with Athand(location) as athand:
+        flows = athand.flows
         monkeypatch.setattr(flows, "_desk", replace(flows._desk, now=lambda: now[0]))
         for id_ in ("one", "two", "own"):
             flows.start_session(id=id_, goal=f"Buy tea {id_}")
@@ -699,9 +699,9 @@ def test_a_deleted_session_takes_its_rejections_and_secrets_with_it(on_disk):
 
 
 def test_a_browser_whose_session_was_deleted_can_still_be_closed(in_shared_chromium):
-    with Recollect(":memory:") as recollect:
-        browser = recollect.flows.open_browser(git={})
-        recollect.flows.delete(browser.session_id)
+    with Athand(":memory:") as athand:
+        browser = athand.flows.open_browser(git={})
+        athand.flows.delete(browser.session_id)
         with pytest.raises(NotFound):
             browser.describe_screen()
         assert browser.cleanup().was_running
@@ -713,11 +713,11 @@ def test_a_browser_whose_session_was_deleted_can_still_be_closed(in_shared_chrom
 
 def test_nothing_that_a_page_says_steers_the_terminal(run, tmp_path):
     evil = "\x1b]8;;https://evil.test\x07click\x1b]8;;\x07\x9b31m\rx"
-    with Recollect(tmp_path / "store.db") as recollect:
-        recollect.flows.start_session(id="s", goal="Pay \x1b[2J now")
+    with Athand(tmp_path / "store.db") as athand:
+        athand.flows.start_session(id="s", goal="Pay \x1b[2J now")
         seen = page(field(evil, value=evil), test_ids=[{"testId": evil, "text": evil}])
         for _ in range(2):
-            recollect.flows.record(
+            athand.flows.record(
                 "s",
                 tool="ui_click",
                 target={"testId": evil},

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.flows.profiles import Profiles, load
-from recollect.flows.screens import detect, path_of, path_tokens
+from athand.flows.profiles import Profiles, load
+from athand.flows.screens import detect, path_of, path_tokens
 
 WALLET, ANY = Profiles().get("metamask"), Profiles().get("default")
 EXTENSION = "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.errors import InvalidInput
-from recollect.flows import Flows, Observation
-from recollect.store import open_store
+from athand import Athand
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.errors import InvalidInput
+from athand.flows import Flows, Observation
+from athand.store import open_store
 
 SESSIONS = (
     ("wallet", "Send 0.1 ETH to another account", ["send"], "home", "send-button"),
@@ -266,7 +266,7 @@ def test_what_is_deleted_is_not_found(flows):
 
 def test_both_engines_answer_the_same(postgres_url):
     moment = hours_ago(1)
-    with Recollect(":memory:") as one, Recollect(postgres_url) as other:
+    with Athand(":memory:") as one, Athand(postgres_url) as other:
         fill(one.flows, moment)
         fill(other.flows, moment)
         for query in ("send", "settings", "return a hotel item", "accommodation in Italy", "revael phrase", "click"):

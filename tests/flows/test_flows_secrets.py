@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from recollect import redaction
-from recollect.flows.model import Observation
-from recollect.flows.profiles import Profiles, load
-from recollect.flows.secrets import MASK, Typed, clean_url, cleaned, is_secret
+from athand import redaction
+from athand.flows.model import Observation
+from athand.flows.profiles import Profiles, load
+from athand.flows.secrets import MASK, Typed, clean_url, cleaned, is_secret
 
 ANY, WALLET = Profiles().get("default"), Profiles().get("metamask")
 PHRASE = "abandon ability able about above absent absorb abstract absurd abuse acid zoo".split()

@@ -6,10 +6,10 @@ import pytest
 from tests.engines import one_engine
 from tests.flows.prior import asked, done, page, walk
 
-from recollect import Recollect
-from recollect.flows import Observation
-from recollect.flows.model import UNKNOWN
-from recollect.flows.prior.similar import BEST, Look, points
+from athand import Athand
+from athand.flows import Observation
+from athand.flows.model import UNKNOWN
+from athand.flows.prior.similar import BEST, Look, points
 
 SEND = page("send", "send-page-recipient-input:textbox:Recipient address", ":textbox:Amount", ":button:Send")
 URL = "chrome-extension://abcdefgh/home.html#/send/"
@@ -17,7 +17,7 @@ URL = "chrome-extension://abcdefgh/home.html#/send/"
 
 @pytest.fixture
 def flows(location):
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         yield opened.flows
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.flows import Observation
-from recollect.text import FLOW_STOP_WORDS, expand_synonyms, split_identifier, synonym_table, tokenize
+from athand.flows import Observation
+from athand.text import FLOW_STOP_WORDS, expand_synonyms, split_identifier, synonym_table, tokenize
 
 SEND = {"ref": "e1", "role": "button", "name": "Send", "path": []}
 HOME = Observation(screen="home", url="chrome-extension://wallet/home.html#/")

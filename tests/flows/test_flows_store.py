@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from recollect import Recollect
-from recollect.errors import Unavailable
-from recollect.flows import Observation
+from athand import Athand
+from athand.errors import Unavailable
+from athand.flows import Observation
 
 GOALS = ("Send 0.1 ETH to another account", "Swap ETH for DAI", "Add an item to the cart and pay", "Close the ticket")
 BEGUN = datetime(2026, 5, 1, tzinfo=UTC)
@@ -37,31 +37,31 @@ def record_some(flows):
 
 
 def test_flows_are_copied_with_everything_else(location, tmp_path):
-    with Recollect(location) as recollect:
-        record_some(recollect.flows)
-        rows = recollect.copy_to(tmp_path / "copy.db")
+    with Athand(location) as athand:
+        record_some(athand.flows)
+        rows = athand.copy_to(tmp_path / "copy.db")
         assert (rows["flows"], rows["flow_steps"], rows["flow_rejections"]) == (4, 12, 1)
-        with Recollect(str(tmp_path / "copy.db")) as copied:
+        with Athand(str(tmp_path / "copy.db")) as copied:
             for goal in (*GOALS, "next", "screen2"):
-                ours, theirs = recollect.flows.search(goal), copied.flows.search(goal)
+                ours, theirs = athand.flows.search(goal), copied.flows.search(goal)
                 assert [(hit.id, round(hit.score, 3)) for hit in ours] == [
                     (hit.id, round(hit.score, 3)) for hit in theirs
                 ]
-            assert copied.flows.steps("s2") == recollect.flows.steps("s2")
+            assert copied.flows.steps("s2") == athand.flows.steps("s2")
             assert copied.flows.rejected_heals(copied.flows.steps("s0")[0]) == {"testId=other"}
-            assert copied.flows.fingerprint() == recollect.flows.fingerprint()
+            assert copied.flows.fingerprint() == athand.flows.fingerprint()
             assert copied.check() == []
 
 
-def test_an_index_made_anew_is_identical(recollect):
-    record_some(recollect.flows)
-    before = recollect.flows.fingerprint()
-    assert recollect.flows.reindex() == 12
-    assert recollect.flows.fingerprint() == before
+def test_an_index_made_anew_is_identical(athand):
+    record_some(athand.flows)
+    before = athand.flows.fingerprint()
+    assert athand.flows.reindex() == 12
+    assert athand.flows.fingerprint() == before
 
 
 def test_both_engines_answer_alike(postgres_url):
-    with Recollect(":memory:") as one, Recollect(postgres_url) as other:
+    with Athand(":memory:") as one, Athand(postgres_url) as other:
         for each in (one, other):
             record_some(each.flows)
         for query in (*GOALS, "pay", "cart item", "screen1", "clsoe tikcet", "zebra"):
@@ -74,36 +74,36 @@ def _shown(hit):
 
 
 def test_a_deleted_session_leaves_nothing_on_disk(tmp_path):
-    with Recollect(str(tmp_path / "r.db")) as recollect:
-        record_some(recollect.flows)
-        session = recollect.flows.start_session(goal="Quintessential errand", id="gone")
+    with Athand(str(tmp_path / "r.db")) as athand:
+        record_some(athand.flows)
+        session = athand.flows.start_session(goal="Quintessential errand", id="gone")
         seen = Observation("perambulator", "https://zanzibar.test/", [{"testId": "marzipan"}])
-        recollect.flows.record(session.id, tool="ui_click", target={"testId": "marzipan"}, before=seen)
-        recollect.flows.delete("gone")
-        assert recollect.check() == []
+        athand.flows.record(session.id, tool="ui_click", target={"testId": "marzipan"}, before=seen)
+        athand.flows.delete("gone")
+        assert athand.check() == []
     found = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()).lower()
     for word in (b"quintessenti", b"perambul", b"zanzibar", b"marzipan"):
         assert word not in found
 
 
-def test_everything_is_counted_and_found_in_one_search(recollect):
-    record_some(recollect.flows)
-    recollect.memories.add("Paying in the shop needs a cart with an item")
-    assert recollect.status().corpora["flows"] == {"count": 4, "steps": 12, "apps": 2}
-    hits = recollect.search("add an item to the cart")
+def test_everything_is_counted_and_found_in_one_search(athand):
+    record_some(athand.flows)
+    athand.memories.add("Paying in the shop needs a cart with an item")
+    assert athand.status().corpora["flows"] == {"count": 4, "steps": 12, "apps": 2}
+    hits = athand.search("add an item to the cart")
     flows = [hit for hit in hits if hit.corpus == "flows"]
     assert [hit.session_id for hit in flows] == ["s2"]  # a session once, though all its steps match
     assert {hit.corpus for hit in hits} == {"flows", "memories"}
-    assert {hit.corpus for hit in recollect.search("add an item to the cart", app="shop")} == {"flows"}
-    assert not recollect.search("add an item to the cart", app="wallet")
+    assert {hit.corpus for hit in athand.search("add an item to the cart", app="shop")} == {"flows"}
+    assert not athand.search("add an item to the cart", app="wallet")
 
 
-def test_without_a_model_flows_are_found_by_keyword_and_it_is_said(recollect, monkeypatch):
+def test_without_a_model_flows_are_found_by_keyword_and_it_is_said(athand, monkeypatch):
     def unavailable(*_):
         raise Unavailable("The model is on holiday.")
 
-    monkeypatch.setattr("recollect.embed.loader.load_embedder", unavailable)
-    record_some(recollect.flows)
-    hits = recollect.flows.search("swap")
+    monkeypatch.setattr("athand.embed.loader.load_embedder", unavailable)
+    record_some(athand.flows)
+    hits = athand.flows.search("swap")
     assert hits[0].session_id == "s1"
     assert hits.notes == ("Searched by keyword only: The model is on holiday.",)

@@ -6,8 +6,8 @@ import pytest
 from tests.engines import one_engine
 from tests.flows.prior import asked, best, done, page, walk
 
-from recollect import Recollect
-from recollect.flows import Observation
+from athand import Athand
+from athand.flows import Observation
 
 HOME = page("home", "send:button:Send", "swap:button:Swap", "menu:button:Menu")
 SEND = page("send", "to:textbox:Recipient", "amount:textbox:Amount", "next:button:Continue")
@@ -17,7 +17,7 @@ CONFIRM = page("confirm", "ok:button:Confirm", "no:button:Reject")
 
 @pytest.fixture
 def flows(location):
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         yield opened.flows
 
 
@@ -386,7 +386,7 @@ def test_related_sessions_are_of_the_last_hours_and_at_most_five(flows):
 
 def test_what_another_process_recorded_is_known_at_once(tmp_path):
     path = tmp_path / "store.db"
-    with Recollect(path) as one, Recollect(path) as other:
+    with Athand(path) as one, Athand(path) as other:
         assert asked(one.flows, "Send 1 ETH to a friend", HOME) is None
         id_, _ = a_transfer(other.flows)
         assert best(asked(one.flows, "Send 1 ETH to a friend", HOME)) == ("click", "send")

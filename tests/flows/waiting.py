@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect.flows import service
-from recollect.flows.browser import Browser
-from recollect.flows.browser.window import Window
+from athand.flows import service
+from athand.flows.browser import Browser
+from athand.flows.browser.window import Window
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def in_vain(is_all):
 
     with patient_replays(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Browser, "observe", observed)
-        patch.setattr("recollect.flows.replaying.replay.time", clock)
+        patch.setattr("athand.flows.replaying.replay.time", clock)
         yield
 
 

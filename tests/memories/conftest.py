@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.memories import Memories
+from athand.store import open_store
 
 EMBEDDER = LazyEmbedder(DEFAULT_MODEL)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

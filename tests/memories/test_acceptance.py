@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.engines import one_engine
 
-from recollect import SEED_WEIGHTS
-from recollect.errors import InvalidInput, NotFound
+from athand import SEED_WEIGHTS
+from athand.errors import InvalidInput, NotFound
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

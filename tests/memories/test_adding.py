@@ -3,8 +3,8 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.errors import Conflict, InvalidInput
+from athand import Athand
+from athand.errors import Conflict, InvalidInput
 from test_redaction import SECRETS
 
 LONG = "Staging deploys need the VPN and a fresh token before the pipeline will accept the release image"
@@ -158,7 +158,7 @@ class TestKeys:
     @one_engine
     def test_one_name_for_two_texts_is_a_conflict(self, memories):
         first = memories.add("pay the invoice", key="job-1")
-        with pytest.raises(Conflict, match=f"'job-1'.*recollect memory show {first.id}"):
+        with pytest.raises(Conflict, match=f"'job-1'.*athand memory show {first.id}"):
             memories.add("feed the cat", key="job-1")
         assert len(memories.list()) == 1
 
@@ -173,14 +173,14 @@ class TestSecrets:
     @pytest.mark.parametrize("kind", SECRETS)
     def test_no_secret_reaches_the_disk(self, kind, tmp_path, caplog):
         secret = SECRETS[kind]
-        with Recollect(str(tmp_path / "store.db")) as recollect:
-            kept = recollect.memories.add(
+        with Athand(str(tmp_path / "store.db")) as athand:
+            kept = athand.memories.add(
                 f"Remember: {secret} for the login", context=f"see {secret}", tags=[secret[:250]], summary=secret
             )
-            recollect.memories.update(kept.id, content=f"Now it is {secret} indeed")
-            recollect.memories.search(secret)
-            recollect.memories.end_session(recollect.memories.start_session().id, summary=f"used {secret}")
-            recollect.memories.export(tmp_path / "export.jsonl")
+            athand.memories.update(kept.id, content=f"Now it is {secret} indeed")
+            athand.memories.search(secret)
+            athand.memories.end_session(athand.memories.start_session().id, summary=f"used {secret}")
+            athand.memories.export(tmp_path / "export.jsonl")
             assert_nowhere(tmp_path, caplog, secret)
         assert_nowhere(tmp_path, caplog, secret)
         assert "[redacted: " in kept.content

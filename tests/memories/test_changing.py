@@ -3,8 +3,8 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.memories.salience import LEAST
+from athand.errors import Conflict, InvalidInput, NotFound
+from athand.memories.salience import LEAST
 
 
 def ids(hits):
@@ -30,7 +30,7 @@ class TestUpdate:
     def test_whoever_saw_an_older_state_is_refused(self, timed):
         memory = timed.add("the port is 4711")
         timed.update(memory.id, content="the port is 4712", expected_updated_at=memory.updated_at)
-        with pytest.raises(Conflict, match=f"was changed at .*recollect memory show {memory.id}"):
+        with pytest.raises(Conflict, match=f"was changed at .*athand memory show {memory.id}"):
             timed.update(memory.id, content="the port is 4713", expected_updated_at=memory.updated_at.isoformat())
         assert timed.get(memory.id).content == "the port is 4712"
 
@@ -76,7 +76,7 @@ class TestUpdate:
             lambda: memories.reinforce(memory.id),
             lambda: memories.supersede(memory.id, memories.add("y").id),
         ):
-            with pytest.raises(Conflict, match=f"recollect memory restore {memory.id}"):
+            with pytest.raises(Conflict, match=f"athand memory restore {memory.id}"):
                 change()
 
 
@@ -228,7 +228,7 @@ class TestRelations:
             memories.supersede(three.id, one.id)
         with pytest.raises(InvalidInput, match="itself"):
             memories.supersede(three.id, three.id)
-        with pytest.raises(Conflict, match=f"superseded by {two.id} already.*recollect memory unsupersede {one.id}"):
+        with pytest.raises(Conflict, match=f"superseded by {two.id} already.*athand memory unsupersede {one.id}"):
             memories.supersede(one.id, three.id)
         with pytest.raises(Conflict, match="is not superseded"):
             memories.unsupersede(three.id)
@@ -250,7 +250,7 @@ class TestSessions:
                 attempt(memory.id, session="")
 
     def test_what_was_erased_meanwhile_is_not_linked(self, memories, tmp_path):
-        from recollect.memories import records
+        from athand.memories import records
 
         memory = memories.add("x", session="s")
         memories.delete(memory.id, hard=True)
@@ -274,7 +274,7 @@ class TestSessions:
     @one_engine
     def test_unknown_sessions_are_named(self, memories):
         for attempt in (lambda: memories.end_session("ghost"), lambda: memories.search("x", in_session="ghost")):
-            with pytest.raises(NotFound, match=r"No session 'ghost'.*recollect memory sessions"):
+            with pytest.raises(NotFound, match=r"No session 'ghost'.*athand memory sessions"):
                 attempt()
 
 
@@ -374,7 +374,7 @@ def test_timeline_sizes_are_checked(memories):
 
 @one_engine
 def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog):
-    from recollect.errors import StoreError
+    from athand.errors import StoreError
 
     memories.add("the port is 4711")
 

@@ -6,12 +6,12 @@ from contextlib import closing
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand import Athand
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput, NotFound, StoreError
+from athand.memories import Memories
+from athand.store import open_store
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ class TestBrokenImports:
             fresh.import_(tmp_path / "bad.jsonl")
         assert fresh.list() == []
 
-    @pytest.mark.parametrize("content", ["", "\n", "{}", '{"format": "recollect-memories", "version": 99}'])
+    @pytest.mark.parametrize("content", ["", "\n", "{}", '{"format": "athand-memories", "version": 99}'])
     def test_what_is_no_export_of_ours(self, fresh, tmp_path, content):
         (tmp_path / "bad.jsonl").write_text(content)
         with pytest.raises(InvalidInput, match=r"line 1: It (does not begin with|is of version 99)"):
@@ -254,13 +254,13 @@ def test_a_bad_line_of_another_tool_is_named_and_nothing_stays(fresh, tmp_path, 
 @one_engine
 def test_an_import_survives_a_reopened_store(full, tmp_path):
     full.export(tmp_path / "one.jsonl")
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        recollect.memories.import_(tmp_path / "one.jsonl")
-        before = recollect.memories.fingerprint()
-        assert recollect.check() == []
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        assert recollect.memories.reindex() == 3
-        assert recollect.memories.fingerprint() == before
+    with Athand(str(tmp_path / "store.db")) as athand:
+        athand.memories.import_(tmp_path / "one.jsonl")
+        before = athand.memories.fingerprint()
+        assert athand.check() == []
+    with Athand(str(tmp_path / "store.db")) as athand:
+        assert athand.memories.reindex() == 3
+        assert athand.memories.fingerprint() == before
 
 
 def test_links_in_a_folder_of_notes_are_not_followed(memories, tmp_path):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Recollect
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand import Athand
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import AthandError, Conflict, InvalidInput, NotFound
+from athand.memories import Memories
+from athand.store import open_store
 
 NOTES = "/memories/notes.md"
 HEADER = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:"
@@ -663,7 +663,7 @@ def test_files_and_history_survive_export_and_import(memories, folder, tmp_path)
     folder.create("/memories/gone.md", "gone")
     folder.delete("/memories/gone.md")
     memories.export(tmp_path / "one.jsonl")
-    with Recollect(":memory:") as other:
+    with Athand(":memory:") as other:
         other.memories.import_(tmp_path / "one.jsonl")
         copy = other.memories.folder("shop")
         for path in ("/memories", NOTES, "/memories/a/empty.md"):
@@ -755,12 +755,12 @@ def test_what_was_only_recalled_or_pinned_meanwhile_can_be_edited():
 
 
 def test_no_line_is_lost_among_many_writers(tmp_path):
-    with Recollect(str(tmp_path / "store.db")) as recollect:
-        recollect.memories.folder().create(NOTES, "start\n")
+    with Athand(str(tmp_path / "store.db")) as athand:
+        athand.memories.folder().create(NOTES, "start\n")
         written, refused = [], []
 
         def write(number):
-            folder = recollect.memories.folder()
+            folder = athand.memories.folder()
             for turn in range(5):
                 try:
                     folder.insert(NOTES, 0, f"writer {number} turn {turn}")
@@ -773,7 +773,7 @@ def test_no_line_is_lost_among_many_writers(tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        lines = text_of(recollect.memories.folder(), NOTES).split("\n")
+        lines = text_of(athand.memories.folder(), NOTES).split("\n")
         assert sorted(lines) == sorted([*written, "start"])
         assert len(written) + len(refused) == 30
 
@@ -844,18 +844,18 @@ class PlainFolder:
 @settings(max_examples=60)
 @given(st.lists(commands, max_size=25))
 def test_any_sequence_of_commands_does_what_it_does_to_plain_files(sequence):
-    with Recollect(":memory:") as recollect:
-        folder, plain = recollect.memories.folder(), PlainFolder()
+    with Athand(":memory:") as athand:
+        folder, plain = athand.memories.folder(), PlainFolder()
         for name, *arguments in sequence:
             if name == "delete" and arguments == ["/memories"]:
                 continue
             try:
                 getattr(folder, name)(*arguments)
                 succeeded = True
-            except RecollectError:
+            except AthandError:
                 succeeded = False
             assert succeeded == getattr(plain, name)(*arguments), (name, arguments)
-            current = files(recollect.memories, superseded=False)
+            current = files(athand.memories, superseded=False)
             kept = {each.files[0]: "" if "empty-file" in each.tags else each.content for each in current}
             assert len(current) == len(kept)
             assert kept == plain.files

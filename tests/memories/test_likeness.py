@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.memories.likeness import (
+from athand.memories.likeness import (
     CLOSE_BITS,
     fingerprint,
     gist,
@@ -178,7 +178,7 @@ def test_a_fingerprint_is_a_sha256_in_hex():
 
 
 def test_a_simhash_is_the_same_in_every_process_and_fits_64_bits():
-    program = f"from recollect.memories.likeness import simhash; print(simhash({DEPLOY!r}))"
+    program = f"from athand.memories.likeness import simhash; print(simhash({DEPLOY!r}))"
     elsewhere = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(elsewhere.stdout) == simhash(DEPLOY)
     assert 0 < simhash(DEPLOY) < 1 << 64

@@ -3,12 +3,12 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from tests.engines import one_engine
 
-from recollect import Recollect
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand import Athand
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput, NotFound
+from athand.memories import Memories
+from athand.store import open_store
 
 
 def titles(hits):
@@ -169,7 +169,7 @@ def test_many_are_added_together_or_not_at_all(memories):
 
 def test_an_id_is_taken_once(memories):
     memories.add("first", id="x")
-    with pytest.raises(Conflict, match="recollect memory show x"):
+    with pytest.raises(Conflict, match="athand memory show x"):
         memories.add("second", id="x", project="elsewhere")
     assert memories.get("x").content == "first"
 
@@ -207,7 +207,7 @@ def test_a_bad_limit_is_refused(memories, limit):
 @pytest.mark.parametrize("id_", ["nope", "", "'; DROP TABLE memories", "\x00"])
 def test_an_unknown_id_is_named(memories, id_):
     for operation in (memories.get, memories.delete, memories.restore):
-        with pytest.raises(NotFound, match="recollect memory list"):
+        with pytest.raises(NotFound, match="athand memory list"):
             operation(id_)
 
 
@@ -262,10 +262,10 @@ def test_a_new_index_is_identical_to_the_old(timed):
 
 def test_a_store_is_found_again_by_its_path(tmp_path):
     path = tmp_path / "folder" / "store.db"
-    with Recollect(str(path)) as recollect:
-        recollect.memories.add("kept on disk", id="a")
-    with Recollect(str(path)) as recollect:
-        assert titles(recollect.memories.search("disk")) == ["kept on disk"]
+    with Athand(str(path)) as athand:
+        athand.memories.add("kept on disk", id="a")
+    with Athand(str(path)) as athand:
+        assert titles(athand.memories.search("disk")) == ["kept on disk"]
 
 
 @pytest.mark.parametrize("id_", ["\ud800", "a\0b", 5, None, "x" * 5000])

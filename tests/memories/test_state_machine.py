@@ -18,11 +18,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput, NotFound
+from athand.memories import Memories
+from athand.store import open_store
 
 EMBEDDER = LazyEmbedder(DEFAULT_MODEL)
 # Words no one would take for a misspelling of another.

@@ -6,11 +6,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.errors import Conflict, InvalidInput
-from recollect.memories import Memories
-from recollect.store import open_store
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.errors import Conflict, InvalidInput
+from athand.memories import Memories
+from athand.store import open_store
 
 EMBEDDER = LazyEmbedder(DEFAULT_MODEL)
 COUNT = 7

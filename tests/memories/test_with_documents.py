@@ -3,11 +3,11 @@
 import pytest
 from tests.engines import one_engine
 
-from recollect.errors import InvalidInput
+from athand.errors import InvalidInput
 
 
 @pytest.fixture
-def folders(tmp_path, recollect):
+def folders(tmp_path, athand):
     """A folder of a project, one of another, and one of none."""
     for name, project, text in (
         ("shop-docs", "shop", "# Deploying the shop\n\nTo deploy the shop, connect to the VPN and run release.sh."),
@@ -17,8 +17,8 @@ def folders(tmp_path, recollect):
         (tmp_path / name).mkdir()
         (tmp_path / name / "deploy.md").write_text(text)
         (tmp_path / name / "bread.md").write_text("# Bread\n\nSourdough bread is baked in a hot oven.")
-        recollect.documents.add(tmp_path / name, project=project)
-    return recollect
+        athand.documents.add(tmp_path / name, project=project)
+    return athand
 
 
 def folder_ids(hits):
@@ -46,9 +46,9 @@ class TestOfMemories:
                 folders.memories.search_documents("deploy", limit=limit)
 
     @one_engine
-    def test_a_store_without_folders_finds_nothing(self, recollect):
-        assert recollect.memories.search_documents("deploy") == []
-        assert recollect.memories.search_documents("deploy", project="shop") == []
+    def test_a_store_without_folders_finds_nothing(self, athand):
+        assert athand.memories.search_documents("deploy") == []
+        assert athand.memories.search_documents("deploy", project="shop") == []
 
     @one_engine
     def test_a_search_of_memories_can_include_them(self, folders):
@@ -84,16 +84,16 @@ class TestOfEverything:
         assert folders.memories.get(memory.id).access_count == memory.access_count
 
     @one_engine
-    def test_each_document_comes_once_with_its_best_passage(self, recollect, tmp_path):
+    def test_each_document_comes_once_with_its_best_passage(self, athand, tmp_path):
         parts = (f"## Deploying part {number}\n\n" + f"Deploy step {number} again. " * 80 for number in range(6))
         (tmp_path / "docs").mkdir()
         (tmp_path / "docs" / "long.md").write_text("# Deploying\n\n" + "\n\n".join(parts))
         (tmp_path / "docs" / "short.md").write_text("# Deploying\n\nDeploy it once.")
-        recollect.documents.add(tmp_path / "docs")
-        assert len(recollect.documents.search("deploying part", limit=10)) > 2
-        hits = recollect.search("deploying part")
+        athand.documents.add(tmp_path / "docs")
+        assert len(athand.documents.search("deploying part", limit=10)) > 2
+        hits = athand.search("deploying part")
         assert sorted(hit.item.document_id for hit in hits) == ["long.md", "short.md"]
-        best = recollect.documents.search("deploying part", limit=30)
+        best = athand.documents.search("deploying part", limit=30)
         assert {hit.id for hit in hits} <= {hit.id for hit in best}
         assert next(hit for hit in hits if hit.item.document_id == "long.md").id == next(
             hit.id for hit in best if hit.item.document_id == "long.md"

@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.store import open_store
+from athand.store import open_store
 
 
 # A store in memory is that of a file with one connection, and what nearly all other tests have.

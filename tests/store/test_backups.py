@@ -12,25 +12,25 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import Recollect
-from recollect.app import restore
-from recollect.errors import Conflict, DataError, InvalidInput, StoreBusy, StoreError, Unavailable
-from recollect.store import open_store
-from recollect.store.sqlite import backups
+from athand import Athand
+from athand.app import restore
+from athand.errors import Conflict, DataError, InvalidInput, StoreBusy, StoreError, Unavailable
+from athand.store import open_store
+from athand.store.sqlite import backups
 
 
 @pytest.fixture
 def place(tmp_path):
     """A store with one memory, closed."""
-    with Recollect(tmp_path / "store.db") as recollect:
-        recollect.memories.add("first", id="first")
+    with Athand(tmp_path / "store.db") as athand:
+        athand.memories.add("first", id="first")
     return tmp_path / "store.db"
 
 
 def ids(path):
-    with Recollect(path) as recollect:
-        assert recollect.check() == []
-        return [memory.id for memory in recollect.memories.list()]
+    with Athand(path) as athand:
+        assert athand.check() == []
+        return [memory.id for memory in athand.memories.list()]
 
 
 def test_every_engine_says_what_it_is(location):
@@ -42,50 +42,50 @@ def test_every_engine_says_what_it_is(location):
 
 
 def test_a_backup_is_one_moment_while_others_write(place, tmp_path):
-    with Recollect(place) as one, Recollect(place) as other:
+    with Athand(place) as one, Athand(place) as other:
         other.memories.add("second", id="second")
         copy = one.back_up(tmp_path / "copy.db")
         other.memories.add("third", id="third")
     assert ids(copy) == ["second", "first"]
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    with Recollect(place) as recollect, pytest.raises(Conflict, match="--force"):
-        recollect.back_up(copy)
-    with Recollect(place) as recollect:
-        recollect.back_up(copy, force=True)
+    with Athand(place) as athand, pytest.raises(Conflict, match="--force"):
+        athand.back_up(copy)
+    with Athand(place) as athand:
+        athand.back_up(copy, force=True)
     assert ids(copy) == ["third", "second", "first"]
     assert not list(tmp_path.glob(".*unfinished*"))
 
 
 def test_a_server_is_copied_by_its_own_tools(postgres_url, tmp_path):
-    with Recollect(postgres_url) as recollect, pytest.raises(Unavailable, match="pg_dump --schema=recollect"):
-        recollect.back_up(tmp_path / "copy.db")
+    with Athand(postgres_url) as athand, pytest.raises(Unavailable, match="pg_dump --schema=athand"):
+        athand.back_up(tmp_path / "copy.db")
     with pytest.raises(InvalidInput, match="pg_restore"):
         restore(postgres_url, tmp_path / "copy.db")
 
 
 def test_a_backup_takes_the_place_of_the_store_which_is_kept_aside(place, tmp_path):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
-        recollect.memories.add("second", id="second")
-        assert recollect.search("second")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
+        athand.memories.add("second", id="second")
+        assert athand.search("second")
     aside = restore(str(place), copy)
     assert ids(place) == ["first"]
     assert ids(aside) == ["second", "first"]
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
-    with Recollect(place) as recollect:
-        assert [hit.id for hit in recollect.search("first")] == ["first"]
+    with Athand(place) as athand:
+        assert [hit.id for hit in athand.search("first")] == ["first"]
 
 
 def test_a_backup_can_be_put_where_nothing_is(place, tmp_path):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
     assert restore(str(tmp_path / "new" / "store.db"), copy) is None
     assert ids(tmp_path / "new" / "store.db") == ["first"]
 
 
 def test_a_store_that_is_no_database_any_more_is_replaced_too(place, tmp_path):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
     place.write_bytes(b"no database" * 1000)
     Path(f"{place}-wal").write_bytes(b"a log of something else")
     aside = restore(str(place), copy)
@@ -94,8 +94,8 @@ def test_a_store_that_is_no_database_any_more_is_replaced_too(place, tmp_path):
 
 
 def test_a_store_with_damaged_pages_is_replaced_too(place, tmp_path):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
     with place.open("r+b") as file:
         for page in range(4096, place.stat().st_size, 3 * 4096):
             file.seek(page)
@@ -106,8 +106,8 @@ def test_a_store_with_damaged_pages_is_replaced_too(place, tmp_path):
 
 @pytest.mark.parametrize("damage", ["junk", "cut", "other", "newer", "page"])
 def test_what_is_no_whole_backup_changes_nothing(place, tmp_path, damage):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
     if damage == "junk":
         copy.write_bytes(b"junk" * 5000)
     elif damage == "cut":
@@ -128,11 +128,9 @@ def test_what_is_no_whole_backup_changes_nothing(place, tmp_path, damage):
 
 
 def test_a_store_that_is_open_elsewhere_is_not_replaced(place, tmp_path, monkeypatch):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
-    program = (
-        "import sys; from recollect import Recollect; r = Recollect(sys.argv[1]); print('open', flush=True); input()"
-    )
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
+    program = "import sys; from athand import Athand; r = Athand(sys.argv[1]); print('open', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
@@ -149,7 +147,7 @@ KILLED = """
 import os, random, signal, sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from recollect.store.sqlite.backups import restore
+from athand.store.sqlite.backups import restore
 place, copy, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 dice = random.Random(seed)
 for _ in range(int(sys.argv[4])):
@@ -178,8 +176,8 @@ def test_a_restore_that_is_killed_leaves_the_old_store_or_the_new_one(place, tmp
     fill = [(f"x{number}", "padding " * 12_000) for number in range(50)]
     with closing(apsw.Connection(str(place))) as connection:
         connection.executemany("INSERT INTO settings VALUES (?, ?)", [*fill, ("which", "new")])
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
     seed = random.SystemRandom().randrange(10_000)
     shown = subprocess.run(
         [sys.executable, "-c", KILLED, str(place), str(copy), str(seed), str(kills)],
@@ -206,11 +204,11 @@ def files_of_at_most(size):
 
 @pytest.mark.parametrize("room", [0.5, 0.99])
 def test_a_disk_that_is_full_changes_nothing(place, tmp_path, room):
-    with Recollect(place) as recollect:
-        copy = recollect.back_up(tmp_path / "copy.db")
-        recollect.memories.add("second " * 1000, id="second")
+    with Athand(place) as athand:
+        copy = athand.back_up(tmp_path / "copy.db")
+        athand.memories.add("second " * 1000, id="second")
         with files_of_at_most(copy.stat().st_size // 2), pytest.raises(StoreError, match="full"):
-            recollect.back_up(tmp_path / "other.db")
+            athand.back_up(tmp_path / "other.db")
     with files_of_at_most(int(copy.stat().st_size * room)), pytest.raises(StoreError, match="full") as refused:
         restore(str(place), copy)
     assert not isinstance(refused.value, DataError)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recollect.errors import Conflict
-from recollect.store import Index, Passage
-from recollect.text import stem, text_hash, tokenize
-from recollect.types import Filter, Query, Vectors
+from athand.errors import Conflict
+from athand.store import Index, Passage
+from athand.text import stem, text_hash, tokenize
+from athand.types import Filter, Query, Vectors
 
 INDEX = Index("memories", ("content", "context"), (1.0, 0.5))
 DIMENSIONS = 8
@@ -259,7 +259,7 @@ def test_a_very_long_passage_is_found_by_each_of_its_words(store, count, length)
 
 
 def test_a_filter_applies_before_the_cut_of_a_word_that_nearly_all_have(store, monkeypatch):
-    monkeypatch.setattr("recollect.store.postgres.candidates.MOST_ROWS", 300)
+    monkeypatch.setattr("athand.store.postgres.candidates.MOST_ROWS", 300)
     put(store, *many(900))
     rare = Filter("i.id IN (:one, :two)", {"one": "default-0003", "two": "default-0898"})
     assert ids(find(store, "passage", filter=rare, candidates=10)) == {"default-0003", "default-0898"}

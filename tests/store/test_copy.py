@@ -4,16 +4,16 @@ import shutil
 
 import pytest
 
-from recollect import Recollect
-from recollect.errors import Conflict, DataError
-from recollect.store import copying
+from athand import Athand
+from athand.errors import Conflict, DataError
+from athand.store import copying
 
 SENTENCES = [f"Fact number {number} about the {topic}" for number in range(12) for topic in ("garden", "harbour")]
 
 
-def fill(recollect):
+def fill(athand):
     """Something of everything a store can hold."""
-    memories = recollect.memories
+    memories = athand.memories
     memories.start_session("shop", id="monday")
     for number, text in enumerate(SENTENCES):
         memories.add(
@@ -28,16 +28,16 @@ def fill(recollect):
     memories.end_session("monday", "All deployed.")
 
 
-def everything(recollect, tmp_path):
+def everything(athand, tmp_path):
     path = tmp_path / "export.jsonl"
     path.unlink(missing_ok=True)
-    recollect.memories.export(path)
+    athand.memories.export(path)
     return path.read_text("utf-8")
 
 
-def answers(recollect):
+def answers(athand):
     questions = ("how do I deploy to staging?", "garden fact 7", "harbor", "Ümlauten")
-    found = [recollect.memories.search(each, reinforce=False, include_superseded=True) for each in questions]
+    found = [athand.memories.search(each, reinforce=False, include_superseded=True) for each in questions]
     return [[(hit.id, round(hit.score, 4)) for hit in hits] for hits in found]
 
 
@@ -51,28 +51,28 @@ def target(location, tmp_path):
 def filled(tmp_path_factory):
     """A folder with a store of everything, closed."""
     folder = tmp_path_factory.mktemp("filled")
-    with Recollect(folder / "original.db") as recollect:
-        fill(recollect)
+    with Athand(folder / "original.db") as athand:
+        fill(athand)
     return folder
 
 
 @pytest.fixture
 def original(filled, tmp_path):
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    with Recollect(tmp_path / "original.db") as recollect:
-        yield recollect
+    with Athand(tmp_path / "original.db") as athand:
+        yield athand
 
 
 def test_a_store_moves_to_postgres_and_back_and_nothing_changes(original, postgres_url, tmp_path):
     counts = original.copy_to(postgres_url)
     assert counts["memories"] == len(SENTENCES) + 2
-    with Recollect(postgres_url) as moved:
+    with Athand(postgres_url) as moved:
         assert everything(moved, tmp_path) == everything(original, tmp_path)
         assert answers(moved) == answers(original)
         assert moved.memories.fingerprint() == original.memories.fingerprint()
         assert moved.check() == []
         moved.copy_to(tmp_path / "back.db")
-    with Recollect(tmp_path / "back.db") as back:
+    with Athand(tmp_path / "back.db") as back:
         assert everything(back, tmp_path) == everything(original, tmp_path)
         assert answers(back) == answers(original)
         assert back.check() == []
@@ -91,7 +91,7 @@ def test_a_copy_that_was_cut_off_goes_on(original, target, cut_after, tmp_path, 
     original.memories.delete("m07", hard=True)
     original.memories.update("m08", content="This was changed in between")
     original.copy_to(target)
-    with Recollect(target) as copy:
+    with Athand(target) as copy:
         assert everything(copy, tmp_path) == everything(original, tmp_path)
         assert copy.check() == []
 
@@ -118,7 +118,7 @@ def test_writing_at_the_source_meanwhile_does_not_disturb_the_copy(original, tmp
             original.memories.add("Written meanwhile", id="late") if next(first, False) else None
         ),
     )
-    with Recollect(tmp_path / "copy.db") as copy:
+    with Athand(tmp_path / "copy.db") as copy:
         assert copy.check() == []
         assert len(copy.memories.list(limit=100)) == len(original.memories.list(limit=100)) - 1
 
@@ -129,16 +129,16 @@ def test_a_copy_goes_on_after_the_model_was_changed(original, target, tmp_path):
     with original._store.transaction() as transaction:
         transaction.execute("UPDATE models SET model_id = 'another'")
     original.copy_to(target)
-    with Recollect(target) as copy:
+    with Athand(target) as copy:
         assert copy.memories.fingerprint() == original.memories.fingerprint()
 
 
 def test_a_store_with_something_in_it_is_not_overwritten(original, target, tmp_path):
-    with Recollect(target) as other:
+    with Athand(target) as other:
         other.memories.add("mine", id="mine")
     with pytest.raises(Conflict, match="not empty"):
         original.copy_to(target)
-    with Recollect(target) as other:
+    with Athand(target) as other:
         assert [memory.id for memory in other.memories.list()] == ["mine"]
 
 
@@ -163,7 +163,7 @@ def test_vectors_of_a_model_that_covers_only_a_part_are_copied_too(original, pos
     with original._store.transaction() as transaction:
         transaction.execute("UPDATE coverage SET complete = 0")
     original.copy_to(postgres_url)
-    with Recollect(postgres_url) as moved:
+    with Athand(postgres_url) as moved:
         assert moved.memories.fingerprint() == original.memories.fingerprint()
 
 
@@ -197,8 +197,8 @@ def with_documents(original, tmp_path):
     return original
 
 
-def found_documents(recollect):
-    documents = recollect.documents
+def found_documents(athand):
+    documents = athand.documents
     answers = [
         documents.search_content(exact_terms=["100% sure_of"], limit=50),
         documents.search_content(
@@ -215,11 +215,11 @@ def test_documents_move_too(with_documents, postgres_url, tmp_path):
     expected = found_documents(with_documents)
     assert expected[0][0] and expected[1] and expected[2] == ["empty.txt"]
     with_documents.copy_to(postgres_url)
-    with Recollect(postgres_url) as moved:
+    with Athand(postgres_url) as moved:
         assert found_documents(moved) == expected
         assert moved.check() == []
         moved.copy_to(tmp_path / "back.db")
-    with Recollect(tmp_path / "back.db") as back:
+    with Athand(tmp_path / "back.db") as back:
         assert found_documents(back) == expected
         assert back.check() == []
         assert back.documents.fingerprint() == with_documents.documents.fingerprint()
@@ -235,5 +235,5 @@ def test_a_copy_of_documents_that_was_cut_off_goes_on(with_documents, target, mo
     with pytest.raises(KeyboardInterrupt):
         with_documents.copy_to(target, progress=cut)
     with_documents.copy_to(target)
-    with Recollect(target) as copied:
+    with Athand(target) as copied:
         assert found_documents(copied) == found_documents(with_documents)

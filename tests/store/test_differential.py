@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import pytest
 from tests.store import texts
 
-from recollect.embed import LazyEmbedder
-from recollect.embed.models import DEFAULT_MODEL
-from recollect.memories import Memories
-from recollect.store import open_store
-from recollect.store.postgres import PostgresStore, indexes, nearest
-from recollect.store.sqlite import matrix
-from recollect.types import Query
+from athand.embed import LazyEmbedder
+from athand.embed.models import DEFAULT_MODEL
+from athand.memories import Memories
+from athand.store import open_store
+from athand.store.postgres import PostgresStore, indexes, nearest
+from athand.store.sqlite import matrix
+from athand.types import Query
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 EMBEDDER = LazyEmbedder(DEFAULT_MODEL)

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from recollect.store import new_id, to_datetime, to_microseconds
+from athand.store import new_id, to_datetime, to_microseconds
 
 
 def test_ids_sort_by_time_and_differ():

@@ -1,24 +1,24 @@
 import numpy as np
 import pytest
 
-from recollect import Recollect
-from recollect.store.sqlite import matrix_files
-from recollect.store.sqlite.matrix_files import sign_planes
+from athand import Athand
+from athand.store.sqlite import matrix_files
+from athand.store.sqlite.matrix_files import sign_planes
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 16 rows, so that a few dozen memories fill several."""
     for module in ("matrix_files", "matrix", "engine"):
-        monkeypatch.setattr(f"recollect.store.sqlite.{module}.BLOCK", 16)
+        monkeypatch.setattr(f"athand.store.sqlite.{module}.BLOCK", 16)
 
 
-def fill(recollect, start, end):
-    recollect.memories.add_many({"content": f"entry {n} about topic {n % 7}", "id": f"m{n}"} for n in range(start, end))
+def fill(athand, start, end):
+    athand.memories.add_many({"content": f"entry {n} about topic {n % 7}", "id": f"m{n}"} for n in range(start, end))
 
 
-def answers(recollect, query="a topic entry"):
-    return [(hit.id, round(hit.score, 6)) for hit in recollect.search(query, limit=30)]
+def answers(athand, query="a topic entry"):
+    return [(hit.id, round(hit.score, 6)) for hit in athand.search(query, limit=30)]
 
 
 def stored_rows(path):
@@ -39,22 +39,22 @@ def test_signs_are_packed_by_planes_of_64_dimensions():
 
 def test_full_blocks_go_to_files_and_are_read_by_the_next_process(tmp_path, small_blocks):
     path = tmp_path / "store.db"
-    with Recollect(str(path)) as first:
+    with Athand(str(path)) as first:
         fill(first, 0, 50)
         expected = answers(first)
     assert stored_rows(path) == 48
-    with Recollect(str(path)) as second:
+    with Athand(str(path)) as second:
         assert answers(second) == expected
         fill(second, 50, 75)
         expected = answers(second)
     assert stored_rows(path) == 64
-    with Recollect(str(path)) as third:
+    with Athand(str(path)) as third:
         assert answers(third) == expected
 
 
 def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):
     path = str(tmp_path / "store.db")
-    with Recollect(path) as one, Recollect(path) as two:
+    with Athand(path) as one, Athand(path) as two:
         for start in range(0, 150, 25):
             fill(one if start % 50 else two, start, start + 25)
             assert answers(one) == answers(two)
@@ -63,19 +63,19 @@ def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):
 
 def test_files_grown_stale_by_deletions_are_made_anew(tmp_path, small_blocks):
     path = tmp_path / "store.db"
-    with Recollect(str(path)) as recollect:
-        fill(recollect, 0, 128)
+    with Athand(str(path)) as athand:
+        fill(athand, 0, 128)
         for number in range(116):
-            recollect.memories.delete(f"m{number}")
-        recollect.search("topic")
-        assert {id_ for id_, _ in answers(recollect)} == {f"m{number}" for number in range(116, 128)}
-    with Recollect(str(path)) as again:
+            athand.memories.delete(f"m{number}")
+        athand.search("topic")
+        assert {id_ for id_, _ in answers(athand)} == {f"m{number}" for number in range(116, 128)}
+    with Athand(str(path)) as again:
         assert len(answers(again)) == 12
 
 
 def test_the_vector_side_finds_what_another_process_added_last(tmp_path, small_blocks):
     path = str(tmp_path / "store.db")
-    with Recollect(path) as one, Recollect(path) as two:
+    with Athand(path) as one, Athand(path) as two:
         fill(one, 0, 40)
         two.search("warm up")
         one.memories.add("the physician was late", id="new")

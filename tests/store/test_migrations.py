@@ -1,9 +1,9 @@
 import apsw
 import pytest
 
-from recollect import Recollect
-from recollect.errors import DataError
-from recollect.store.sqlite import connections, schema
+from athand import Athand
+from athand.errors import DataError
+from athand.store.sqlite import connections, schema
 
 
 @pytest.fixture
@@ -17,12 +17,12 @@ def newer_program(monkeypatch):
 
 def test_an_older_database_is_copied_and_migrated(tmp_path, request):
     path = tmp_path / "store.db"
-    with Recollect(str(path)) as recollect:
-        recollect.memories.add("kept across versions", id="a")
+    with Athand(str(path)) as athand:
+        athand.memories.add("kept across versions", id="a")
     request.getfixturevalue("newer_program")
-    with Recollect(str(path)) as recollect:
-        assert recollect.memories.get("a").content == "kept across versions"
-        assert recollect.check() == []
+    with Athand(str(path)) as athand:
+        assert athand.memories.get("a").content == "kept across versions"
+        assert athand.check() == []
     copy = tmp_path / f"store.db.v{len(schema.MIGRATIONS) - 1}.bak"
     assert copy.stat().st_mode & 0o777 == 0o600
     assert apsw.Connection(str(copy)).execute("SELECT content FROM memories").get == "kept across versions"
@@ -30,24 +30,24 @@ def test_an_older_database_is_copied_and_migrated(tmp_path, request):
 
 def test_a_failing_migration_changes_nothing(tmp_path, monkeypatch):
     path = tmp_path / "store.db"
-    with Recollect(str(path)) as recollect:
-        recollect.memories.add("kept", id="a")
+    with Athand(str(path)) as athand:
+        athand.memories.add("kept", id="a")
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE memories ADD COLUMN x; SELECT broken"))
         patched.setattr(schema, "VERSION", len(schema.MIGRATIONS))
         with pytest.raises(Exception, match="broken"):
-            Recollect(str(path))
-    with Recollect(str(path)) as recollect:
-        assert recollect.memories.get("a").content == "kept"
+            Athand(str(path))
+    with Athand(str(path)) as athand:
+        assert athand.memories.get("a").content == "kept"
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "store.db"
-    Recollect(str(path)).close()
+    Athand(str(path)).close()
     apsw.Connection(str(path)).pragma("user_version", 999)
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"newer Recollect .*pip install --upgrade recollect"):
-        Recollect(str(path))
+    with pytest.raises(DataError, match=r"newer Athand .*pip install --upgrade athand"):
+        Athand(str(path))
     assert path.read_bytes() == before
 
 
@@ -55,4 +55,4 @@ def test_a_database_of_another_program_is_refused(tmp_path):
     path = tmp_path / "other.db"
     apsw.Connection(str(path)).execute("CREATE TABLE theirs (x)")
     with pytest.raises(DataError, match="another program"):
-        Recollect(str(path))
+        Athand(str(path))

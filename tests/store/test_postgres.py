@@ -9,14 +9,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from recollect import Recollect, Settings
-from recollect.errors import DataError, InvalidInput, StoreError
-from recollect.store import open_store
-from recollect.store.postgres import connections, schema
-from recollect.store.postgres.counts import fold
-from recollect.store.postgres.nearest import reading_is_faster
-from recollect.store.postgres.upkeep import tables
-from recollect.store.tables import KEYS
+from athand import Athand, Settings
+from athand.errors import DataError, InvalidInput, StoreError
+from athand.store import open_store
+from athand.store.postgres import connections, schema
+from athand.store.postgres.counts import fold
+from athand.store.postgres.nearest import reading_is_faster
+from athand.store.postgres.upkeep import tables
+from athand.store.tables import KEYS
 
 SECRET = "correct horse"
 
@@ -72,7 +72,7 @@ def test_a_server_that_is_away_is_said_in_one_sentence(tmp_path):
     for address in ("postgresql://me@127.0.0.1:1/db", f"postgresql://me@/db?host={tmp_path}"):
         with pytest.raises(StoreError) as error:
             open_store(address)
-        one_sentence_about(error, "cannot be reached", "Start the server", "RECOLLECT_STORE")
+        one_sentence_about(error, "cannot be reached", "Start the server", "ATHAND_STORE")
 
 
 def test_a_server_without_pgvector_is_said_in_one_sentence(postgres):
@@ -115,18 +115,18 @@ def test_a_password_that_breaks_the_address_is_not_shown(password):
 
 def test_the_password_is_shown_nowhere(postgres_url):
     url = postgres_url.replace("postgres@", f"postgres:{SECRET.replace(' ', '%20')}@")
-    with Recollect(url) as recollect:
-        assert "correct" not in json.dumps(recollect.status().to_dict())
+    with Athand(url) as athand:
+        assert "correct" not in json.dumps(athand.status().to_dict())
     assert "correct" not in repr(Settings(store=url))
 
 
 def test_a_write_with_a_part_refused_is_not_acknowledged(postgres_url):
-    with Recollect(postgres_url) as recollect:
-        with pytest.raises(StoreError, match="nothing of it was kept"), recollect._store.transaction() as transaction:
+    with Athand(postgres_url) as athand:
+        with pytest.raises(StoreError, match="nothing of it was kept"), athand._store.transaction() as transaction:
             transaction.execute("INSERT INTO settings VALUES ('a', 'b')")
             with suppress(psycopg.Error):
                 transaction.execute("INSERT INTO settings VALUES ('a', 'b')")
-        with recollect._store.snapshot() as snapshot:
+        with athand._store.snapshot() as snapshot:
             assert snapshot.rows("SELECT value FROM settings WHERE name = 'a'") == []
 
 
@@ -139,30 +139,30 @@ def test_a_database_that_cannot_hold_all_text_is_refused(postgres):
 
 def test_the_client_may_have_another_encoding(postgres_url, monkeypatch):
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
-    with Recollect(postgres_url) as recollect:
-        recollect.memories.add("日本語のメモ", id="a")
-        assert recollect.memories.get("a").content == "日本語のメモ"
+    with Athand(postgres_url) as athand:
+        athand.memories.add("日本語のメモ", id="a")
+        assert athand.memories.get("a").content == "日本語のメモ"
 
 
 def test_a_newer_database_is_refused_and_left_alone(new_postgres_url):
     open_store(new_postgres_url).close()
     with psycopg.connect(new_postgres_url) as connection:
-        connection.execute("UPDATE recollect.settings SET value = '999' WHERE name = 'version'")
-    with pytest.raises(DataError, match=r"newer Recollect .*pip install --upgrade recollect"):
+        connection.execute("UPDATE athand.settings SET value = '999' WHERE name = 'version'")
+    with pytest.raises(DataError, match=r"newer Athand .*pip install --upgrade athand"):
         open_store(new_postgres_url)
 
 
 def test_a_failing_migration_changes_nothing(new_postgres_url, monkeypatch):
-    with Recollect(new_postgres_url) as recollect:
-        recollect.memories.add("kept", id="a")
+    with Athand(new_postgres_url) as athand:
+        athand.memories.add("kept", id="a")
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE memories ADD mood TEXT; SELECT broken"))
         patched.setattr(schema, "VERSION", len(schema.MIGRATIONS))
         with pytest.raises(StoreError, match="broken"):
             open_store(new_postgres_url)
-    with Recollect(new_postgres_url) as recollect:
-        assert recollect.memories.get("a").content == "kept"
-        assert recollect.check() == []
+    with Athand(new_postgres_url) as athand:
+        assert athand.memories.get("a").content == "kept"
+        assert athand.check() == []
 
 
 def test_two_processes_may_make_the_tables_at_once(postgres):
@@ -179,33 +179,33 @@ def test_two_processes_may_make_the_tables_at_once(postgres):
 
 
 def test_text_that_postgres_cannot_keep_is_refused_and_asking_for_it_finds_nothing(postgres_url):
-    with Recollect(postgres_url) as recollect:
+    with Athand(postgres_url) as athand:
         with pytest.raises(InvalidInput):
-            recollect.memories.add("a\0b")
-        assert recollect.memories.search("a\0b") == []
-        assert recollect.memories.list() == []
+            athand.memories.add("a\0b")
+        assert athand.memories.search("a\0b") == []
+        assert athand.memories.list() == []
 
 
 def test_the_statistics_are_the_same_after_folding(postgres_url):
-    with Recollect(postgres_url) as recollect:
+    with Athand(postgres_url) as athand:
         for number in range(30):
-            recollect.memories.add(f"Note {number} on the lighthouse", id=f"n{number}", project=f"p{number % 3}")
+            athand.memories.add(f"Note {number} on the lighthouse", id=f"n{number}", project=f"p{number % 3}")
         for number in range(0, 30, 4):
-            recollect.memories.delete(f"n{number}")
-        before = recollect.memories.fingerprint()
-        typo = recollect.memories.search("lighthuose", reinforce=False).did_you_mean
+            athand.memories.delete(f"n{number}")
+        before = athand.memories.fingerprint()
+        typo = athand.memories.search("lighthuose", reinforce=False).did_you_mean
         for again in range(2):
-            with recollect._store.transaction() as transaction:
+            with athand._store.transaction() as transaction:
                 fold(transaction._connection, "memories")
-            assert recollect.memories.fingerprint() == before
+            assert athand.memories.fingerprint() == before
             assert (
-                recollect.memories.search("lighthuose", reinforce=False).did_you_mean
+                athand.memories.search("lighthuose", reinforce=False).did_you_mean
                 == typo
                 == {"lighthuose": "lighthouse"}
             )
-            assert recollect.check() == []
-            recollect.memories.add("Note on the lighthouse keeper", id=f"more{again}", project="p0")
-            recollect.memories.delete(f"more{again}")
+            assert athand.check() == []
+            athand.memories.add("Note on the lighthouse keeper", id=f"more{again}", project="p0")
+            athand.memories.delete(f"more{again}")
 
 
 def test_reading_wins_in_small_spaces_and_the_index_in_large_ones():
@@ -225,7 +225,7 @@ def test_without_citus_the_command_says_so(run, postgres_url):
 def test_a_file_is_not_spread_over_machines(run):
     done = run("store", "distribute")
     assert done.code == 69
-    assert "recollect store copy" in done.err
+    assert "athand store copy" in done.err
 
 
 STAND_IN = """
@@ -261,14 +261,14 @@ def with_citus(postgres, new_postgres_url, tmp_path_factory):
 
 
 def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
-    with Recollect(with_citus) as recollect:
-        recollect.memories.add("Staging deploys need the VPN", id="a", project="shop")
+    with Athand(with_citus) as athand:
+        athand.memories.add("Staging deploys need the VPN", id="a", project="shop")
     done = run("store", "distribute", "--store", with_citus, "--json").json["tables"]
     assert done["memories"] == done["memories_vectors"] == "spread by space"
     assert done["models"] == "copied to every machine"
-    with Recollect(with_citus) as recollect:
-        assert [hit.id for hit in recollect.memories.search("VPN", project="shop")] == ["a"]
-        assert recollect.distribute() == {}
+    with Athand(with_citus) as athand:
+        assert [hit.id for hit in athand.memories.search("VPN", project="shop")] == ["a"]
+        assert athand.distribute() == {}
 
 
 def test_every_primary_key_begins_with_the_space(postgres_url):
@@ -294,13 +294,11 @@ def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(new_p
         asked.append(psycopg.ClientCursor(self).mogrify(query, values))
         return real(self, query, values, **options)
 
-    with Recollect(new_postgres_url) as recollect:
-        recollect.memories.add_many(
-            {"content": f"Note {number} on the pier", "project": "shop"} for number in range(300)
-        )
+    with Athand(new_postgres_url) as athand:
+        athand.memories.add_many({"content": f"Note {number} on the pier", "project": "shop"} for number in range(300))
         monkeypatch.setattr(connections.LimitedConnection, "execute", execute)
-        assert recollect.memories.search("note about the pier", project="shop", session="monday")
-        recollect.memories.add("One more note about the lighthouse", project="shop", session="monday")
+        assert athand.memories.search("note about the pier", project="shop", session="monday")
+        athand.memories.add("One more note about the lighthouse", project="shop", session="monday")
         monkeypatch.undo()
     with psycopg.connect(new_postgres_url, options=f"-c search_path={schema.SCHEMA},public") as connection:
         loose = {scan for statement in asked for scan in _scans_of_all_spaces(connection, statement)}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import Conflict, RecollectError
-from recollect.store import Index, Passage, open_store
-from recollect.text import text_hash
-from recollect.types import Filter, Scan, Vectors
+from athand.errors import AthandError, Conflict
+from athand.store import Index, Passage, open_store
+from athand.text import text_hash
+from athand.types import Filter, Scan, Vectors
 
 INDEX = Index("documents", ("content", "heading", "names", "path"), (1.0,) * 4, ("kind",), "document_chunks")
 DIMENSIONS = 8
@@ -278,7 +278,7 @@ class TestManyAtOnce:
 
     def test_a_missing_value_is_an_error(self, store):
         with (
-            pytest.raises((RecollectError, KeyError, LookupError, TypeError, ValueError)),
+            pytest.raises((AthandError, KeyError, LookupError, TypeError, ValueError)),
             store.transaction() as transaction,
         ):
             transaction.execute_many(self.INSERT, [{"name": "x1"}])

@@ -5,14 +5,14 @@ from tests.tools.patience import patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
 from tests.waiting import PATIENCE
 
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.store import open_store
-from recollect.tools import Choices, Tools
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.store import open_store
+from athand.tools import Choices, Tools
 
 
 @pytest.fixture
-def tools(recollect):
-    return recollect.tools
+def tools(athand):
+    return athand.tools
 
 
 @pytest.fixture

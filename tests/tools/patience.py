@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from tests.waiting import PATIENCE
 
-from recollect.tools import Choices
+from athand.tools import Choices
 
 T = TypeVar("T")
 LIMIT = 600.0  # seconds of a limit that no machine reaches by itself
@@ -42,8 +42,8 @@ def patience_with_this_machine() -> Iterator[None]:
     """How long it takes to start or end a process, to learn how it ended or to embed a request is up to the machine."""
     with pytest.MonkeyPatch.context() as patch:
         for limit in _LIMITS:
-            patch.setattr(f"recollect.tools.{limit}", PATIENCE)
-        patch.setattr("recollect.tools.configs.CONNECT_SECONDS", LIMIT)
+            patch.setattr(f"athand.tools.{limit}", PATIENCE)
+        patch.setattr("athand.tools.configs.CONNECT_SECONDS", LIMIT)
         patch.setattr(Choices.__init__, "__defaults__", astuple(Choices(search_seconds=PATIENCE)))
         yield
 

@@ -8,8 +8,8 @@ from tests.tools.patience import LIMIT, Clock
 from tests.tools.servers.kit import FILES, MAIL, READ, TEXT, Board, a_tool, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable
+from athand import Athand
+from athand.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable
 
 NUMBERS = {
     "n": {"type": "integer"},
@@ -32,7 +32,7 @@ def known(tmp_path_factory):
     """Two live servers that many tests call."""
     folder = tmp_path_factory.mktemp("known")
     jobs, files = Board(folder / "jobs.json", ODD_JOBS), Board(folder / "files.json", FILES)
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         opened.tools.load(write_config(folder / "mcp.json", jobs=jobs.entry(), files=files.entry()))
         assert opened.tools.wait(PATIENCE)
         yield opened.tools, jobs, files
@@ -240,7 +240,7 @@ def test_a_rule_can_be_changed_and_taken_back(files):
     assert outcome(files) == "called"
     files.rule("files__*", None)
     assert files.rules() == []
-    with pytest.raises(NotFound, match="recollect tools rules"):
+    with pytest.raises(NotFound, match="athand tools rules"):
         files.rule("files__*", None)
     with pytest.raises(InvalidInput, match="allow"):
         files.rule("files__*", "perhaps")
@@ -276,7 +276,7 @@ def test_nobody_is_asked_about_what_cannot_be_called(files):
 
 def test_a_disabled_tool_or_server_is_not_called(files):
     files.disable("files__read_file")
-    with pytest.raises(Refused, match="recollect tools enable files__read_file"):
+    with pytest.raises(Refused, match="athand tools enable files__read_file"):
         files.call("files__read_file", {"path": "a"})
     files.enable("files__read_file")
     files.disable("files")

@@ -10,10 +10,10 @@ from tests.engines import one_engine
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, CountingEmbedder, a_tool, ids, many_tools, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.tools.scoring import INDEX
+from athand import Athand
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.errors import AthandError, Conflict, InvalidInput, NotFound, StoreError
+from athand.tools.scoring import INDEX
 
 # Embedding
 
@@ -110,8 +110,8 @@ def test_another_model_makes_vectors_of_its_own(open_tools, tmp_path):
     assert hits[0].semantic > 0
 
 
-def test_making_everything_anew_gives_the_same(recollect):
-    tools = recollect.tools
+def test_making_everything_anew_gives_the_same(athand):
+    tools = athand.tools
     tools.add("files", FILES)
     tools.add("weather", WEATHER, catalogue="elsewhere")
     tools.reject("files__write_file")
@@ -121,7 +121,7 @@ def test_making_everything_anew_gives_the_same(recollect):
     before = tools._desk.store.fingerprint(INDEX)
     assert tools.reindex() == 5
     assert tools._desk.store.fingerprint(INDEX) == before
-    assert recollect.check() == []
+    assert athand.check() == []
 
 
 def test_the_statistics_add_up(open_tools, counting):
@@ -353,7 +353,7 @@ STRANGE = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def both(module_postgres_url):
-    with Recollect(":memory:") as one, Recollect(module_postgres_url) as other:
+    with Athand(":memory:") as one, Athand(module_postgres_url) as other:
         yield one.tools, other.tools
 
 
@@ -407,10 +407,10 @@ def test_thousands_of_tools_can_be_added_and_found(open_tools, many):
 
 
 def test_everything_is_there_after_reopening(tmp_path):
-    with Recollect(tmp_path / "store.db") as opened:
+    with Athand(tmp_path / "store.db") as opened:
         opened.tools.add("files", FILES, description="Files.")
         before = opened.tools.list()
-    with Recollect(tmp_path / "store.db") as opened:
+    with Athand(tmp_path / "store.db") as opened:
         assert opened.tools.list() == before
         assert ids(opened.tools.search("read_file"))[0] == "files__read_file"
 
@@ -418,7 +418,7 @@ def test_everything_is_there_after_reopening(tmp_path):
 def test_a_full_disk_does_not_stop_a_search(open_tools, tmp_path, monkeypatch):
     tools = open_tools(tmp_path / "store.db")
     tools.add("files", FILES)
-    monkeypatch.setattr("recollect.tools.counting._FLUSHED_AFTER", 1)
+    monkeypatch.setattr("athand.tools.counting._FLUSHED_AFTER", 1)
 
     def full(**how):
         raise StoreError("The disk is full.")
@@ -487,7 +487,7 @@ def test_tools_can_be_kept_out_by_the_configuration(tools, board, tmp_path):
 def test_tools_of_a_server_that_is_down_are_found(tools, live, tmp_path):
     made = live()
     made.path.unlink()  # the next question ends it
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         tools.refresh("files", seconds=PATIENCE)
     assert ids(tools.search("read_file"))[0] == "files__read_file"
     assert tools.describe("files__read_file").description == "Read the contents of a file."

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import BadData, InvalidInput, Unavailable
-from recollect.tools.clients import CLIENTS, ClientServers, places, read_client
-from recollect.tools.configs import allowed, entries_of, launch, read_config
-from recollect.tools.userconfig import write_user_config
+from athand.errors import BadData, InvalidInput, Unavailable
+from athand.tools.clients import CLIENTS, ClientServers, places, read_client
+from athand.tools.configs import allowed, entries_of, launch, read_config
+from athand.tools.userconfig import write_user_config
 
 HOME = Path("/home/ada")
 
@@ -155,8 +155,8 @@ def test_paths_of_a_project_stay_right_in_another_file(tmp_path: Path) -> None:
 
 def test_what_cannot_come_along_is_said(tmp_path: Path) -> None:
     servers = {
-        "me": {"command": "uvx", "args": ["recollect", "mcp"]},
-        "me too": {"command": "/opt/bin/recollect", "args": ["mcp"]},
+        "me": {"command": "uvx", "args": ["athand", "mcp"]},
+        "me too": {"command": "/opt/bin/athand", "args": ["mcp"]},
         "odd": "npx",
         "helped": {"type": "http", "url": "https://h.example", "headersHelper": "/bin/h"},
     }
@@ -167,7 +167,7 @@ def test_what_cannot_come_along_is_said(tmp_path: Path) -> None:
 
 
 def test_a_server_that_only_works_on_a_folder_of_our_name_is_kept(tmp_path: Path) -> None:
-    files = {"command": "npx", "args": ["-y", "files-mcp", "/work/recollect"]}
+    files = {"command": "npx", "args": ["-y", "files-mcp", "/work/athand"]}
     _write(tmp_path / ".claude.json", {"mcpServers": {"files": files}, "history": "x" * 5_000_000})
     assert _read(tmp_path, "claude-code").servers == {"files": files}
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import BadData, InvalidInput, NotFound, RecollectError
-from recollect.tools.configs import Entry, allowed, fingerprint, launch, read_config, read_config_and_hash
-from recollect.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
+from athand.errors import AthandError, BadData, InvalidInput, NotFound
+from athand.tools.configs import Entry, allowed, fingerprint, launch, read_config, read_config_and_hash
+from athand.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
 
 HOME = {"HOME": "/home/ada", "PATH": "/usr/bin"}
 
@@ -316,5 +316,5 @@ def test_whatever_a_server_looks_like_the_answer_is_a_launch_or_a_reason(
 ) -> None:
     try:
         _launch(tmp_path_factory.getbasetemp(), given)
-    except RecollectError as error:
+    except AthandError as error:
         assert "one" in str(error)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.tools.flags import Neighbours, flags_of
-from recollect.tools.model import Definition, Flag
-from recollect.tools.pinning import definition_of
+from athand.tools.flags import Neighbours, flags_of
+from athand.tools.model import Definition, Flag
+from athand.tools.pinning import definition_of
 
 
 def _flags(description: str, name: str = "weather", server: str = "home", **more: Any) -> tuple[Flag, ...]:

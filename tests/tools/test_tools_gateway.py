@@ -12,11 +12,11 @@ from chaos.harness import MARK, Scene, handles, key, scene
 from tests.tools.patience import LIMIT, begun
 from tests.waiting import PATIENCE, eventually
 
-from recollect.errors import InvalidInput, NotFound, Unavailable
-from recollect.tools.gateway import Gateway, Listing, ServerState
-from recollect.tools.gateway.backoff import LONGEST, Backoff
-from recollect.tools.gateway.timing import Turns
-from recollect.tools.launch import Launch
+from athand.errors import InvalidInput, NotFound, Unavailable
+from athand.tools.gateway import Gateway, Listing, ServerState
+from athand.tools.gateway.backoff import LONGEST, Backoff
+from athand.tools.gateway.timing import Turns
+from athand.tools.launch import Launch
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def shared() -> Iterator[Scene]:
 @pytest.fixture
 def long_rests(monkeypatch: pytest.MonkeyPatch) -> float:
     """The seconds a server is left alone after its first failure: so many that no machine reaches them by itself."""
-    monkeypatch.setattr("recollect.tools.gateway.backoff.FIRST", LONGEST)
+    monkeypatch.setattr("athand.tools.gateway.backoff.FIRST", LONGEST)
     return LONGEST * 1.1
 
 
@@ -74,7 +74,7 @@ def test_a_tool_that_fails_answers_so(shared: Scene) -> None:
 
 def test_listings_are_handed_over_outside_of_the_loop(ours: Scene) -> None:
     ours.gateway.refresh(ours.chaos("Server"))
-    assert all(name.startswith("recollect-listing") for name in ours.threads)
+    assert all(name.startswith("athand-listing") for name in ours.threads)
 
 
 def test_nothing_is_called_that_nobody_could_look_at(caplog: pytest.LogCaptureFixture) -> None:
@@ -190,7 +190,7 @@ def test_a_server_that_fails_is_left_alone_for_a_while(ours: Scene, long_rests: 
     assert state.state == "failing"
     assert state.retry_at is not None
     ours.launches[broken] = ours.launches[ours.chaos("Server")]
-    with pytest.raises(Unavailable, match=r"The next try is at .* recollect tools refresh CrashesAtStart"):
+    with pytest.raises(Unavailable, match=r"The next try is at .* athand tools refresh CrashesAtStart"):
         ours.text(broken)
     ours.clock.advance(long_rests)
     assert ours.text(broken, a=1) == '{"a": 1}'
@@ -281,7 +281,7 @@ def test_changes_of_the_tools_are_noticed(shared: Scene) -> None:
 
 
 def test_a_storm_of_changes_is_taken_calmly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.tools.gateway.life._CALM", LIMIT)
+    monkeypatch.setattr("athand.tools.gateway.life._CALM", LIMIT)
     with scene(idle_seconds=1e9) as ours:
         restless = ours.chaos("ChangesAllTheTime")
         for _ in range(3):
@@ -308,7 +308,7 @@ def test_calls_to_one_server_run_at_the_same_time(shared: Scene) -> None:
 
 
 def test_a_server_that_is_forgotten_before_its_turn_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT))
+    monkeypatch.setattr("athand.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT))
     with scene(at_once=1) as ours:
         ours.gateway.connect(ours.chaos("HangsAtStart"))
         second = ours.chaos("Server")
@@ -321,7 +321,7 @@ def test_a_server_that_is_forgotten_before_its_turn_keeps_nobody_waiting(monkeyp
 
 
 def test_a_server_that_is_slow_to_start_gives_its_place_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT / 2))
+    monkeypatch.setattr("athand.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT / 2))
     with scene(at_once=1) as ours:
         first, second = ours.chaos("HangsAtStart"), ours.chaos("Server")
         for server in (first, second):

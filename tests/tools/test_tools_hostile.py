@@ -19,14 +19,14 @@ from oauth_server import Tokens, protected
 from tests.tools.patience import begun
 from tests.waiting import PATIENCE, eventually
 
-from recollect import Recollect
-from recollect.errors import InvalidInput, Unavailable
-from recollect.tools.flags import Neighbours, flags_of
-from recollect.tools.gateway.link import Link, LoginNeeded
-from recollect.tools.launch import Launch
-from recollect.tools.model import Definition
-from recollect.tools.oauth import KeptLogin
-from recollect.tools.oauth.vault import Vault
+from athand import Athand
+from athand.errors import InvalidInput, Unavailable
+from athand.tools.flags import Neighbours, flags_of
+from athand.tools.gateway.link import Link, LoginNeeded
+from athand.tools.launch import Launch
+from athand.tools.model import Definition
+from athand.tools.oauth import KeptLogin
+from athand.tools.oauth.vault import Vault
 
 
 @pytest.fixture
@@ -114,10 +114,10 @@ def test_a_cloned_repository_runs_nothing_though_we_stand_in_it(tmp_path: Path, 
     entry = {"command": sys.executable, "args": ["-m", "server", "Server"]}
     config.write_text(json.dumps({"mcpServers": {"mine": entry}}))
     monkeypatch.chdir(repository)
-    with Recollect(":memory:") as recollect:
-        recollect.tools.load(config, origin="user")
-        assert recollect.tools.wait(PATIENCE)
-        assert recollect.tools.call("mine__echo", {"a": 1}).text == '{"a": 1}'
+    with Athand(":memory:") as athand:
+        athand.tools.load(config, origin="user")
+        assert athand.tools.wait(PATIENCE)
+        assert athand.tools.call("mine__echo", {"a": 1}).text == '{"a": 1}'
     assert not (tmp_path / "taken").exists()
 
 

@@ -16,8 +16,8 @@ from oauth_server import Tokens, protected
 from tests.tools.patience import begun
 from tests.waiting import PATIENCE
 
-from recollect.errors import InvalidInput, Unavailable
-from recollect.tools.launch import Launch
+from athand.errors import InvalidInput, Unavailable
+from athand.tools.launch import Launch
 
 SAFE = key("safe")
 
@@ -31,7 +31,7 @@ def browse(url: str) -> None:
 @pytest.fixture(autouse=True)
 def no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits to learn with which code a server elsewhere has ended: it has none."""
-    monkeypatch.setattr("recollect.tools.gateway.life._VERDICT", 0.0)
+    monkeypatch.setattr("athand.tools.gateway.life._VERDICT", 0.0)
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def test_a_server_that_wants_a_login_says_how(ours: Scene) -> None:
     assert ours.gateway.wait(PATIENCE)
     state = ours.gateway.states()[SAFE]
     assert state.state == "needs login"
-    assert "recollect tools login safe" in str(state.reason)
-    with pytest.raises(Unavailable, match="recollect tools login safe"):
+    assert "athand tools login safe" in str(state.reason)
+    with pytest.raises(Unavailable, match="athand tools login safe"):
         ours.text(SAFE, "add", a=1, b=2)
 
 
@@ -137,7 +137,7 @@ def test_a_login_that_was_taken_back_is_asked_for_again(ours: Scene, tokens: Tok
     tokens.refresh.clear()
     other = again(ours, tmp_path)
     try:
-        with pytest.raises(Unavailable, match="recollect tools login safe"):
+        with pytest.raises(Unavailable, match="athand tools login safe"):
             other.text(SAFE, "add", a=1, b=2)
         assert other.gateway.states()[SAFE].state == "needs login"
         other.gateway.login(SAFE, open_page=browse)
@@ -151,7 +151,7 @@ def test_a_running_server_whose_login_was_taken_back_says_so(ours: Scene, tokens
     assert ours.text(SAFE, "add", a=1, b=2) == "3"
     tokens.access.clear()
     tokens.refresh.clear()
-    with pytest.raises(Unavailable, match="recollect tools login safe"):
+    with pytest.raises(Unavailable, match="athand tools login safe"):
         ours.text(SAFE, "add", a=1, b=2)
     assert ours.gateway.states()[SAFE].state == "needs login"
 
@@ -199,7 +199,7 @@ def test_a_login_that_was_forged_into_a_link_is_not_followed(ours: Scene, tmp_pa
     found.symlink_to(secret)
     other = again(ours, tmp_path)
     try:
-        with pytest.raises(Unavailable, match="recollect tools login safe"):
+        with pytest.raises(Unavailable, match="athand tools login safe"):
             other.text(SAFE, "add", a=1, b=2)
     finally:
         other.gateway.close()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import BadData
-from recollect.tools.model import Definition
-from recollect.tools.pinning import content_hash, definition_of, diff, from_json, to_json
+from athand.errors import BadData
+from athand.tools.model import Definition
+from athand.tools.pinning import content_hash, definition_of, diff, from_json, to_json
 
 RAW = {
     "name": "send",

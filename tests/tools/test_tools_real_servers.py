@@ -15,8 +15,8 @@ from tests.tools.node import compile_strictly, node, server
 from tests.tools.patience import LIMIT
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.errors import InvalidInput
+from athand import Athand
+from athand.errors import InvalidInput
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -87,7 +87,7 @@ class Scene:
         self.config.write_text(json.dumps({"mcpServers": named}))
 
     def call(self, id_, **arguments):
-        return self.recollect.tools.call(id_, arguments)
+        return self.athand.tools.call(id_, arguments)
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +98,14 @@ def scene(tmp_path_factory):
             patch.setenv(name, str(folder / name.lower()))
         made = Scene(folder)
         made.write_config(http, sse)
-        with Recollect(made.store) as made.recollect:
-            made.recollect.tools.load(made.config)
-            assert made.recollect.tools.wait(PATIENCE)
+        with Athand(made.store) as made.athand:
+            made.athand.tools.load(made.config)
+            assert made.athand.tools.wait(PATIENCE)
             yield made
 
 
 def test_all_are_connected_at_once_in_both_eras_of_the_protocol(scene):
-    servers = scene.recollect.tools.servers()
+    servers = scene.athand.tools.servers()
     assert {each.name: (each.state, each.reason) for each in servers} == dict.fromkeys(PROTOCOLS, ("connected", None))
     assert {each.name: each.protocol for each in servers} == PROTOCOLS
     assert all(each.tools > 1 and each.waiting == 0 for each in servers)
@@ -124,7 +124,7 @@ def test_all_are_connected_at_once_in_both_eras_of_the_protocol(scene):
     ],
 )
 def test_a_sentence_finds_the_tool(scene, wish, tool):
-    assert tool in [hit.id for hit in scene.recollect.tools.search(wish, limit=5)]
+    assert tool in [hit.id for hit in scene.athand.tools.search(wish, limit=5)]
 
 
 def test_a_file_is_written_and_read(scene):
@@ -170,15 +170,15 @@ def test_wrong_arguments_never_reach_a_server(scene):
 
 
 def all_ids(scene):
-    return [tool.id for tool in scene.recollect.tools.list()]
+    return [tool.id for tool in scene.athand.tools.list()]
 
 
 def test_the_stubs_of_all_tools_pass_the_strictest_checks(scene, tmp_path):
     ids = all_ids(scene)
     assert len(ids) > 70
-    (tmp_path / "tools.ts").write_text(scene.recollect.tools.stubs(ids, language="typescript"), "utf-8")
+    (tmp_path / "tools.ts").write_text(scene.athand.tools.stubs(ids, language="typescript"), "utf-8")
     assert compile_strictly(tmp_path / "tools.ts") == ""
-    (tmp_path / "tools.py").write_text(scene.recollect.tools.stubs(ids, language="python"), "utf-8")
+    (tmp_path / "tools.py").write_text(scene.athand.tools.stubs(ids, language="python"), "utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", os.devnull, "tools.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert "Success" in done.stdout, done.stdout
@@ -201,10 +201,10 @@ except ToolError as error:
 
 
 def test_the_functions_of_python_call_the_tools_in_a_process_of_their_own(scene, tmp_path):
-    (tmp_path / "tools.py").write_text(scene.recollect.tools.stubs(all_ids(scene), language="python"), "utf-8")
+    (tmp_path / "tools.py").write_text(scene.athand.tools.stubs(all_ids(scene), language="python"), "utf-8")
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
     path = scene.files / "stub.txt"
-    environment = os.environ | {"RECOLLECT_STORE": str(scene.store)}
+    environment = os.environ | {"ATHAND_STORE": str(scene.store)}
     command = [sys.executable, "program.py", str(path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     lines = done.stdout.splitlines()

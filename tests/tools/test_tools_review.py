@@ -1,7 +1,7 @@
 """Answers of tools that are too long or too deep."""
 
-from recollect.tools.calling import Rests
-from recollect.tools.model import CallResult
+from athand.tools.calling import Rests
+from athand.tools.model import CallResult
 
 
 def test_a_long_text_is_cut_wherever_it_stands() -> None:

@@ -12,11 +12,11 @@ from tests.tools.patience import LIMIT
 from tests.tools.servers.kit import FILES, READ, TEXT, a_tool, ids, write_config
 from tests.waiting import PATIENCE, eventually
 
-from recollect import Recollect
-from recollect.errors import NotFound, RecollectError, Refused
-from recollect.tools import catalogue, servers
-from recollect.tools.pinning import content_hash, definition_of
-from recollect.tools.scoring import INDEX
+from athand import Athand
+from athand.errors import AthandError, NotFound, Refused
+from athand.tools import catalogue, servers
+from athand.tools.pinning import content_hash, definition_of
+from athand.tools.scoring import INDEX
 
 TOOL = "files__read_file"
 CALL = {"path": "notes.txt"}
@@ -52,7 +52,7 @@ def test_every_change_is_blocked_and_shown(tools, live, field):
     tools.refresh("files")
     why = blocked(tools)
     assert SHOWN[field] in why
-    assert "recollect tools approve files__read_file" in why
+    assert "athand tools approve files__read_file" in why
     assert len(made.calls) == 1
     tool = tools.describe(TOOL)
     assert tool.state == "changed"
@@ -235,7 +235,7 @@ def test_a_tool_that_is_gone_when_the_server_starts_again_is_not_called(tools, l
     made = live()
     tools._running.forget(("default", "files"))
     made.write(FILES[1:])
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         tools.call(TOOL, CALL)
     assert made.calls == []
 
@@ -243,19 +243,19 @@ def test_a_tool_that_is_gone_when_the_server_starts_again_is_not_called(tools, l
 def test_decisions_and_changes_survive_reopening(board, tmp_path):
     made, location = board(), tmp_path / "store.db"
     config = write_config(tmp_path / "mcp.json", files=made.entry())
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         opened.tools.load(config)
         assert opened.tools.wait(PATIENCE)
         opened.tools.reject("files__remove_file")
         opened.tools.disable("files__write_file")
     made.change(description="Read the contents of a file. Fast.")
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         assert "Fast." in blocked(opened.tools)
         assert made.calls == []
         assert opened.tools.describe("files__remove_file").state == "rejected"
         assert not opened.tools.describe("files__write_file").enabled
         opened.tools.approve(TOOL)
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         assert opened.tools.call(TOOL, CALL)
 
 
@@ -333,7 +333,7 @@ class WhatMayBeCalled(RuleBasedStateMachine):
 
     @initialize()
     def open(self):
-        self.opened = Recollect(":memory:")
+        self.opened = Athand(":memory:")
         self.tools = self.opened.tools
         with self.tools._desk.store.transaction() as transaction:
             row = {"space": "default", "id": "s", "transport": "stdio", "source": "/nowhere", "origin": "user"}
@@ -397,7 +397,7 @@ def test_only_what_was_approved_can_be_called_whatever_happens(many):
 
 @one_engine
 def test_no_call_goes_out_between_a_notice_of_change_and_the_new_list(tools, live, monkeypatch):
-    monkeypatch.setattr("recollect.tools.gateway.life._CALM", LIMIT)
+    monkeypatch.setattr("athand.tools.gateway.life._CALM", LIMIT)
     made = live("tell")
     tools.call(TOOL, CALL)
     made.change(description=CHANGES["description"])

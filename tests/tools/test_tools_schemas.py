@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import InvalidInput
-from recollect.tools.schemas import prepare
+from athand.errors import InvalidInput
+from athand.tools.schemas import prepare
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -185,14 +185,14 @@ def nested(depth):
     ],
 )
 def test_a_schema_made_to_hang_is_given_up(schema, steps, monkeypatch):
-    monkeypatch.setattr("recollect.tools.schemas._MOST_STEPS", steps)
+    monkeypatch.setattr("athand.tools.schemas._MOST_STEPS", steps)
     with contextlib.suppress(InvalidInput):
         assert prepare({"it": "x" * 50_000}, schema) == {"it": "x" * 50_000}
 
 
 def test_a_schema_whose_steps_are_slow_is_given_up_when_its_time_is_over(monkeypatch):
     clock = itertools.count(0, 0.125)
-    monkeypatch.setattr("recollect.tools.schemas.time", SimpleNamespace(thread_time=lambda: next(clock)))
+    monkeypatch.setattr("athand.tools.schemas.time", SimpleNamespace(thread_time=lambda: next(clock)))
     assert prepare({"it": "x"}, doubling("oneOf")) == {"it": "x"}
     assert 2.0 < next(clock) <= 2.5
 

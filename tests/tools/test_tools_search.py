@@ -10,15 +10,15 @@ from tests.engines import one_engine
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.errors import InvalidInput, RecollectError, StoreError, Unavailable
+from athand import Athand
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.errors import AthandError, InvalidInput, StoreError, Unavailable
 
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory):
     """Hundreds of tools; many tests read them, none changes them."""
-    with Recollect(tmp_path_factory.mktemp("crowd") / "store.db") as opened:
+    with Athand(tmp_path_factory.mktemp("crowd") / "store.db") as opened:
         opened.tools.add("files", FILES)
         opened.tools.add("weather-station", WEATHER)
         opened.tools.add("mail", MAIL)
@@ -277,7 +277,7 @@ def test_without_a_model_the_words_are_searched_and_that_is_said(open_tools, alp
 
 
 def test_a_missing_model_is_in_the_status():
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         opened._embedder._load = BrokenEmbedder(DEFAULT_MODEL)._load
         opened.tools.add("files", FILES)
         status = opened.status()
@@ -328,7 +328,7 @@ def test_the_order_is_the_same_every_time(crowd):
 
 
 def test_both_engines_find_the_same(postgres_url):
-    with Recollect(":memory:") as one, Recollect(postgres_url) as other:
+    with Athand(":memory:") as one, Athand(postgres_url) as other:
         for each in (one, other):
             each.tools.add("files", FILES)
             each.tools.add("office", many_tools())
@@ -338,12 +338,12 @@ def test_both_engines_find_the_same(postgres_url):
             assert [hit.score for hit in found[0]] == pytest.approx([hit.score for hit in found[1]], abs=1e-6)
 
 
-def test_a_search_over_everything_finds_tools_too(recollect):
-    recollect.tools.add("weather", WEATHER)
-    recollect.memories.add("The weather in Rome was fine.")
-    hits = recollect.search("weather forecast for a city")
+def test_a_search_over_everything_finds_tools_too(athand):
+    athand.tools.add("weather", WEATHER)
+    athand.memories.add("The weather in Rome was fine.")
+    hits = athand.search("weather forecast for a city")
     assert "weather__get_forecast" in ids(hits)
-    assert ids(recollect.search("weather", corpora=["tools"], limit=1)) != []
+    assert ids(athand.search("weather", corpora=["tools"], limit=1)) != []
 
 
 HOSTILE = ("\0", "\ud800", "' OR 1=1 --", '"', "%", "_", "*", "NEAR(", "a\0b", "{}", "\\", "🦄" * 9, ":x")
@@ -356,7 +356,7 @@ ANYTHING = st.one_of(
 
 @pytest.fixture(scope="module")
 def both(module_postgres_url):
-    with Recollect(":memory:") as one, Recollect(module_postgres_url) as other:
+    with Athand(":memory:") as one, Athand(module_postgres_url) as other:
         for each in (one, other):
             each.tools.add("files", FILES)
         yield one.tools, other.tools
@@ -405,7 +405,7 @@ def test_every_name_is_answered_or_refused(both, many):
             for question in everything_about(tools, name):
                 try:
                     question()
-                except RecollectError as error:
+                except AthandError as error:
                     assert str(error)
                     assert not isinstance(error, StoreError)
 

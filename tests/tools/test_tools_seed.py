@@ -10,16 +10,16 @@ from tests.tools.patience import LIMIT
 from tests.tools.servers.kit import FILES, MAIL, TEXT, WEATHER, a_tool, ids, many_tools, write_config
 from tests.waiting import PATIENCE, eventually
 
-from recollect import Recollect
-from recollect.config import load_settings
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.errors import InvalidInput, NotFound
+from athand import Athand
+from athand.config import load_settings
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.errors import InvalidInput, NotFound
 
 
 def opened_with(**environment):
     """A store with some tools, opened by somebody who has set these variables."""
     settings = load_settings(environment={**environment, "HOME": os.environ["HOME"]})
-    opened = Recollect(":memory:", settings=settings)
+    opened = Athand(":memory:", settings=settings)
     opened.tools.add("files", FILES)
     opened.tools.add("office", many_tools())
     return opened
@@ -38,16 +38,16 @@ def test_the_defaults_are_three_hits_above_035_with_07_for_meaning(stocked):
 
 
 def test_every_variable_has_an_effect():
-    with opened_with(RECOLLECT_SEARCH_LIMIT="5") as opened:
+    with opened_with(ATHAND_SEARCH_LIMIT="5") as opened:
         assert len(opened.tools.search("invoice", threshold=0.0)) == 5
-    with opened_with(RECOLLECT_SEARCH_THRESHOLD="0.99") as opened:
+    with opened_with(ATHAND_SEARCH_THRESHOLD="0.99") as opened:
         assert opened.tools.search("look into some document") == []
-    with opened_with(RECOLLECT_SEARCH_ALPHA="0") as opened:
+    with opened_with(ATHAND_SEARCH_ALPHA="0") as opened:
         assert all(hit.semantic == 0 for hit in opened.tools.search("read the contents of a file"))
-    with opened_with(RECOLLECT_SEARCH_NO_CACHE="true") as opened:
+    with opened_with(ATHAND_SEARCH_NO_CACHE="true") as opened:
         opened.tools.add("copy", FILES)
         assert opened.tools.stats().hit_rate == 0
-    with opened_with(RECOLLECT_TOOL_POLICY="accept") as opened:
+    with opened_with(ATHAND_TOOL_POLICY="accept") as opened:
         assert opened.tools._desk.choices.policy == "accept"
 
 
@@ -58,14 +58,14 @@ def test_every_variable_has_an_effect():
 def test_a_variable_that_makes_no_sense_is_refused(name, value):
     with (
         pytest.raises(InvalidInput, match=rf"(?i){name}|{value}"),
-        opened_with(**{f"RECOLLECT_SEARCH_{name}": value}) as it,
+        opened_with(**{f"ATHAND_SEARCH_{name}": value}) as it,
     ):
         it.tools.search("read")
 
 
 def test_an_unknown_policy_is_refused():
     with pytest.raises(InvalidInput, match="first, quarantine or accept"):
-        opened_with(RECOLLECT_TOOL_POLICY="sometimes")
+        opened_with(ATHAND_TOOL_POLICY="sometimes")
 
 
 # Scores
@@ -232,13 +232,13 @@ def test_an_unknown_language_is_refused(stocked):
         stocked.stubs("files__read_file", "cobol")
 
 
-def test_the_status_counts_tools_and_what_waits(recollect, board, tmp_path):
+def test_the_status_counts_tools_and_what_waits(athand, board, tmp_path):
     made = board("files", FILES)
-    recollect.tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), dead={"command": "/nowhere"}))
-    assert recollect.tools.wait(PATIENCE)
+    athand.tools.load(write_config(tmp_path / "mcp.json", files=made.entry(), dead={"command": "/nowhere"}))
+    assert athand.tools.wait(PATIENCE)
     made.write([*FILES, a_tool("more", "One more.", {"x": TEXT})])
-    recollect.tools.refresh("files")
-    status = recollect.status()
+    athand.tools.refresh("files")
+    status = athand.status()
     assert (status.corpora["tools"]["count"], status.corpora["tools"]["waiting"]) == (4, 1)
     assert any(problem.startswith("dead is failing") for problem in status.problems)
 

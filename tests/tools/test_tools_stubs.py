@@ -13,9 +13,9 @@ from tests.tools.node import compile_strictly, node
 from tests.tools.test_tools_schemas import an_object
 from tests.waiting import PATIENCE
 
-from recollect.errors import InvalidInput
-from recollect.tools.model import Tool
-from recollect.tools.stubs import markdown, stubs, usage
+from athand.errors import InvalidInput
+from athand.tools.model import Tool
+from athand.tools.stubs import markdown, stubs, usage
 
 
 def a_tool(name="echo", server="box", description="", input_schema=None, output_schema=None, title=None):
@@ -178,8 +178,8 @@ def test_types_of_typescript_say_what_the_schema_says():
 
 
 def test_a_function_of_python_calls_the_gateway(gateway, tmp_path, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_GATEWAY", gateway.url)
-    monkeypatch.setenv("RECOLLECT_TOKEN", "secret")
+    monkeypatch.setenv("ATHAND_GATEWAY", gateway.url)
+    monkeypatch.setenv("ATHAND_TOKEN", "secret")
     made = imported(stubs([RICH, PLAIN, CHOICE], "python"), tmp_path)
     assert made.my_shop.place_order(item="tea", from_="here", count=2) == {"ok": True}
     assert gateway.seen == [
@@ -215,7 +215,7 @@ def test_a_function_of_typescript_calls_the_gateway(gateway, tmp_path):
         await box.echo({ text: "refuse" }).catch((error: Error) => console.log(error.message));
     """
     (tmp_path / "run.mts").write_text(program, "utf-8")
-    environment = {"RECOLLECT_GATEWAY": gateway.url, "RECOLLECT_TOKEN": "secret"}
+    environment = {"ATHAND_GATEWAY": gateway.url, "ATHAND_TOKEN": "secret"}
     done = subprocess.run(
         [node(), "run.mts"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )

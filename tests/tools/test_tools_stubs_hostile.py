@@ -10,7 +10,7 @@ from tests.tools.node import compile_strictly
 from tests.tools.test_tools_schemas import SCHEMAS, an_object, doubling, nested
 from tests.tools.test_tools_stubs import a_tool, checked_by_mypy
 
-from recollect.tools.stubs import LANGUAGES, stubs, usage
+from athand.tools.stubs import LANGUAGES, stubs, usage
 
 HOSTILE = [
     '"""\nimport os; os.system("x")\n"""',

@@ -13,12 +13,12 @@ from tests.engines import one_engine
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tools, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
-from recollect.errors import Conflict, NotFound
-from recollect.store import open_store
-from recollect.tools import Tools
-from recollect.tools.scoring import INDEX
+from athand import Athand
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.errors import Conflict, NotFound
+from athand.store import open_store
+from athand.tools import Tools
+from athand.tools.scoring import INDEX
 
 
 def all_at_once(*works):
@@ -87,8 +87,8 @@ def test_a_decision_about_what_has_just_changed_is_not_taken(stocked):
 
 PROCESS = """
 import json, sys
-from recollect import Recollect
-with Recollect(sys.argv[1]) as opened:
+from athand import Athand
+with Athand(sys.argv[1]) as opened:
     tools = json.loads(sys.argv[3])
     print("begun", flush=True)
     for start in range(0, len(tools), 5):
@@ -101,7 +101,7 @@ with Recollect(sys.argv[1]) as opened:
 def test_processes_share_one_store(location, tmp_path):
     shared = str(tmp_path / "store.db") if location == ":memory:" else location
     listed = many_tools()[:40]
-    with Recollect(shared) as opened:
+    with Athand(shared) as opened:
         opened.tools.add("files", FILES)
         command = [sys.executable, "-c", PROCESS, shared, "one", json.dumps(listed)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -117,7 +117,7 @@ def test_processes_share_one_store(location, tmp_path):
 
 
 def test_what_another_process_adds_is_found_by_name_at_once(tmp_path):
-    with Recollect(tmp_path / "store.db") as one, Recollect(tmp_path / "store.db") as other:
+    with Athand(tmp_path / "store.db") as one, Athand(tmp_path / "store.db") as other:
         one.tools.add("files", FILES)
         assert ids(other.tools.search("read_file"))[0] == "files__read_file"
         one.tools.add("mail", MAIL)
@@ -133,7 +133,7 @@ def test_what_another_process_adds_is_found_by_name_at_once(tmp_path):
 def test_two_gateways_take_in_one_server(board, tmp_path):
     made = board()
     config = write_config(tmp_path / "mcp.json", files=made.entry("tell"))
-    with Recollect(tmp_path / "store.db") as one, Recollect(tmp_path / "store.db") as other:
+    with Athand(tmp_path / "store.db") as one, Athand(tmp_path / "store.db") as other:
         for each in (one, other):
             each.tools.load(config)
         assert one.tools.wait(PATIENCE)
@@ -162,7 +162,7 @@ def test_calls_at_the_same_time_get_their_own_answers(tools, live):
 def test_everything_moves_to_another_store(location, board, tmp_path):
     made, target = board(), str(tmp_path / "copy.db")
     config = write_config(tmp_path / "project" / ".mcp.json", live=made.entry())
-    with Recollect(location) as opened:
+    with Athand(location) as opened:
         tools = opened.tools
         tools.add("files", FILES, description="Files.")
         tools.add("weather", WEATHER, catalogue="elsewhere")
@@ -179,7 +179,7 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
         rules, print_ = tools.rules(), tools._desk.store.fingerprint(INDEX)
         assert {tool["state"] for tool in before} == {"approved", "changed", "rejected"}
         opened.copy_to(target)
-    with Recollect(target) as copied:
+    with Athand(target) as copied:
         tools = copied.tools
         assert [tool.to_dict() for tool in tools.list()] == before
         assert tools.rules() == rules
@@ -194,7 +194,7 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
 
 def test_closing_leaves_no_process(board, tmp_path):
     made = board()
-    with Recollect(":memory:") as opened:
+    with Athand(":memory:") as opened:
         opened.tools.load(write_config(tmp_path / "mcp.json", files=made.entry()))
         assert opened.tools.wait(PATIENCE)
         assert opened.tools.call("files__read_file", {"path": "a"})
@@ -210,7 +210,7 @@ def _read(file):
 
 
 def test_importing_it_loads_nothing_heavy():
-    code = "import recollect.tools, sys; print(*sys.modules)"
+    code = "import athand.tools, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"mcp", "jsonschema", "httpx2", "pydantic", "onnxruntime", "psycopg"} & set(done.stdout.split())
 

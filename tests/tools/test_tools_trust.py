@@ -11,8 +11,8 @@ from tests.engines import one_engine
 from tests.tools.servers.kit import FILES, READ, a_tool, write_config
 from tests.waiting import PATIENCE
 
-from recollect import Recollect
-from recollect.errors import Conflict, NotFound, RecollectError, Refused
+from athand import Athand
+from athand.errors import AthandError, Conflict, NotFound, Refused
 
 CALL = ("files__read_file", {"path": "a"})
 
@@ -34,7 +34,7 @@ def server(tools, name="files"):
 def test_a_configuration_of_a_project_starts_nothing_until_it_is_trusted(tools, project):
     assert project.starts == []
     assert server(tools).state == "untrusted"
-    assert f"recollect tools trust {project.config}" in server(tools).reason
+    assert f"athand tools trust {project.config}" in server(tools).reason
     with pytest.raises(Refused, match="not trusted"):
         tools.refresh("files")
     assert tools.connect_new() == 0
@@ -156,7 +156,7 @@ def test_a_link_that_is_turned_elsewhere_is_not_trusted_any_more(tools, board, t
 def test_what_cannot_be_read_cannot_be_trusted(tools, tmp_path):
     with pytest.raises(NotFound):
         tools.trust(tmp_path / "nowhere.json")
-    with pytest.raises(RecollectError):
+    with pytest.raises(AthandError):
         tools.trust(tmp_path)
     assert not tools.is_trusted(tmp_path)
     assert tools.distrust(tmp_path / "nowhere.json") is False
@@ -178,7 +178,7 @@ def test_it_does_not_matter_by_which_way_a_folder_is_reached(tools, project, tmp
 @pytest.mark.parametrize("path", ["a\0b", "~nobody-of-that-name/.mcp.json", "", "x" * 5000])
 def test_what_is_no_path_is_refused(tools, path):
     for ask in (tools.trust, tools.load):
-        with pytest.raises(RecollectError):
+        with pytest.raises(AthandError):
             ask(path)
     assert not tools.is_trusted(path)
 
@@ -186,9 +186,9 @@ def test_what_is_no_path_is_refused(tools, path):
 def test_trust_survives_reopening(board, tmp_path):
     made = board()
     config = write_config(tmp_path / "project" / ".mcp.json", files=made.entry())
-    with Recollect(tmp_path / "store.db") as opened:
+    with Athand(tmp_path / "store.db") as opened:
         opened.tools.trust(config)
-    with Recollect(tmp_path / "store.db") as opened:
+    with Athand(tmp_path / "store.db") as opened:
         catalogues = opened.tools.load_all(folder=config.parent)
         assert opened.tools.connect_new(catalogues) == 1
         assert opened.tools.wait(PATIENCE)
@@ -210,7 +210,7 @@ def telling(board):
 
 
 def test_a_server_knows_nothing_of_the_secrets_of_another(open_tools, telling, tmp_path):
-    environment = {**os.environ, "API_KEY": "from-the-user", "RECOLLECT_EMBEDDINGS_KEY": "from-us"}
+    environment = {**os.environ, "API_KEY": "from-the-user", "ATHAND_EMBEDDINGS_KEY": "from-us"}
     tools = open_tools(environment=environment)
     one, other = telling("one"), telling("other")
     config = write_config(
@@ -248,7 +248,7 @@ def log(tmp_path, caplog):
     """The log of somebody who wants to see everything."""
     handler, root = logging.FileHandler(tmp_path / "everything.log"), logging.getLogger()
     caplog.set_level(logging.DEBUG)
-    caplog.set_level(logging.DEBUG, logger="recollect")
+    caplog.set_level(logging.DEBUG, logger="athand")
     root.addHandler(handler)
     yield tmp_path / "everything.log"
     root.removeHandler(handler)
@@ -267,7 +267,7 @@ def test_the_secrets_of_a_configuration_are_kept_nowhere(open_tools, board, tmp_
     for name in ("files", "dead", "remote"):
         try:
             tools.refresh(name, seconds=PATIENCE)
-        except RecollectError as error:
+        except AthandError as error:
             said.append(str(error))
     assert {each.state for each in tools.servers()} == {"connected", "failing"}
     tools.call(*CALL)

@@ -13,14 +13,14 @@ from typing import Any
 from tests.tools.patience import LIMIT, Clock
 from tests.waiting import eventually
 
-from recollect.errors import NotFound
-from recollect.tools.gateway import Gateway, Listing
-from recollect.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
+from athand.errors import NotFound
+from athand.tools.gateway import Gateway, Listing
+from athand.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
 
 __all__ = ["HERE", "MARK", "Scene", "eventually", "handles", "keepers_of", "key", "marked", "scene"]
 
 HERE = Path(__file__).parent
-MARK = "RECOLLECT_TEST_MARK"
+MARK = "ATHAND_TEST_MARK"
 
 
 def key(name: str) -> ServerKey:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.tools.patience import LIMIT
 
-from recollect.embed import DEFAULT_MODEL, LazyEmbedder
+from athand.embed import DEFAULT_MODEL, LazyEmbedder
 
 _SERVER = Path(__file__).parent / "board.py"
 THINGS = "invoice ticket branch photo message contact meeting parcel account playlist recipe sensor vehicle".split()

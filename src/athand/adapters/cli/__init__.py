@@ -1,0 +1,5 @@
+"""The `athand` command."""
+
+from athand.adapters.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,196 @@
+"""`athand config`: the settings, where each comes from, and how to change them."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from athand.adapters.cli.session import Session, command, common_options, start_session
+from athand.adapters.cli.words import HIDDEN, without_password
+from athand.errors import BadData
+
+_HIDDEN_ONES = ("embeddings_key",)
+
+
+@click.group("config", invoke_without_command=True)
+@common_options
+def config(**given: Any) -> None:
+    """Show and change settings.
+
+    A variable ATHAND_NAME wins over the file, the file over what is built in.
+
+    \b
+    Settings:
+      store              the store to open: a file, or a postgresql:// address
+      data_dir           the folder of the store, models and tokens
+      home               one folder for all that, and for your own servers
+      model              the embedding model; athand models lists them
+      device             where a model runs: auto, cpu or gpu
+      no_cache           embed every text anew
+      embeddings_url     the endpoint of models that are named openai:…
+      embeddings_key     its key
+      search_limit       how many tools a search of the tools answers
+      search_threshold   how good they must be, from 0 to 1
+      search_alpha       how much their meaning counts, against their words
+      tool_policy        new tools: first, quarantine or accept
+      chromium           the browser to drive, if it is not to be looked for
+      flow_window_hours  how old the sessions of prior knowledge may be
+
+    \b
+    Examples:
+      athand config
+      athand config set model all-MiniLM-L6-v2
+      athand config path
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    context = click.get_current_context()
+    context.obj = start_session(context, **given)
+    if context.invoked_subcommand is None:
+        context.invoke(show)
+
+
+def _completed(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    from athand.config import setting_names
+
+    return [name for name in setting_names() if name.startswith(begun)]
+
+
+_name = click.argument("name", shell_complete=_completed)
+
+
+@command(config, "show")
+def show(session: Session, /) -> None:
+    """Show every setting and where it comes from."""
+    from athand.config import config_file, explain_settings
+
+    found = explain_settings(data_dir=session.data_dir)
+    if session.as_json:
+        session.show({name: {"value": _shown(name, value), "from": origin} for name, (value, origin) in found.items()})
+        return
+    if session.quiet:
+        for name, (value, _) in found.items():
+            click.echo(f"{name}={_text(name, value)}")
+        return
+    _print(session, found)
+    session.say(f" The file is {config_file()}")
+    session.say(" Change a setting with: athand config set NAME VALUE  What they mean: athand config --help")
+
+
+def _print(session: Session, found: dict[str, tuple[Any, str]]) -> None:
+    from athand.adapters.cli.render import cell, plain_table, print_table
+
+    table = plain_table("setting", "value", "from", flexible="value")
+    for name, (value, origin) in found.items():
+        table.add_row(name, cell(_text(name, value), "bold" if origin != "default" else ""), cell(origin, "dim"))
+    print_table(session.console(), table)
+
+
+@command(config, "get")
+@_name
+def get(session: Session, /, name: str) -> None:
+    """Print one setting."""
+    from athand.config import check_name, explain_settings
+
+    found = explain_settings(data_dir=session.data_dir)
+    check_name(name)
+    value, origin = found[name]
+    if session.as_json:
+        session.show({"name": name, "value": _shown(name, value), "from": origin})
+    else:
+        click.echo(_text(name, value))
+
+
+@command(config, "set")
+@_name
+@click.argument("value")
+def set_(session: Session, /, name: str, value: str) -> None:
+    """Write a setting into the configuration file.
+
+    The rest of the file, with its comments, stays as it is.
+
+    \b
+    Examples:
+      athand config set model all-MiniLM-L6-v2
+      athand config set search_limit 5
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    from athand.adapters.editing import toml
+    from athand.config import check_setting
+
+    wanted = check_setting(name, value)
+    file = change(lambda text: toml.put_key(text, name, wanted), {name: wanted})
+    _tell(session, name, file, f"Set {name} to {_text(name, wanted)} in {file}")
+
+
+@command(config, "unset")
+@_name
+def unset(session: Session, /, name: str) -> None:
+    """Take a setting out of the configuration file.
+
+    From then on it is what it was in the beginning.
+
+    \b
+    Example:
+      athand config unset model
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    from athand.adapters.editing import toml
+    from athand.config import check_name
+
+    check_name(name)
+    file = change(lambda text: toml.remove_key(text, name), {name: None})
+    _tell(session, name, file, f"{file} says nothing of {name} now")
+
+
+@command(config, "path")
+def path(session: Session, /) -> None:
+    """Print where the configuration file is, or would be."""
+    from athand.config import config_file
+
+    if session.as_json:
+        session.show({"path": str(config_file()), "exists": config_file().is_file()})
+    else:
+        click.echo(str(config_file()))
+
+
+def _tell(session: Session, name: str, file: Path, text: str) -> None:
+    """Say what was written, and what a variable makes of it."""
+    from athand.config import explain_settings
+
+    value, origin = explain_settings(data_dir=session.data_dir)[name]
+    if session.as_json:
+        session.show({"name": name, "value": _shown(name, value), "from": origin, "file": str(file)})
+        return
+    session.say(text)
+    if origin not in ("file", "default"):
+        session.say(f" {origin} is set and wins over the file.")
+
+
+def change(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
+    """Change the configuration file, if nothing but what is wanted changes in it; its path."""
+    from athand.adapters.editing.files import PRIVATE, real_place, replace_file
+    from athand.config import config_file, load_settings
+
+    load_settings()  # a file that is broken is not touched
+    file = config_file()
+    place = real_place(file)
+    old = place.read_bytes() if place.exists() else None
+    text = (old or b"").decode("utf-8")
+    new = edit(text)
+    expected = {**tomllib.loads(text), **wanted}
+    if tomllib.loads(new) != {name: value for name, value in expected.items() if value is not None}:
+        raise BadData(f"{file} is written in a way that cannot be changed without loss. Change it by hand.")
+    if new != text:
+        replace_file(place, new.encode(), instead_of=old, mode=PRIVATE)
+    return file
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A value without the secret in it."""
+    if name in _HIDDEN_ONES and value:
+        return HIDDEN
+    return without_password(value) if isinstance(value, str) else value
+
+
+def _text(name: str, value: Any) -> str:
+    shown = _shown(name, value)
+    return "" if shown is None else str(shown).lower() if isinstance(shown, bool) else str(shown)

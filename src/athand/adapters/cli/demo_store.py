@@ -1,0 +1,124 @@
+"""What the demo asks about: the project's own docs, a real server's tools, a few memories, two recorded walks."""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from athand.adapters.cli.docs_folders import indexing_bar
+from athand.adapters.cli.session import Session
+from athand.adapters.cli.words import counted, took
+
+if TYPE_CHECKING:
+    from athand.app import Athand
+
+_PACKAGE = Path(__file__).parents[2]
+_WALKS = Path(__file__).parent / "demo_data" / "walks"
+_SERVERS = {"git": "mcp_server_git", "time": "mcp_server_time"}
+_WAIT = 60.0  # seconds; a server has a limit of its own
+# Of which project, how many days ago, what, and who said it. The first is superseded by the second.
+MEMORIES = (
+    ("harbour", 90, "Branches start from develop and are named after their ticket.", "mira"),
+    ("harbour", 12, "Branches start from main, since develop is gone; the name begins with the ticket.", "mira"),
+    ("harbour", 5, "Our people in Tokyo work from midnight to 09:00 UTC.", "jon"),
+    ("harbour", 33, "Orders can be cancelled until they leave the warehouse; after that it is a refund.", "ada"),
+    ("harbour", 41, "Decided to keep carts in PostgreSQL instead of Redis: a lost cart costs more than 4 ms.", "mira"),
+    ("harbour", 3, "Staging deploys need the VPN and a fresh token; production does not.", "mira"),
+    ("harbour", 12, "The checkout test is flaky when the clock crosses midnight; freeze time in the fixture.", "jon"),
+    ("harbour", 77, "Customers in Norway are charged in NOK; rounding is to whole kroner.", "ada"),
+    ("home", 9, "Prefers short answers with the command first and the reason after it.", "user"),
+    ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user"),
+)
+_REPLACED = "what do branches start from?"
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What was put into a corpus, in words and as data."""
+
+    corpus: str
+    text: str
+    data: dict[str, Any]
+
+
+def fill(session: Session, athand: "Athand", folder: Path) -> Iterator[Filled]:
+    """Put something into each corpus; tells of each when it is done."""
+    yield _add_documents(session, athand)
+    yield _add_tools(athand, folder)
+    yield _add_memories(athand)
+    yield _add_flows(athand)
+
+
+def _add_documents(session: Session, athand: "Athand") -> Filled:
+    with indexing_bar(session, "the docs of Athand") as progress:
+        added = athand.documents.add(docs_folder(), folder_id="athand-docs", progress=progress)
+    text = f"{counted(added.documents, 'document')}, the docs of Athand, in {counted(added.chunks, 'passage')}"
+    return Filled("documents", f"{text} · {took(progress.seconds)}", added.to_dict())
+
+
+def docs_folder() -> Path:
+    """The docs that come with the package; in a clone, those of the repository."""
+    packaged = _PACKAGE / "docs"
+    return packaged if packaged.is_dir() else _PACKAGE.parents[1] / "docs"
+
+
+def _add_tools(athand: "Athand", folder: Path) -> Filled:
+    """Start real servers, and take in what they offer."""
+    began = time.perf_counter()
+    installed = {name: _entry(module) for name, module in _SERVERS.items() if find_spec(module)}
+    # Our own server has another home than the demo: in the same one, it would start itself.
+    own = {"athand": _entry("athand", "mcp") | {"env": {"ATHAND_HOME": str(folder / "server")}}}
+    config = folder / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": installed or own}, indent=2), "utf-8")
+    athand.tools.load(config, origin="user")
+    athand.tools.wait(_WAIT)
+    servers = athand.tools.servers()
+    told = [f"{each.tools} of {each.name}" if each.tools else f"none of {each.name}: {each.reason}" for each in servers]
+    text = f"{', '.join(told)}: real MCP servers, started just now · {took(time.perf_counter() - began)}"
+    more = "" if installed else "\nFor those of git: pip install 'athand[demo]'"
+    return Filled("tools", text + more, {"servers": [each.to_dict() for each in servers]})
+
+
+def _entry(module: str, *arguments: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-m", module, *arguments]}
+
+
+def _add_memories(athand: "Athand") -> Filled:
+    now = datetime.now(UTC)
+    added = athand.memories.add_many(
+        {"project": project, "content": content, "author": author, "created_at": now - timedelta(days=days)}
+        for project, days, content, author in MEMORIES
+    )
+    old, new = added[:2]
+    athand.memories.supersede(old.id, new.id)
+    answers = athand.memories.search(_REPLACED, reinforce=False)
+    text = (
+        f"{len(added)} of two projects. One has superseded another, which does not answer any more:"
+        f"\nwas “{old.content}”\nnow “{answers[0].item.content}”"
+    )
+    return Filled("memories", text, {"superseded": old.id, "answers": [hit.id for hit in answers]})
+
+
+def _add_flows(athand: "Athand") -> Filled:
+    with tempfile.TemporaryDirectory() as folder:
+        _copy_walks(Path(folder))
+        done = athand.flows.import_(folder)
+    goals = " and ".join(f"“{session.goal}”" for session in athand.flows.sessions())
+    return Filled("flows", f"{counted(done.sessions, 'walk')} recorded in a browser: {goals}", done.to_dict())
+
+
+def _copy_walks(folder: Path) -> None:
+    """The walks as if the last had ended an hour ago: prior knowledge is of the last days."""
+    walks = {file.relative_to(_WALKS): json.loads(file.read_text("utf-8")) for file in _WALKS.rglob("*.json")}
+    last = max(datetime.fromisoformat(walk["timestamp"]) for walk in walks.values() if "timestamp" in walk)
+    by = datetime.now(UTC) - timedelta(hours=1) - last
+    for name, walk in walks.items():
+        times = {key: datetime.fromisoformat(walk[key]) + by for key in ("timestamp", "createdAt") if key in walk}
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(walk | {key: at.isoformat() for key, at in times.items()}), "utf-8")

@@ -1,0 +1,137 @@
+"""The `athand` command: its groups, its errors, its exit codes."""
+
+import importlib
+import logging
+import os
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from athand import __version__
+from athand.adapters.cli.session import Session, common_options
+from athand.errors import AthandError
+
+EXIT_IO = 74
+EXIT_INTERRUPTED = 130
+
+_COLOR = False if os.environ.get("NO_COLOR") else None  # None: as the terminal can
+# By section and name: the module, and what is said of it in the list, so that no module is imported for that.
+_SECTIONS = {
+    "Find": {
+        "search": ("everything", "Ask one question of everything there is."),
+        "memory": ("memory", "Keep and find what should be remembered."),
+        "docs": ("docs", "Index folders of files, find passages in them, read them."),
+        "tools": ("tools", "Find, check and call the tools of MCP servers."),
+        "flows": ("flows", "UI sessions that were walked, and what is known about each screen."),
+    },
+    "Serve": {
+        "serve": ("serve", "Serve everything over HTTP: MCP, REST, and a page that describes it."),
+        "mcp": ("mcp_server", "Serve MCP on standard input and output, for a client that starts it."),
+        "token": ("token", "Give others a token for the server, and take it back."),
+        "install": ("install", "Add Athand to an MCP client."),
+        "uninstall": ("install", "Take Athand out of an MCP client."),
+    },
+    "Look after": {
+        "status": ("everything", "Show what there is and whether it is well."),
+        "doctor": ("doctor", "Check everything, and mend what can be mended."),
+        "config": ("config", "Show and change settings."),
+        "models": ("models", "Show, choose and fetch embedding models."),
+        "reindex": ("everything", "Make every index anew from what is stored; nothing stored is changed."),
+        "export": ("exchange", "Write all that is yours to one file."),
+        "import": ("exchange", "Read such a file into this store."),
+        "backup": ("backup", "Copy the store to a file while it is in use."),
+        "restore": ("backup", "Put a backup in the place of the store."),
+        "store": ("store", "Move the store to another engine, or spread it over machines."),
+    },
+    "Try": {
+        "demo": ("demo", "See it work, in a minute, on a store of its own."),
+        "bench": ("bench", "Measure the search."),
+        "completion": ("completion", "Let the shell complete commands and options."),
+    },
+}
+_COMMANDS = {name: about for section in _SECTIONS.values() for name, about in section.items()}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is used; its help is a table of contents."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order a newcomer needs them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"athand.adapters.cli.{_COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for, or which one was meant: click itself knows only those that are loaded."""
+        if args[0] not in _COMMANDS and (close := get_close_matches(args[0], _COMMANDS, 1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list per section, their second columns in line."""
+        width = max(map(len, _COMMANDS))
+        for heading, commands in _SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", about[1]) for name, about in commands.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="athand")
+@common_options
+def cli(**given: Any) -> None:
+    """Find what an AI agent can use, with scores that say why.
+
+    \b
+    Try it:
+      athand demo
+      athand memory add "Staging deploys need the VPN" --project shop
+      athand docs add ~/notes
+      athand tools import
+      athand flows record https://shop.test --goal "Buy a kettle"
+      athand search "how do I deploy to staging?"
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    context = click.get_current_context()
+    context.color = _COLOR
+    context.obj = Session(**{name: value for name, value in given.items() if value})
+
+
+def main() -> None:
+    """Run the command line; every failure is one sentence on stderr and the right exit code."""
+    _open_closed_streams()
+    logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        cli(prog_name="athand", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except AthandError as error:
+        _fail(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}.", EXIT_IO)
+
+
+def _open_closed_streams() -> None:
+    """Whoever starts us without standard input or output reads and hears nothing; it is no failure."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - open as long as the process runs
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True, color=_COLOR)
+    sys.exit(code)

@@ -1,0 +1,117 @@
+"""`athand memory …`: memories in time, and the sessions that made and used them."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from athand.adapters.cli import options
+from athand.adapters.cli.session import Session, command
+from athand.adapters.cli.words import about, successor_of
+
+if TYPE_CHECKING:
+    from athand.memories import Memories, Memory
+
+commands = click.Group()
+
+
+@command(commands, "timeline")
+@options.memory_id
+@click.option("--before", default=5, show_default=True, help="How many before it.")
+@click.option("--after", default=5, show_default=True, help="How many after it.")
+def timeline(session: Session, /, id: str, before: int, after: int) -> None:
+    """Draw what was remembered around a memory, in the same project."""
+    with session.open() as athand:
+        found = athand.memories.timeline(id, before, after)
+        around = [*found.before, found.anchor, *found.after]
+        successors = _successors(athand.memories, around)
+    if session.as_json:
+        session.show(found.to_dict())
+    elif not session.show_plainly(around):
+        from athand.adapters.cli.render_timeline import print_timeline
+
+        print_timeline(session.console(), found, successors)
+
+
+def _successors(memories: "Memories", around: "list[Memory]") -> "dict[str, Memory]":
+    ended = [each for each in around if each.valid_until is not None]
+    found = ((each.id, successor_of(each, memories.related(each.id))) for each in ended)
+    return {id_: successor for id_, successor in found if successor}
+
+
+@command(commands, "context")
+@options.memory_id
+def context(session: Session, /, id: str) -> None:
+    """Show the session that used a memory last, and how."""
+    with session.open() as athand:
+        used = athand.memories.session_context(id)
+    if session.as_json:
+        session.show(used and used.to_dict())
+    elif used is None:
+        session.say("No session has made or used this memory.")
+    elif session.quiet:
+        click.echo(used.session.id)
+    else:
+        from athand.adapters.cli.render_timeline import print_context
+
+        print_context(session.console(), used)
+
+
+@command(commands, "brief")
+@click.option("--project", metavar="NAME", default="default", show_default=True, help="What it is about.")
+@click.option("--max-tokens", default=800, show_default=True, help="How long it may be.")
+def brief(session: Session, /, project: str, max_tokens: int) -> None:
+    """Print what an agent should know at the start of a session, as Markdown."""
+    with session.open() as athand:
+        text = athand.memories.brief(project, max_tokens)
+    if session.as_json:
+        session.show({"brief": text})
+    elif text:
+        click.echo(text)
+    else:
+        session.say(f"Nothing to tell about {project} that fits. See what there is with: athand memory stats")
+
+
+@command(commands, "sessions")
+@options.project
+@click.option("--limit", default=20, show_default=True, help="How many at most.")
+def sessions(session: Session, /, **given: Any) -> None:
+    """List the newest sessions."""
+    with session.open() as athand:
+        found = athand.memories.sessions(**given)
+    if session.show_plainly(found):
+        return
+    if found:
+        from athand.adapters.cli.render_timeline import print_sessions
+
+        print_sessions(session.console(), found)
+    else:
+        session.say("No sessions. Begin one with: athand memory start-session")
+
+
+@command(commands, "start-session")
+@options.own_project
+@click.option("--id", metavar="ID", help="An id of your own; a session that has begun already goes on.")
+@click.option("--started-at", metavar="TIME", help="When it began (ISO 8601); now, if not given.")
+def start_session(session: Session, /, **given: Any) -> None:
+    """Begin a session; give its id to `add`, `search` and `end-session`.
+
+    \b
+    Example:
+      SESSION=$(athand memory start-session --project shop --quiet)
+      athand memory add "Tokens rotate every 12 h" --project shop --session "$SESSION"
+      athand memory end-session "$SESSION" --summary "Looked into the audit."
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    with session.open() as athand:
+        started = athand.memories.start_session(**options.given(given))
+    if not session.show_plainly(started):
+        click.echo(f"Session {click.style(started.id, fg='cyan')} of {started.project}")
+
+
+@command(commands, "end-session")
+@click.argument("id", metavar="ID")
+@click.option("--summary", metavar="TEXT", help="What came of it; the next brief tells it.")
+def end_session(session: Session, /, id: str, summary: str | None) -> None:
+    """End a session."""
+    with session.open() as athand:
+        ended = athand.memories.end_session(id, summary)
+    session.report(ended, f"Ended session {about(ended)}.")

@@ -1,0 +1,168 @@
+"""How memories look: in a list, in full, beside each other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from athand.adapters.cli.render import cell, plain_table, print_table
+from athand.adapters.cli.words import (
+    age,
+    ago,
+    bar,
+    called,
+    counted,
+    fraction,
+    in_one_line,
+    is_over,
+    moment,
+    successor_of,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from athand.memories import Memory, Related, SessionContext
+
+_WIDE = 90
+_LONGEST_PROJECT = 16
+_COLUMNS: Mapping[str, Callable[["Memory"], Text]] = {
+    "id": lambda memory: cell(memory.id, "cyan"),
+    "memory": lambda memory: _title(memory),
+    "sector": lambda memory: cell(memory.sector, "dim"),
+    "project": lambda memory: cell(_shortened(memory.project)),
+    "age": lambda memory: cell(age(memory.created_at), "dim"),
+    "salience": lambda memory: cell(bar(memory.effective_salience, len("salience")), "blue"),
+}
+_NEEDS_WIDTH = ("sector", "salience")
+
+
+def print_memories(console: Console, memories: Sequence["Memory"]) -> None:
+    """A list to choose from; a narrow terminal shows fewer columns."""
+    is_wide = console.width >= _WIDE
+    columns = {name: show for name, show in _COLUMNS.items() if is_wide or name not in _NEEDS_WIDTH}
+    table = plain_table(*columns, flexible="memory")
+    for memory in memories:
+        table.add_row(*(show(memory) for show in columns.values()))
+    print_table(console, table)
+
+
+def _shortened(project: str) -> str:
+    return project if len(project) <= _LONGEST_PROJECT else f"{project[: _LONGEST_PROJECT - 1]}…"
+
+
+def _style(memory: "Memory") -> str:
+    return "strike dim" if memory.is_deleted else "dim" if is_over(memory) else ""
+
+
+def _title(memory: "Memory") -> Text:
+    """The title, behind what is special about the memory: there it is never cut off."""
+    states = {
+        ("deleted", "red"): memory.is_deleted,
+        ("superseded", "red"): is_over(memory),
+        ("pinned", "yellow"): memory.pinned,
+        (memory.tier, "magenta"): memory.tier != "project",
+    }
+    words = [Text.assemble(state, " · ") for state, holds in states.items() if holds]
+    return Text(no_wrap=True, overflow="ellipsis").join([*words, cell(memory.title, _style(memory))])
+
+
+def print_similar(console: Console, added: "Memory") -> None:
+    """What resembles a memory that was just added, and what to do about it."""
+    table = plain_table("score", "id", "memory", "when", flexible="memory", header=False)
+    for each in added.similar:
+        score, name = Text(f"  {fraction(each.score)}", "green"), cell(each.id, "cyan")
+        table.add_row(score, name, cell(each.content), cell(ago(each.created_at), "dim"))
+    old = added.similar[0].id if len(added.similar) == 1 else "OLD"
+    console.print(" Similar is remembered already:")
+    print_table(console, table)
+    console.print(Text(f" If the new one replaces it:  athand memory supersede {old} {added.id}"), soft_wrap=True)
+
+
+def print_memory(
+    console: Console, memory: "Memory", related: Sequence["Related"], used: "SessionContext | None"
+) -> None:
+    """Everything about one memory."""
+    console.print(Padding(Text(visible(memory.content)), (0, 0, 1, 1), expand=False))
+    table = plain_table("name", "value", flexible="value", header=False)
+    details = {
+        **_what(memory),
+        **_whence(memory, used),
+        **_while(memory, related),
+        "salience": _salience(memory),
+        **{name: ", ".join(getattr(memory, name)) for name in ("tags", "concepts", "files")},
+        "deleted": f"{moment(memory.deleted_at)}; see: athand memory restore" if memory.deleted_at else None,
+    }
+    for name, value in details.items():
+        if value:
+            table.add_row(Text(name, "dim"), value if isinstance(value, Text) else Text(visible(value)))
+    print_table(console, table)
+    if related:
+        console.print()
+        print_related(console, memory.id, related)
+
+
+def _what(memory: "Memory") -> dict[str, str | None]:
+    shows = {"session": "shows in its session only", "global": "shows in every project"}.get(memory.tier)
+    kinds = (memory.sector, memory.memory_type, "pinned" if memory.pinned else None)
+    return {
+        "id": memory.id,
+        "project": " · ".join(filter(None, (memory.project, shows))),
+        "kind": " · ".join(filter(None, kinds)),
+        "summary": memory.summary,
+    }
+
+
+def _whence(memory: "Memory", used: "SessionContext | None") -> dict[str, str | None]:
+    """Who said it and who wrote it down: what an agent stored is not the user's word."""
+    writer = {"agent": "an agent", "user": "a user", "import": "an import"}[memory.written_by]
+    is_own = used is not None and used.session.id == memory.session
+    changed = memory.updated_at.replace(microsecond=0) > memory.created_at.replace(microsecond=0)
+    return {
+        "author": memory.author,
+        "written by": writer,
+        "context": memory.context,
+        "session": called(used.session) if used and is_own else memory.session,
+        "last used": f"{used.usage_type} in session {called(used.session)}" if used and not is_own else None,
+        "created": moment(memory.created_at),
+        "updated": moment(memory.updated_at) if changed else None,
+    }
+
+
+def _while(memory: "Memory", related: Sequence["Related"]) -> dict[str, "str | Text | None"]:
+    """How long it held, and what took its place."""
+    since = f"since {moment(memory.valid_from)}" if memory.valid_from != memory.created_at else None
+    until = f"until {moment(memory.valid_until)}" if memory.valid_until else None
+    successor = successor_of(memory, related)
+    by = Text.assemble("by ", (successor.id, "cyan"), f"  {in_one_line(successor.title)}") if successor else None
+    return {
+        "valid": " ".join(filter(None, (since, until))),
+        "superseded": by,
+    }
+
+
+def _salience(memory: "Memory") -> Text:
+    now, stored = fraction(memory.effective_salience), fraction(memory.salience)
+    used = f"used {counted(memory.access_count, 'time')}, last {ago(memory.last_accessed)}"
+    return Text.assemble(
+        (bar(memory.effective_salience), "blue"),
+        f" {now} now, {stored} stored · importance {fraction(memory.importance)}",
+        f" · {used}" if memory.access_count else " · never used",
+    )
+
+
+def print_related(console: Console, id_: str, related: Sequence["Related"]) -> None:
+    """What a memory is related with: to the right what it says of others, to the left what they say of it."""
+    table = plain_table("relation", "id", "memory", "by", "age", flexible="memory")
+    for each in related:
+        relation, memory = each.relation, each.memory
+        arrow = "→" if relation.source_id == id_ else "←"
+        table.add_row(
+            f"{arrow} {relation.type}",
+            cell(memory.id, "cyan"),
+            cell(memory.title, _style(memory)),
+            cell(relation.by, "dim"),
+            cell(age(relation.valid_from), "dim"),
+        )
+    print_table(console, table)

@@ -1,0 +1,152 @@
+"""What every command shares: where the store is, how to print, how to speak."""
+
+import json
+import logging
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from athand.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from athand.app import Athand
+    from athand.documents.model import Continuation
+    from athand.types import Noun
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Session:
+    """The options that every command takes, and what they lead to."""
+
+    store: str | None = None
+    data_dir: str | None = None
+    model: str | None = None
+    no_cache: bool = False
+    as_json: bool = False
+    quiet: bool = False
+
+    def open(self) -> "Athand":
+        """The store the options, the environment or the configuration name."""
+        from athand.app import Athand
+        from athand.config import load_settings
+
+        settings = load_settings(data_dir=self.data_dir)
+        if self.no_cache:
+            settings = replace(settings, no_cache=True)
+        return Athand(self.store, model=self.model, settings=settings)
+
+    def show(self, value: Any) -> None:
+        """Print the data as JSON."""
+        click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+    def show_plainly(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
+        """Print for a program, if one is asking: everything as JSON, or quietly what names each; whether it was so."""
+        one = not isinstance(found, Sequence)
+        nouns: Sequence[Noun] = [found] if one else found  # type: ignore[list-item, assignment]
+        if self.as_json:
+            dictionaries = [noun.to_dict() for noun in nouns]
+            self.show(dictionaries[0] if one else dictionaries)
+        elif self.quiet:
+            for noun in nouns:
+                click.echo(getattr(noun, data))
+        return self.as_json or self.quiet
+
+    def report(self, changed: "Noun", text: str) -> None:
+        """Tell what a command has changed."""
+        if not self.show_plainly(changed):
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Talk, beside the data: on stderr, unless asked to be quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def say_more(self, continuation: "Continuation", *words: str) -> None:
+        """Tell the command that gets the next page, if there is one, with the options that lead to the same store."""
+        if continuation.has_more:
+            own = {"--store": self.store, "--data-dir": self.data_dir, "--model": self.model}
+            shared = [f"{name}={value}" for name, value in own.items() if value]
+            again = shlex.join(["athand", *words, *shared, f"--token={continuation.next_token}"])
+            self.say(f" More:  {again}")
+
+    def console(self, *, stderr: bool = False) -> "Console":
+        """Where to draw: colours on a terminal, plain text elsewhere."""
+        from rich.console import Console
+
+        return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def common_options(command: Command) -> Command:
+    """Add the options every command takes, before or after its name, and hand it the session."""
+    options = (
+        click.option("--store", metavar="PLACE", help="A file, or a postgresql:// address (or ATHAND_STORE)."),
+        click.option("--data-dir", metavar="DIR", help="The folder of the database and models (or ATHAND_DATA_DIR)."),
+        click.option("--model", metavar="NAME", help="The embedding model: a name, a folder, or openai:<name>."),
+        click.option("--no-cache", is_flag=True, help="Embed every text anew."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, the full truth."),
+        click.option("--quiet", "-q", is_flag=True, help="Print the data only."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def start_session(context: click.Context, **given: Any) -> Session:
+    """The session of a command: what was said after its name, else what was said before it."""
+    outer = context.find_object(Session) or Session()
+    return replace(outer, **{name: value for name, value in given.items() if value})
+
+
+def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A command of a group that takes the common options and gets a `Session` as its first argument."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        names = ("store", "data_dir", "model", "no_cache", "as_json", "quiet")
+
+        def run(**arguments: Any) -> None:
+            session = start_session(click.get_current_context(), **{each: arguments.pop(each) for each in names})
+            logging.getLogger("athand").setLevel(logging.ERROR if session.quiet else logging.WARNING)
+            function(session, **arguments)
+
+        run.__doc__ = function.__doc__
+        shared = common_options(run)
+        # Click reads decorators from the last to the first: so the command's own options lead its help.
+        shared.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        return group.command(name)(shared)
+
+    return decorate
+
+
+def standard_input() -> str:
+    """All of standard input, as text."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"Standard input is not UTF-8 at byte {error.start}. Convert it before.") from error
+
+
+@contextmanager
+def tidy_when_ended() -> Iterator[None]:
+    """To be told to end is like Ctrl-C: what was begun is taken away, and no copy of the store lies about."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def confirm(question: str) -> None:
+    """Go on only if somebody says yes."""
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{question} Nobody is here to answer; say --yes if you mean it.")
+    click.confirm(question, abort=True, err=True)

@@ -1,0 +1,128 @@
+"""How things are said in a line of text: names, numbers, times; nothing here draws."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from athand.memories import Memory, Related
+    from athand.memories import Session as MemorySession
+
+WITHIN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+HIDDEN = "•••"
+_PASSWORD = re.compile(r"(?<=://)([^:/@]*:).+(?=@)|([?&](?:ssl)?password=)[^&]+")
+_BAR = 9
+_STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
+# Stored text must not steer the terminal: control characters are shown as pictures of themselves.
+_PICTURES = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+}
+
+
+def visible(text: str) -> str:
+    """The text without anything that a terminal would obey."""
+    return text.translate(_PICTURES)
+
+
+def from_home(text: str) -> str:
+    """The text with paths in the user's home as people write them."""
+    return re.sub(rf"(?<![^\s“(]){re.escape(str(Path.home()))}(?=/)", "~", text)
+
+
+def without_password(address: str) -> str:
+    """The address as others may see it."""
+    return _PASSWORD.sub(rf"\1\2{HIDDEN}", address)
+
+
+def in_one_line(text: str) -> str:
+    """The text, safe to show, every white space a single blank."""
+    return visible(" ".join(text.split()))
+
+
+def named(memory: "Memory") -> str:
+    """The memory's id and title."""
+    return f"{click.style(memory.id, fg='cyan')}  {in_one_line(memory.title)}"
+
+
+def about(session: "MemorySession") -> str:
+    """The session's summary, else its id."""
+    return f"“{in_one_line(session.summary)}”" if session.summary else session.id
+
+
+def called(session: "MemorySession") -> str:
+    """The session's id and summary."""
+    return f"{session.id} {about(session)}" if session.summary else session.id
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """The number and its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ago(time: datetime, now: datetime | None = None) -> str:
+    """How long ago, in one unit."""
+    amount = ((now or datetime.now(UTC)) - time).total_seconds()
+    if amount < 0:
+        return time.strftime("%-d %b %Y")
+    if amount < 45:
+        return "just now"
+    for size, unit in _STEPS:
+        if amount < size:
+            return f"{counted(int(amount), unit)} ago"
+        amount /= size
+    return f"{counted(int(amount), 'year')} ago"
+
+
+def age(time: datetime) -> str:
+    """How old, for a column that says so."""
+    return ago(time).removeprefix("just ").removesuffix(" ago")
+
+
+def moment(time: datetime) -> str:
+    """A time to the minute, and how long ago it was."""
+    return f"{time:%Y-%m-%d %H:%M} UTC" + (f" ({ago(time)})" if time <= datetime.now(UTC) else "")
+
+
+def took(seconds: float) -> str:
+    """A duration, with as many digits as somebody may care for."""
+    return (
+        f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
+    )
+
+
+def sized(number: int) -> str:
+    """Bytes, in one unit."""
+    size = float(number)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def bar(value: float, width: int = _BAR) -> str:
+    """A value from 0 to 1 as blocks."""
+    full = round(min(1.0, max(0.0, value)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def fraction(value: float) -> str:
+    """A value from 0 to 1 with two digits, and no more ink than they need."""
+    return f"{value:.2f}".removeprefix("0")
+
+
+def is_over(memory: "Memory") -> bool:
+    """Whether the memory holds no more."""
+    return memory.valid_until is not None and memory.valid_until <= datetime.now(UTC)
+
+
+def successor_of(memory: "Memory", related: Sequence["Related"]) -> "Memory | None":
+    """What took the place of a memory, of all it is related with."""
+    wanted = ("SUPERSEDES", memory.id)
+    return next((each.memory for each in related if (each.relation.type, each.relation.target_id) == wanted), None)

@@ -1,0 +1,23 @@
+"""Whose tools are meant: a server that was started in one project does not reach into another."""
+
+from collections.abc import Sequence
+
+from athand.adapters.operations.model import Workspace
+from athand.errors import NotFound
+
+Catalogues = str | Sequence[str] | None
+
+
+def meant(at: Workspace, named: Catalogues) -> Catalogues:
+    """The catalogues that were named, or all that this process was opened for."""
+    return within([named] if isinstance(named, str) else named, at.athand.tools.catalogues)
+
+
+def within(named: Sequence[str] | None, reachable: Catalogues) -> Catalogues:
+    """The catalogues that a request means; it cannot reach others than it may."""
+    if not named:
+        return reachable
+    known = [reachable] if isinstance(reachable, str) else reachable
+    if known is not None and (foreign := [each for each in named if each not in known]):
+        raise NotFound(f"No catalogue {foreign[0]!r} here. There are: {', '.join(known)}.")
+    return named

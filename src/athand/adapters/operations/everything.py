@@ -1,0 +1,47 @@
+"""The search over everything."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from athand.adapters.operations.catalogues import meant
+from athand.adapters.operations.model import ALWAYS, Workspace, operation
+from athand.adapters.operations.parameters import (
+    Catalogues,
+    Corpus,
+    FolderIds,
+    Limit,
+    MinScore,
+    Name,
+    Project,
+    Question,
+)
+from athand.types import Hit, Hits
+
+
+@operation("search", toolset=ALWAYS, title="Search everything")
+def search(
+    at: Workspace,
+    query: Question,
+    corpora: Annotated[tuple[Corpus, ...] | None, Field(description="Only these corpora; all of them without")] = None,
+    limit: Limit = 10,
+    min_score: MinScore = None,
+    project: Project = None,
+    folder_id: FolderIds = None,
+    catalogue: Catalogues = None,
+    app: Annotated[Name | None, Field(description="Only flows of this app")] = None,
+) -> Hits[Hit]:
+    """Find what can be used for a task: memories, documents, tools and recorded UI flows, best first, each with why.
+
+    Nothing is returned when nothing fits.
+    """
+    return at.athand.search(
+        query,
+        corpora=corpora,
+        limit=limit,
+        min_score=min_score,
+        project=project,
+        folder_id=folder_id,
+        catalogue=meant(at, catalogue),
+        app=app,
+    )

@@ -1,0 +1,278 @@
+"""Flows: sessions of UI steps, recorded, found, asked for what comes next, and done again."""
+
+from itertools import count
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from athand.adapters.operations.flow_parameters import (
+    App,
+    Extension,
+    Failure,
+    Filters,
+    FlowTags,
+    FreeTags,
+    Git,
+    Goal,
+    Headless,
+    OfSession,
+    Seen,
+    SessionId,
+    Target,
+    Version,
+    told,
+)
+from athand.adapters.operations.model import Progress, Workspace, operation
+from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
+from athand.errors import NotFound
+from athand.flows.exchange import Imported
+from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
+from athand.flows.profiles import Profile
+from athand.flows.replaying.replay import Replay
+from athand.inputs import shown
+from athand.types import Hits
+
+# Finding
+
+
+@operation("flows/search", toolset="flows", title="Search recorded steps")
+def knowledge_search(
+    at: Workspace,
+    query: Question,
+    limit: Limit = 20,
+    scope: Annotated[
+        Literal["all", "current"] | dict[str, str],
+        Field(description='All sessions, the one of the open browser, or one: {"session": id}'),
+    ] = "all",
+    session: Annotated[str | None, Field(description="Which one is current, if not that of the open browser")] = None,
+    filters: Filters | None = None,
+    min_score: MinScore = None,
+) -> Hits[FlowHit]:
+    """Find steps of recorded sessions by what was done, where, on what and what for, best first, each with why."""
+    current = at.browsers.get().session_id if scope == "current" and session is None else session
+    return at.athand.flows.search(
+        query, limit=limit, scope=scope, session=current, filters=told(filters), min_score=min_score
+    )
+
+
+@operation("flows/last", toolset="flows", title="Newest steps")
+def knowledge_last(at: Workspace, n: Limit = 20, session: OfSession = None) -> list[Step]:
+    """List the newest steps, newest first, with what was seen and what came of them."""
+    return at.athand.flows.last(n, session)
+
+
+@operation("flows/sessions", toolset="flows", title="Newest sessions")
+def knowledge_sessions(at: Workspace, limit: Limit = 10, filters: Filters | None = None) -> list[FlowSession]:
+    """List the newest sessions: their goals, tags and number of steps."""
+    return at.athand.flows.sessions(limit, told(filters))
+
+
+@operation("flows/session", toolset="flows", title="One session")
+def knowledge_session(at: Workspace, session_id: SessionId) -> FlowSession:
+    """Tell what a session was for, and where it came from."""
+    return at.athand.flows.session(session_id)
+
+
+@operation("flows/steps", toolset="flows", title="Steps of a session")
+def knowledge_steps(at: Workspace, session_id: SessionId) -> list[Step]:
+    """List all steps of a session in order, with what was seen before each."""
+    return at.athand.flows.steps(session_id)
+
+
+@operation("flows/summarize", toolset="flows", title="Sum up a session")
+def knowledge_summarize(at: Workspace, session_id: SessionId) -> SessionSummary:
+    """Tell in short where a session went, what it did, and what failed."""
+    return at.athand.flows.summarize(session_id)
+
+
+@operation("flows/prior_knowledge", toolset="flows", title="What worked here before")
+def knowledge_prior(
+    at: Workspace,
+    session_id: SessionId,
+    observation: Annotated[
+        Seen | None, Field(description="What is on the screen; what the session saw last, if not")
+    ] = None,
+    previous: Annotated[
+        str | None, Field(description="The id of the step that led here, beside an observation")
+    ] = None,
+) -> PriorKnowledge | None:
+    """Tell what earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
+
+    Null when there is nothing to say.
+    """
+    flows = at.athand.flows
+    if observation is None:
+        return flows.suggest(session_id)
+    step = None if previous is None else _step(at, session_id, previous)
+    return flows.prior_knowledge(session_id, told(observation) or {}, previous=step)
+
+
+def _step(at: Workspace, session_id: str, wanted: str | int) -> Step:
+    """A step of a session, by its id or its position."""
+    for step in at.athand.flows.steps(session_id):
+        if wanted in (step.id, step.position):
+            return step
+    told = f"Session {session_id} has no step {shown(wanted)}."
+    raise NotFound(f"{told} See its steps with: athand flows show {session_id}")
+
+
+@operation("flows/profiles", toolset="flows", title="App profiles")
+def knowledge_profiles(at: Workspace) -> list[Profile]:
+    """List how apps are read: their screens, the prefix of their tools, their flow tags and secret fields."""
+    return [at.athand.flows.profile(name) for name in at.athand.flows.profiles()]
+
+
+# Recording
+
+
+@operation("flows/start_session", toolset="flows", scope="write", kind="write", title="Begin a session")
+def knowledge_start_session(
+    at: Workspace,
+    goal: Goal = None,
+    flow_tags: FlowTags = (),
+    tags: FreeTags = (),
+    app: App = DEFAULT_APP,
+    app_version: Version = None,
+    git: Git = None,
+    launch: Annotated[dict[str, Any] | None, Field(description="How the app was started")] = None,
+    id: Annotated[str | None, Field(description="Its id, if it should not be made up")] = None,
+    created_at: Annotated[str | None, Field(description="When it began, as ISO time; now, if not given")] = None,
+) -> FlowSession:
+    """Begin a session, to record steps of a browser that is not driven from here. ui_launch begins one by itself."""
+    return at.athand.flows.start_session(
+        goal=goal,
+        flow_tags=flow_tags,
+        tags=tags,
+        app=app,
+        app_version=app_version,
+        git=git,
+        launch=launch,
+        id=id,
+        created_at=created_at,
+    )
+
+
+@operation("flows/record", toolset="flows", scope="write", kind="write", title="Record a step")
+def knowledge_record(
+    at: Workspace,
+    session_id: SessionId,
+    tool: Annotated[str, Field(description="What was called: click, type, navigate …, with or without a prefix")],
+    target: Target | None = None,
+    input: Annotated[dict[str, Any] | None, Field(description="What it was given; secrets are taken out")] = None,
+    ok: Annotated[bool, Field(description="Whether it went well")] = True,
+    error: Failure | None = None,
+    before: Annotated[Seen | None, Field(description="What was on the screen that it was done on")] = None,
+    after_screen: Annotated[str | None, Field(description="The screen it led to")] = None,
+    screenshot: Annotated[str | None, Field(description="Where a picture is; it is only told, never opened")] = None,
+    duration_ms: Annotated[float | None, Field(ge=0, description="How long it took")] = None,
+    prior_knowledge: Annotated[dict[str, Any] | None, Field(description="What was known and shown before it")] = None,
+    timestamp: Annotated[str | None, Field(description="When, as ISO time; now, if not given")] = None,
+) -> Step:
+    """Keep one step of a session with what was seen before it. Durable when this answers; secrets are not kept."""
+    return at.athand.flows.record(
+        session_id,
+        tool=tool,
+        target=told(target),
+        input=input,
+        ok=ok,
+        error=told(error),
+        before=told(before),
+        after_screen=after_screen,
+        screenshot=screenshot,
+        duration_ms=duration_ms,
+        prior_knowledge=prior_knowledge,
+        timestamp=timestamp,
+    )
+
+
+@operation("flows/delete", toolset="flows", scope="write", kind="destructive", title="Delete a session")
+def knowledge_delete(at: Workspace, session_id: SessionId) -> FlowSession:
+    """Delete a session and its steps for good; answers what it was."""
+    session = at.athand.flows.session(session_id)
+    at.athand.flows.delete(session.id)
+    return session
+
+
+# Using again
+
+
+@operation("flows/replay", toolset="flows", scope="call-tools", kind="write", title="Replay a session", outside=True)
+def knowledge_replay(
+    at: Workspace,
+    session_id: SessionId,
+    *,
+    start: Annotated[int, Field(ge=1, description="Begin with this step")] = 1,
+    goal: Annotated[str | None, Field(description="Do it for this goal; its values take the place of the old")] = None,
+    values: Annotated[dict[str, str] | None, Field(description="What goes into fields, by name; also secrets")] = None,
+    heal: Annotated[bool, Field(description="Find an element again that has another name now")] = True,
+    url: Annotated[str | None, Field(description="Begin at this address")] = None,
+    browser: Annotated[str | None, Field(description="In the open browser of this session; else in a new one")] = None,
+    headless: Headless = True,
+    extension: Extension = None,
+    progress: Progress,
+) -> Replay:
+    """Do again in a real browser what a session did. Stops where the page differs, and says how.
+
+    What was secret is not kept, so its values must be given. The replay is recorded as a session of its own.
+    """
+    flows, done = at.athand.flows, count(1)
+    session = flows.session(session_id)
+    options = {"app": session.app, "url": url, "headless": headless, "extension": extension}
+    with at.browsers.borrowed(browser, **options) as used:
+        return flows.replay(
+            used,
+            session_id,
+            start=start,
+            goal=goal,
+            values=values,
+            heal=heal,
+            progress=lambda _: progress(next(done), session.steps),
+        )
+
+
+@operation(
+    "flows/reject_heal", toolset="flows", scope="write", kind="write", title="Reject a healed element", repeatable=True
+)
+def knowledge_reject_heal(
+    at: Workspace,
+    session_id: SessionId,
+    position: Annotated[int, Field(ge=1, description="Which step of the session, from 1")],
+    element: Annotated[str, Field(description="The element as the replay names it under healed")],
+) -> Step:
+    """Say that a replay took a wrong element for that of a step: no replay takes it for that again."""
+    step = _step(at, session_id, position)
+    at.athand.flows.reject_heal(step, element)
+    return step
+
+
+@operation("flows/script", toolset="flows", title="A session as a test")
+def knowledge_script(
+    at: Workspace,
+    session_id: SessionId,
+    language: Annotated[Literal["python", "typescript"], Field(description="Of the test")] = "python",
+) -> str:
+    """Write a session as a Playwright test that runs by itself, with the locators that were really used."""
+    return at.athand.flows.script(session_id, language)
+
+
+# Moving
+
+
+@operation("flows/export", toolset="flows", scope="admin", kind="write", title="Export sessions", outside=True)
+def knowledge_export(at: Workspace, path: ServerPath, session: OfSession = None) -> dict[str, list[str]]:
+    """Write sessions as folders that can be imported; answers the folders."""
+    return {"folders": [str(folder) for folder in at.athand.flows.export(path, session)]}
+
+
+@operation(
+    "flows/import", toolset="flows", scope="admin", kind="write", title="Import sessions", repeatable=True, outside=True
+)
+def knowledge_import(
+    at: Workspace,
+    path: ServerPath,
+    *,
+    app: Annotated[str, Field(description="Whose sessions they are, if they do not say")] = DEFAULT_APP,
+    progress: Progress,
+) -> Imported:
+    """Read the sessions in a folder: each a folder with session.json, and steps/*.json. What is known stays."""
+    return at.athand.flows.import_(path, app=app, progress=progress)

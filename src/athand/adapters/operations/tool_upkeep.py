@@ -1,0 +1,146 @@
+"""What the owner decides about tools: where they come from, which may be called, what may be started."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from athand.adapters.operations.catalogues import meant
+from athand.adapters.operations.model import Workspace, operation
+from athand.adapters.operations.parameters import Catalogues, Name, ServerPath
+from athand.adapters.operations.tools import Id
+from athand.tools.catalogue import Taken
+from athand.tools.model import DEFAULT, Rule, Server, Tool
+
+ServerName = Annotated[Name, Field(description="The server's name")]
+Named = Annotated[Name, Field(description="The id of a tool, or the name of a server: all its tools")]
+Owner = Annotated[Name, Field(description="The catalogue they belong to")]
+
+
+@operation("tools/approve", toolset="tools", scope="admin", kind="write", title="Let a tool be called", repeatable=True)
+def approve_tool(at: Workspace, id: Id, catalogue: Catalogues = None) -> Tool:
+    """Let a tool be called as its server offers it now.
+
+    A new tool may wait for this, and one that was changed by its server always does. Approving means: somebody has
+    read its description, its diff and its flags, and wants agents to follow them. A later change has to be approved
+    again.
+    """
+    return at.athand.tools.approve(id, catalogue=meant(at, catalogue))
+
+
+@operation("tools/reject", toolset="tools", scope="admin", kind="write", title="Reject a tool", repeatable=True)
+def reject_tool(at: Workspace, id: Id, catalogue: Catalogues = None) -> Tool:
+    """Neither show a tool in searches nor let it be called, until it is approved."""
+    return at.athand.tools.reject(id, catalogue=meant(at, catalogue))
+
+
+@operation("tools/enable", toolset="tools", scope="admin", kind="write", title="Switch tools on", repeatable=True)
+def enable_tool(at: Workspace, id: Named, catalogue: Catalogues = None) -> Tool | Server:
+    """Show and call a tool, or all tools of a server, again. What waits to be approved still waits."""
+    return at.athand.tools.enable(id, catalogue=meant(at, catalogue))
+
+
+@operation("tools/disable", toolset="tools", scope="admin", kind="write", title="Switch tools off", repeatable=True)
+def disable_tool(at: Workspace, id: Named, catalogue: Catalogues = None) -> Tool | Server:
+    """Neither show nor call a tool, or any tool of a server, which is stopped; enable_tool takes it back."""
+    return at.athand.tools.disable(id, catalogue=meant(at, catalogue))
+
+
+@operation("tools/rules", toolset="tools", scope="admin", title="Rules about calls")
+def tool_rules(at: Workspace, catalogue: Catalogues = None) -> list[Rule]:
+    """List what was decided about calls. Where rules disagree, deny wins over ask, and ask over allow."""
+    where = meant(at, catalogue) or DEFAULT
+    names = [where] if isinstance(where, str) else where
+    return list(dict.fromkeys(rule for name in names for rule in at.athand.tools.rules(catalogue=name)))
+
+
+@operation("tools/rule", toolset="tools", scope="admin", kind="write", title="Decide about calls", repeatable=True)
+def set_tool_rule(
+    at: Workspace,
+    pattern: Annotated[str, Field(description='Ids of tools, with * for anything: "github__delete_*"')],
+    decision: Annotated[
+        Literal["allow", "ask", "deny"] | None, Field(description="ask: only where a person can say yes; null: no rule")
+    ],
+    catalogue: Annotated[str, Field(description="For the tools of this catalogue; * for those of all")] = "*",
+) -> list[Rule]:
+    """Decide about calls of the tools whose id fits a pattern, or take such a rule back. Answers all rules."""
+    at.athand.tools.rule(pattern, decision, catalogue=catalogue)
+    return at.athand.tools.rules(catalogue=catalogue)
+
+
+@operation(
+    "tools/load", toolset="tools", scope="admin", kind="write", title="Load servers", repeatable=True, outside=True
+)
+def load_servers(
+    at: Workspace,
+    path: ServerPath,
+    catalogue: Owner = DEFAULT,
+) -> list[Server]:
+    """Register the servers of an mcpServers file, and start or reach them in the background: it runs their commands.
+
+    list_servers tells how they are.
+    """
+    meant(at, catalogue)
+    return at.athand.tools.load(path, catalogue=catalogue)
+
+
+@operation("tools/add", toolset="tools", scope="admin", kind="write", title="Add tools", repeatable=True)
+def add_tools(
+    at: Workspace,
+    server: Annotated[str, Field(description="The name that the tools are listed under")],
+    tools: Annotated[list[dict[str, Any]], Field(description="Tools as tools/list has them: name, description, …")],
+    description: Annotated[str | None, Field(description="What they are for")] = None,
+    catalogue: Owner = DEFAULT,
+) -> Taken:
+    """Add tools without a live server: they can be found and described, not called. What is added is approved."""
+    meant(at, catalogue)
+    return at.athand.tools.add(server, tools, description=description, catalogue=catalogue)
+
+
+@operation(
+    "tools/refresh", toolset="tools", scope="admin", kind="write", title="Refresh server", repeatable=True, outside=True
+)
+def refresh_server(at: Workspace, server: ServerName, catalogue: Catalogues = None) -> Server:
+    """List the tools of a server again, now. What has changed waits to be approved."""
+    return at.athand.tools.refresh(server, catalogue=meant(at, catalogue))
+
+
+@operation("tools/remove", toolset="tools", scope="admin", kind="destructive", title="Remove a server")
+def remove_server(at: Workspace, server: ServerName, catalogue: Catalogues = None) -> Server:
+    """Stop a server, and take it and its tools out; answers what it was. A file that still names it brings it back."""
+    where = meant(at, catalogue)
+    known = {each.name: each for each in at.athand.tools.servers(catalogue=where)}
+    at.athand.tools.remove(server, catalogue=where)
+    return known[server]
+
+
+@operation(
+    "tools/trust",
+    toolset="tools",
+    scope="admin",
+    kind="write",
+    title="Trust a project",
+    repeatable=True,
+    outside=True,
+)
+def trust_config(
+    at: Workspace,
+    path: ServerPath,
+    hash: Annotated[str | None, Field(description="Only if the file still has this hash")] = None,
+) -> dict[str, str]:
+    """Let a project's configuration start the servers it names: it runs their commands.
+
+    The path is that of its .mcp.json. It is trusted as long as it stays as it is now, which its hash tells. Read it
+    before.
+    """
+    return {"path": path, "hash": at.athand.tools.trust(_file(path), hash=hash)}
+
+
+@operation("tools/distrust", toolset="tools", scope="admin", kind="write", title="Distrust a project", repeatable=True)
+def distrust_config(at: Workspace, path: ServerPath) -> dict[str, Any]:
+    """Stop what a project's configuration has started, and start nothing of it any more."""
+    return {"path": path, "was_trusted": at.athand.tools.distrust(_file(path))}
+
+
+def _file(path: str) -> Path:
+    return Path(path).expanduser()

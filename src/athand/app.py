@@ -1,0 +1,232 @@
+"""Athand: one store, one model, one search over all that is in it."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from athand import archive, copying, everything
+from athand.config import Settings, load_settings
+from athand.documents import Documents
+from athand.embed import LazyEmbedder
+from athand.errors import AthandError
+from athand.everything import Asked, Corpora
+from athand.flows import Flows
+from athand.inputs import check_path
+from athand.memories import GLOBAL_SPACE, Memories
+from athand.modelling import model_options
+from athand.store import check_target, open_store, restore_store
+from athand.tools import Choices, Tools
+from athand.types import Hit, Hits, Status
+
+_MANY = 10_000
+
+log = logging.getLogger("athand")
+
+
+def _unwatched(what: str, done: int, total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+class Athand:
+    """Finds what an agent can use. Open it on a path, on ":memory:", or without a word on the user's own store."""
+
+    def __init__(
+        self,
+        location: str | PathLike[str] | None = None,
+        *,
+        model: str | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        settings = settings or load_settings()
+        self._embedder = LazyEmbedder(model or settings.model, model_options(settings))
+        self._store = open_store(str(location) if location is not None else settings.location)
+        self.documents = Documents(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+        )
+        self.memories = Memories(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+            documents=self.documents.search_project,
+        )
+        self.tools = Tools(
+            self._store,
+            self._embedder,
+            choices=_choices(settings),
+            environment=os.environ,
+            use_cache=not settings.no_cache,
+            when_uncovered=self._embed_in_background,
+        )
+        self.flows = Flows(
+            self._store,
+            self._embedder,
+            use_cache=not settings.no_cache,
+            profile_folders=(settings.profiles_folder,),
+            window_hours=settings.flow_window_hours,
+            browser=settings.chromium,
+            pictures=settings.data_folder / "screenshots",
+            when_uncovered=self._embed_in_background,
+        )
+        self._closing = threading.Event()
+        self._background: threading.Thread | None = None
+
+    def search(
+        self,
+        query: str,
+        *,
+        corpora: Sequence[str] | None = None,
+        limit: int = 10,
+        min_score: float | None = None,
+        project: str | None = None,
+        folder_id: str | Sequence[str] | None = None,
+        catalogue: str | Sequence[str] | None = None,
+        app: str | None = None,
+    ) -> Hits[Hit]:
+        """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
+        asked = Asked.checked(query, corpora, limit, min_score, project, folder_id, catalogue, app)
+        return everything.search(Corpora(self.memories, self.documents, self.tools, self.flows), asked)
+
+    def status(self) -> Status:
+        """What there is, and anything that does not work."""
+        dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
+        problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
+        counts, folders = self.memories.count(), self.documents.list_folders()
+        problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
+        servers = self.tools.servers()
+        problems += [f"{each.name} is {each.state}: {each.reason}" for each in servers if each.reason]
+        flows = self.flows.count()
+        waiting = sum(server.waiting for server in servers)
+        problems += [f"Waiting for approval: {waiting} of the tools. See: athand tools list"] if waiting else []
+        return Status(
+            store={"location": self._store.location, "bytes": self._store.size_bytes(), **self._store.facts()},
+            model={
+                "name": self._embedder.name,
+                "dimensions": dimensions,
+                "working": dimensions is not None,
+            },
+            corpora={
+                "memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})},
+                "documents": {
+                    "count": sum(folder.documents for folder in folders),
+                    "chunks": sum(folder.chunks for folder in folders),
+                    "folders": [folder.to_dict() for folder in folders],
+                },
+                "tools": {
+                    "count": sum(server.tools for server in servers),
+                    "waiting": waiting,
+                    "servers": [server.to_dict() for server in servers],
+                },
+                "flows": {"count": sum(flows.values()), "steps": self.flows.count_steps(), "apps": len(flows)},
+            },
+            problems=tuple(problems),
+        )
+
+    def copy_to(
+        self, location: str | PathLike[str], *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> dict[str, int]:
+        """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
+        with closing(open_store(str(location))) as target:
+            corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
+            return copying.copy(self._store, target, corpora, progress)
+
+    def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Copy the store to a file while it is in use, verified; its path."""
+        target = check_path("path", path)
+        check_target(self._store, target)
+        self._store.back_up(target, force=force)
+        return target
+
+    def export(
+        self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched, force: bool = False
+    ) -> archive.Archived:
+        """Write all that is the user's own to one file; how much there is of what."""
+        return archive.write(self._content, check_path("path", path), progress, force=force)
+
+    def import_(self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched) -> archive.Unarchived:
+        """Read such a file; what is there already stays as it is."""
+        return archive.read(self._content, check_path("path", path), progress)
+
+    @property
+    def _content(self) -> archive.Content:
+        return archive.Content(self._store, self.memories, self.tools, self.flows)
+
+    def distribute(self) -> dict[str, str]:
+        """Spread the tables of a PostgreSQL store over the machines of its Citus cluster; what was done, by table."""
+        return self._store.distribute()
+
+    def check(self) -> list[str]:
+        """Read the whole store and name everything that is wrong with it."""
+        return self._store.integrity()
+
+    def without_vectors(self) -> dict[str, int]:
+        """How many passages of each corpus have no vector of the current model yet, of the first ten thousand."""
+        model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
+        if model_id is None:
+            return {}
+        return {name: len(self._store.uncovered(name, model_id, 0, _MANY)) for name in everything.CORPORA}
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every passage a vector of the current model; whether all have one now."""
+        corpora = (self.memories, self.documents, self.tools, self.flows)
+        return all([corpus.embed_missing(stop) for corpus in corpora])
+
+    def compact(self) -> bool:
+        """Write the store anew without the gaps that deletions left; False if others are reading it."""
+        return self._store.erase_traces()
+
+    def close(self) -> None:
+        """Let go of the store; what the background was doing goes on with the next search."""
+        self._closing.set()
+        with ExitStack() as closing_all:  # the last first; one that fails keeps no other open
+            closing_all.callback(self._store.close)
+            if self._background is not None:
+                closing_all.callback(self._background.join)
+            closing_all.callback(self.flows.close)
+            closing_all.callback(self.tools.close)
+            closing_all.callback(self.documents.close)
+
+    def _embed_in_background(self) -> None:
+        """After a change of the model: make its vectors while keyword search serves."""
+        if self._background is None or not self._background.is_alive():
+            self._background = threading.Thread(target=self._embed_missing, name="athand-embed", daemon=True)
+            self._background.start()
+
+    def _embed_missing(self) -> None:
+        try:
+            self.embed_missing(self._closing.is_set)
+        except AthandError as error:
+            log.warning("Making vectors stopped: %s", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def restore(location: str, backup: str | PathLike[str]) -> Path | None:
+    """Put a backup in the place of a store that nobody has open; where the old one is kept, if there was one."""
+    return restore_store(location, check_path("backup", backup), datetime.now(UTC))
+
+
+def _choices(settings: Settings) -> Choices:
+    return Choices(
+        limit=settings.search_limit,
+        threshold=settings.search_threshold,
+        alpha=settings.search_alpha,
+        policy=settings.tool_policy,
+        tokens=settings.data_folder / "logins",
+    )

@@ -1,0 +1,196 @@
+"""All that is the user's own as one file, and back: memories, flows, tools with what was decided, names of folders.
+
+The file is a zip: `athand.json` names the others with their hashes, `*.jsonl` has an object in each line, and
+`flows/<app>/<session>/` the folders of sessions. What documents say is not in it: their folders are read again.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from athand.archive_rows import put_folders, put_rejections, put_tools, to_rows
+from athand.errors import BadData, Conflict, StoreError
+from athand.flows import Flows
+from athand.memories import Memories
+from athand.store import Store, check_target
+from athand.tools import Tools
+from athand.types import Noun
+from athand.unpacking import HEADER, unpack
+
+FORMAT = {"format": "athand-archive", "version": 1}
+MEMORIES, TOOLS, FOLDERS, REJECTIONS = "memories.jsonl", "tools.jsonl", "folders.jsonl", "rejections.jsonl"
+FLOWS = "flows"
+_ROWS = {
+    TOOLS: ("tool_servers", "tools", "tool_rules", "tool_trust"),
+    FOLDERS: ("document_folders",),
+    REJECTIONS: ("flow_rejections",),
+}
+_COUNTED = {
+    "tool_servers": "servers",
+    "tools": "tools",
+    "tool_rules": "rules",
+    "tool_trust": "trusted",
+    "document_folders": "folders",
+    "flow_rejections": "rejections",
+}
+Progress = Callable[[str, int, int], None]  # what, done, total
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an archive is made of and read into."""
+
+    store: Store
+    memories: Memories
+    tools: Tools
+    flows: Flows
+
+
+@dataclass(frozen=True, slots=True)
+class Archived(Noun):
+    """What is in an archive that was written."""
+
+    memories: int = 0
+    sessions: int = 0
+    tools: int = 0
+    servers: int = 0
+    rules: int = 0
+    folders: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unarchived(Archived):
+    """What is new in the store after an archive was read, and what could not be taken from it."""
+
+    problems: tuple[str, ...] = ()
+
+
+def write(content: Content, path: Path, progress: Progress, *, force: bool) -> Archived:
+    """Write everything to a file for its owner's eyes, whole or not at all."""
+    check_target(content.store, path)
+    if os.path.lexists(path) and not force:
+        raise Conflict(f"{path} is there already. Give another path, or --force to write over it.")
+    try:
+        with _workroom(path.parent) as folder:
+            counts = _gather(content, folder, progress)
+            _pack(folder, path, counts, progress)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}. Choose another path.") from error
+    return counts
+
+
+def read(content: Content, path: Path, progress: Progress) -> Unarchived:
+    """Take in what is not there yet. Each kind is taken in entirely or not at all; reading again goes on."""
+    with _workroom() as folder:
+        unpack(path, folder, FORMAT, progress)
+        done = Unarchived()
+        if (folder / MEMORIES).is_file():
+            told = content.memories.import_(folder / MEMORIES, progress=lambda *at: progress("memories", *at))
+            done = replace(done, memories=told.new)
+        done = _read_flows(content, folder, done, progress)
+        return _read_rows(content, folder, done)
+
+
+@contextmanager
+def _workroom(place: Path | None = None) -> Iterator[Path]:
+    """A folder for what is being made. It is gone in the end, also if its removal is interrupted."""
+    with tempfile.TemporaryDirectory(prefix=".athand-", dir=place) as folder:
+        try:
+            yield Path(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # what this leaves, the folder's own end takes
+
+
+def _gather(content: Content, folder: Path, progress: Progress) -> Archived:
+    """Write all parts into a folder."""
+    progress("memories", 0, 1)
+    memories = content.memories.export(folder / MEMORIES)
+    progress("flows", 0, 1)
+    sessions = content.flows.export(folder / "sessions")
+    for session in sessions:
+        place = folder / FLOWS / content.flows.session(session.name).app
+        place.mkdir(parents=True, exist_ok=True)
+        session.rename(place / session.name)
+    counts = {"memories": memories, "sessions": len(sessions)}
+    with content.store.snapshot() as snapshot:
+        for name, tables in _ROWS.items():
+            lines = [line for table in tables for line in to_rows(snapshot, table)]
+            _save(folder / name, lines)
+            counts |= {_COUNTED[table]: sum(line["table"] == table for line in lines) for table in tables}
+    return Archived(**{each.name: counts[each.name] for each in fields(Archived)})
+
+
+def _save(file: Path, lines: list[dict[str, Any]]) -> None:
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        for line in lines:
+            out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> None:
+    """Put the files of a folder into an archive, each with its hash."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    hashes: dict[str, str] = {}
+    with _unfinished(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+        for at, file in enumerate(files):
+            name = file.relative_to(folder).as_posix()
+            with file.open("rb") as source:
+                hashes[name] = hashlib.file_digest(source, "sha256").hexdigest()
+            archive.write(file, name)
+            progress("packing", at + 1, len(files))
+        header = {**FORMAT, "created_at": datetime.now(UTC).isoformat(), "counts": counts.to_dict(), "files": hashes}
+        archive.writestr(HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+
+
+@contextmanager
+def _unfinished(path: Path) -> Iterator[Path]:
+    """A new file for its owner alone, that gets its name when all went well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        yield Path(name)
+        with Path(name).open("rb") as file:
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _read_flows(content: Content, folder: Path, done: Unarchived, progress: Progress) -> Unarchived:
+    apps = sorted((folder / FLOWS).iterdir()) if (folder / FLOWS).is_dir() else []
+    for app in apps:
+        told = content.flows.import_(app, app=app.name, progress=lambda *at: progress("flows", *at))
+        done = replace(done, sessions=done.sessions + told.sessions, problems=(*done.problems, *told.problems))
+    return done
+
+
+def _read_rows(content: Content, folder: Path, done: Unarchived) -> Unarchived:
+    """Take in tools, folders and rejections, each kind in one transaction."""
+    counts = put_tools(content.store, content.tools, _lines(folder / TOOLS))
+    folders = put_folders(content.store, _lines(folder / FOLDERS), datetime.now(UTC))
+    put_rejections(content.store, _lines(folder / REJECTIONS))
+    return replace(done, folders=folders, tools=counts["tools"], servers=counts["servers"], rules=counts["rules"])
+
+
+def _lines(file: Path) -> list[Mapping[str, Any]]:
+    """The objects of a file; none where there is no file."""
+    if not file.is_file() or not file.stat().st_size:
+        return []
+    found = []
+    for number, line in enumerate(file.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise BadData(f"{file.name} line {number} is not JSON: {error}. Nothing of it was imported.") from error
+        if not isinstance(found[-1], dict):
+            raise BadData(f"{file.name} line {number} is no object. Nothing of it was imported.")
+    return found

@@ -1,0 +1,87 @@
+"""The parts of an archive that are rows: tools with what was decided about them, folders, rejections of flows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from athand.documents.tokens import ensure_key
+from athand.errors import AthandError, BadData
+from athand.store import Snapshot, Store, Transaction, to_microseconds
+from athand.store.lines import put_new, to_lines
+from athand.tools import Tools, pinning, records
+
+Line = Mapping[str, Any]
+_COUNTED = {"tool_servers": "servers", "tools": "tools", "tool_rules": "rules", "tool_trust": "trusted"}
+_OF_FOLDERS = ("space", "path", "host", "project", "added_at")
+_PASSING = ("failure", "failed_at")  # how a server was doing, on another machine perhaps
+
+
+def to_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
+    """The rows of a table, each with the table's name, without what holds only here and now."""
+    for line in to_lines(snapshot, table):
+        kept = {name: line[name] for name in _OF_FOLDERS} if table == "document_folders" else line
+        yield {"table": table, **{name: value for name, value in kept.items() if name not in _PASSING}}
+
+
+def put_tools(store: Store, tools: Tools, lines: Sequence[Line]) -> dict[str, int]:
+    """Take in servers, tools, rules and trust that are not there yet, at once; how many of each."""
+    counts = dict.fromkeys(_COUNTED.values(), 0)
+    new: list[tuple[str, str]] = []
+    with store.transaction() as transaction:
+        for table, line in _rows(lines, tuple(_COUNTED)):
+            if table == "tools":
+                _check_tool(line)
+            if put_new(transaction, table, line):
+                counts[_COUNTED[table]] += 1
+                new += [(line["space"], line["id"])] if table == "tools" and not line.get("is_deleted") else []
+        _index(transaction, tools, new)
+    if new:
+        tools.embed_missing()
+    return counts
+
+
+def put_folders(store: Store, lines: Sequence[Line], now: datetime) -> int:
+    """Register folders that are not known yet, to be read with the next search or refresh; how many."""
+    moment = to_microseconds(now)
+    waiting = {"state": "pending", "generation": moment, "updated_at": moment}
+    done = 0
+    with store.transaction() as transaction:
+        known = {path for (path,) in transaction.rows("SELECT path FROM document_folders")}
+        for table, line in _rows(lines, ("document_folders",)):
+            own = {name: line.get(name) for name in _OF_FOLDERS}
+            done += own["path"] not in known and put_new(transaction, table, {**own, **waiting})
+        ensure_key(transaction)
+    return done
+
+
+def put_rejections(store: Store, lines: Sequence[Line]) -> None:
+    """Take in what was said about wrong clicks."""
+    with store.transaction() as transaction:
+        for table, line in _rows(lines, ("flow_rejections",)):
+            put_new(transaction, table, line)
+
+
+def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line in lines:
+        table = line.get("table")
+        if table not in tables:
+            raise BadData(f"A row of {table!r} has no place here. Nothing of it was imported.")
+        yield str(table), {name: value for name, value in line.items() if name != "table"}
+
+
+def _check_tool(line: Line) -> None:
+    """What was approved is known by its hash; another definition under that hash was never approved."""
+    try:
+        if pinning.content_hash(pinning.from_json(str(line.get("definition")))) == line.get("hash"):
+            return
+    except (ValueError, AthandError) as error:
+        raise BadData(f"The definition of the tool {line.get('id')!r} cannot be read: {error}") from error
+    raise BadData(f"The tool {line.get('id')!r} is not the one that was approved: its hash differs.")
+
+
+def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]]) -> None:
+    """Make new tools findable by keyword at once; their vectors follow."""
+    if new:
+        transaction.put(tools.corpus.index, tools.corpus.passages_of(transaction, new), None)
+        for space in {space for space, _ in new}:
+            records.count(transaction, space, {records.GENERATION: 1})

@@ -1,0 +1,188 @@
+"""Settings: the only reader of the environment and of configuration files."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from athand.errors import InvalidInput
+from athand.inputs import check_text
+
+DATABASE = "athand.db"
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+# Other names of variables, as those know them who search tools.
+_ALSO = {
+    "model": "ATHAND_SEARCH_MODEL",
+    "device": "ATHAND_SEARCH_DEVICE",
+    "no_cache": "ATHAND_SEARCH_NO_CACHE",
+}
+_WANTED: dict[Any, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
+_CHOICES = {"device": ("auto", "cpu", "gpu"), "tool_policy": ("first", "quarantine", "accept")}
+_RANGES = {
+    "search_limit": (1, 100),
+    "search_threshold": (0, 1),
+    "search_alpha": (0, 1),
+    "flow_window_hours": (0, 1_000_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be chosen. A variable ATHAND_<NAME> wins over the file, the file over what is written here."""
+
+    store: str | None = field(default=None, repr=False)  # may have a password in it
+    data_dir: str | None = None
+    home: str | None = None
+    model: str = "athand-static-1"
+    device: str = "auto"
+    no_cache: bool = False
+    embeddings_url: str | None = None
+    embeddings_key: str | None = field(default=None, repr=False)
+    search_limit: int = 3  # of tools
+    search_threshold: float = 0.35
+    search_alpha: float = 0.7
+    tool_policy: str = "first"
+    chromium: str | None = None  # the browser to drive, where it should not be looked for
+    flow_window_hours: float = 48.0
+
+    def __post_init__(self) -> None:
+        for name, words in _CHOICES.items():
+            if (value := getattr(self, name)) not in words:
+                raise InvalidInput(f"{name} must be {', '.join(words[:-1])} or {words[-1]}, not {value!r}.")
+        for name, (least, most) in _RANGES.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise InvalidInput(f"{name} must be a number from {least:,} to {most:,}, not {value}.")
+
+    @property
+    def data_folder(self) -> Path:
+        """Where databases and downloaded models live."""
+        return Path(self.data_dir or self.home or platformdirs.user_data_dir("athand")).expanduser()
+
+    @property
+    def servers_file(self) -> Path:
+        """The servers of the user's own configuration."""
+        return self._config_folder / "mcp.json"
+
+    @property
+    def profiles_folder(self) -> Path:
+        """The user's own profiles of apps."""
+        return self._config_folder / "profiles"
+
+    @property
+    def _config_folder(self) -> Path:
+        return Path(self.home).expanduser() if self.home else platformdirs.user_config_path("athand")
+
+    @property
+    def location(self) -> str:
+        """The store to open when none is named."""
+        return self.store or str(self.data_folder / DATABASE)
+
+
+def load_settings(
+    environment: Mapping[str, str] | None = None, file: Path | None = None, data_dir: str | None = None
+) -> Settings:
+    """Settings from the config file, then `data_dir`, then the environment."""
+    environment = os.environ if environment is None else environment
+    given = _read(file or config_file(environment))
+    if data_dir:
+        given = {**given, "store": None, "data_dir": data_dir}
+    for each in fields(Settings):
+        value = environment.get(_ALSO.get(each.name, "")) or environment.get(f"ATHAND_{each.name.upper()}")
+        if value and not (each.name == "data_dir" and data_dir):
+            given[each.name] = _value(f"ATHAND_{each.name.upper()}", each.type, value)
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+def explain_settings(
+    environment: Mapping[str, str] | None = None, data_dir: str | None = None
+) -> dict[str, tuple[Any, str]]:
+    """Every setting by its name: its value, and where that comes from: a variable, a file, or nobody said anything."""
+    environment = os.environ if environment is None else environment
+    settings = load_settings(environment, data_dir=data_dir)
+    written = _read(config_file(environment))
+    return {
+        each.name: (getattr(settings, each.name), _origin(each.name, environment, written, data_dir))
+        for each in fields(Settings)
+    }
+
+
+def check_setting(name: str, text: str) -> Any:
+    """The value that a text means for a setting; an error that names what is wrong with either."""
+    check_name(name)
+    check_text(name, text)
+    value = _value(name, {each.name: each.type for each in fields(Settings)}[name], text)
+    Settings(**{name: value})
+    return value
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no setting has."""
+    if name not in setting_names():
+        close = get_close_matches(name, setting_names(), n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise InvalidInput(f"No setting {name!r}.{hint} See all with: athand config")
+
+
+def setting_names() -> list[str]:
+    """All settings by their names."""
+    return [each.name for each in fields(Settings)]
+
+
+def _origin(name: str, environment: Mapping[str, str], written: Mapping[str, Any], data_dir: str | None) -> str:
+    """What said so: the name of a variable or an option, `file`, or `default`."""
+    if data_dir and name == "data_dir":
+        return "--data-dir"
+    variables = [each for each in (_ALSO.get(name, ""), f"ATHAND_{name.upper()}") if environment.get(each)]
+    if variables:
+        return variables[0]
+    return "file" if written.get(name) is not None and not (data_dir and name == "store") else "default"
+
+
+def config_file(environment: Mapping[str, str] | None = None) -> Path:
+    """Where the settings are written down, whether the file exists or not."""
+    environment = os.environ if environment is None else environment
+    return Path(environment.get("ATHAND_CONFIG") or platformdirs.user_config_path("athand") / "config.toml")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The settings of a config file; none where there is no file."""
+    try:
+        given = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}. Mend it, or move it away.") from error
+    known = [each.name for each in fields(Settings)]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
+    for each in fields(Settings):
+        kinds, wanted = _WANTED.get(each.type, ((str, type(None)), "text"))
+        value = given.get(each.name, each.default)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InvalidInput(f"{path}: {each.name} must be {wanted}.")
+    return given
+
+
+def _value(label: str, kind: Any, text: str) -> Any:
+    """What a text says, as the kind of value that is wanted."""
+    if kind not in (int, float):
+        return _flag(label, text) if kind is bool else text
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise InvalidInput(f"{label} must be {_WANTED[kind][1]}, not {text!r}.") from error
+
+
+def _flag(label: str, value: str) -> bool:
+    if value.strip().lower() in _TRUE | _FALSE:
+        return value.strip().lower() in _TRUE
+    raise InvalidInput(f"{label} must be 1 or 0, not {value!r}.")

@@ -1,0 +1,234 @@
+"""The nouns of documents."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from athand.documents.extract import Heading
+from athand.types import Hit, Noun, Why, plain
+
+STATES = ("pending", "indexing", "ready", "error", "offline")
+_NO_REASON = Why({})
+
+
+@dataclass(frozen=True, slots=True)
+class Folder(Noun):
+    """A folder that was added, and how it is: `state` is one of STATES, `reason` says why it is not ready."""
+
+    folder_id: str
+    path: str
+    project: str | None
+    state: str
+    reason: str | None
+    done: int
+    total: int
+    documents: int
+    chunks: int
+    problems: int
+    skipped: Mapping[str, int]
+    generation: int
+    added_at: datetime
+    indexed_at: datetime | None
+
+    @property
+    def progress(self) -> float:
+        """How much of the indexing under way is done, from 0 to 1."""
+        return self.done / self.total if self.state == "indexing" and self.total else float(self.state == "ready")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The folder as plain values, its progress among them."""
+        return {**super(Folder, self).to_dict(), "progress": self.progress}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Noun):
+    """A file that could not be indexed, or only in part, and why."""
+
+    folder_id: str
+    document_id: str
+    reason: str
+    is_indexed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Document(Noun):
+    """A file in a folder: what is known of it, without its content."""
+
+    folder_id: str
+    document_id: str
+    title: str
+    kind: str
+    language: str
+    size: int
+    modified_at: datetime
+    lines: int
+    chunk_count: int
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk(Noun):
+    """A slice of a document: where it stands, and its exact text. Lines count from 1, offsets are characters from 0."""
+
+    chunk_id: str
+    folder_id: str
+    document_id: str
+    chunk_index: int
+    heading: tuple[str, ...]
+    names: tuple[str, ...]
+    place: str
+    start_line: int
+    end_line: int
+    start_offset: int
+    end_offset: int
+    content: str
+
+    @property
+    def title(self) -> str:
+        """Where it is, in a few words."""
+        return " > ".join((self.document_id, *self.heading[-2:]))
+
+
+class Chunks(list[Chunk]):
+    """Chunks in the order of their documents, and how old the index is they come from."""
+
+    def __init__(self, chunks: Iterable[Chunk] = (), *, freshness: Mapping[str, Any] | None = None) -> None:
+        super().__init__(chunks)
+        self.freshness = dict(freshness or {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All chunks as plain values."""
+        return {"chunks": [chunk.to_dict() for chunk in self], "freshness": plain(self.freshness)}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit(Hit):
+    """A chunk that answers; `item` is the chunk, `keywords` are its document's key phrases."""
+
+    keywords: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation(Noun):
+    """Whether there is more, and the token that gets it."""
+
+    has_more: bool
+    next_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument(Document):
+    """A document that fits a query, without its content; `best_chunk_id` is what fits best in it."""
+
+    score: float = 0.0
+    why: Why = _NO_REASON
+    best_chunk_id: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain values, and why it was found."""
+        return {**super(FoundDocument, self).to_dict(), "why": self.why.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments(Noun):
+    """The documents that fit a query, best first, a page of them."""
+
+    documents: tuple[FoundDocument, ...]
+    total_results: int
+    continuation: Continuation
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[FoundDocument]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All documents and all remarks as plain values."""
+        shown = super(FoundDocuments, self).to_dict()
+        return {**shown, "documents": [each.to_dict() for each in self.documents]}
+
+
+@dataclass(frozen=True, slots=True)
+class Subfolder(Noun):
+    """A directory inside a folder: how much is in it, and what it is about."""
+
+    path: str
+    documents: int
+    size: int
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Directory(Noun):
+    """What one directory of a folder holds."""
+
+    folder_id: str
+    path: str
+    subfolders: tuple[Subfolder, ...]
+    documents: tuple[Document, ...]
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentList(Noun):
+    """Documents in the order of their paths, a page of them."""
+
+    documents: tuple[Document, ...]
+    total: int
+    continuation: Continuation
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPreview(Noun):
+    """A chunk in a list: where it is and how it begins."""
+
+    chunk_id: str
+    chunk_index: int
+    heading: tuple[str, ...]
+    place: str
+    start_line: int
+    end_line: int
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentData(Noun):
+    """All that is known of a document beside its text; the list of chunks is paged."""
+
+    document: Document
+    encoding: str
+    characters: int
+    outline: tuple[Heading, ...]
+    chunks: tuple[ChunkPreview, ...]
+    continuation: Continuation
+    problem: str | None = None
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText(Noun):
+    """A window of a document's exact text: offsets are characters from 0, lines count from 1."""
+
+    folder_id: str
+    document_id: str
+    text: str
+    start_offset: int
+    end_offset: int
+    start_line: int
+    end_line: int
+    characters: int
+    lines: int
+    continuation: Continuation
+    freshness: Mapping[str, Any] = field(default_factory=dict)

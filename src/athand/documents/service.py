@@ -1,0 +1,312 @@
+"""Documents: everything that can be done with them, each in its own module; this is the list."""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike
+
+from athand.derive import Corpus
+from athand.documents import answering, asking, browsing, finding, folders, reading, search, upkeep
+from athand.documents.desk import Desk
+from athand.documents.folders import Registered
+from athand.documents.freshness import Keeper
+from athand.documents.model import (
+    Chunks,
+    Directory,
+    DocumentData,
+    DocumentHit,
+    DocumentList,
+    DocumentText,
+    Folder,
+    FoundDocuments,
+    Problem,
+)
+from athand.documents.readers import Readers
+from athand.documents.responses import SearchContentResponse
+from athand.documents.scoring import INDEX
+from athand.documents.tokens import Tokens, tokens_of
+from athand.documents.watching import Watch
+from athand.embed import LazyEmbedder
+from athand.errors import InvalidInput, NotFound
+from athand.inputs import check_name
+from athand.store import Snapshot, Store
+from athand.types import Hits
+
+FolderIds = str | Sequence[str] | None
+
+
+class Documents:
+    """The documents of a store: folders that were added, and what is in their files."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: LazyEmbedder,
+        *,
+        use_cache: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        when_uncovered: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._desk = Desk(store, embedder, Readers(), use_cache, clock, platform.node(), when_uncovered)
+        self._store = store
+        self._keeper = Keeper(self._desk)
+        self._remembered = answering.Remembered()
+        self._watch: Watch | None = None
+        self._known_tokens: Tokens | None = None
+
+    # Folders
+
+    def add(
+        self,
+        path: str | PathLike[str],
+        *,
+        folder_id: str | None = None,
+        project: str | None = None,
+        wait: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Folder:
+        """Index a folder and remember it; one that is known already is brought up to date.
+
+        Without `wait` the folder comes back at once, and is indexed in the background.
+        """
+        real = folders.check_folder_path(path)
+        owner = None if project is None else check_name("project", project)
+        own = folders.register(self._desk, real, folder_id, owner)
+        if wait:
+            return self.refresh(own, progress=progress)
+        with self._store.snapshot() as snapshot:
+            self._keeper.start(folders.registered(snapshot, own))
+        return self._shown(own)
+
+    def refresh(self, folder_id: str, *, progress: Callable[[int, int], None] | None = None) -> Folder:
+        """Bring the index of a folder up to date now."""
+        with self._store.snapshot() as snapshot:
+            folder = folders.registered(snapshot, folder_id)
+        self._keeper.refresh(folder, progress or (lambda done, total: None))
+        return self._shown(folder_id)
+
+    def remove(self, folder_id: str) -> Folder:
+        """Forget a folder and all that was indexed of it; its files are not touched."""
+        folder = self._shown(folder_id)
+        if self._watch is not None:
+            self._watch.remove(folder_id)
+        self._keeper.drop(folder_id, lambda: upkeep.forget(self._desk, folder_id))
+        return folder
+
+    def list_folders(self) -> list[Folder]:
+        """All folders, how they are, and how much is in them."""
+        with self._store.snapshot() as snapshot:
+            return folders.shown(self._desk, snapshot)
+
+    def problems(self, folder_id: str | None = None) -> list[Problem]:
+        """The files that could not be indexed, or not quite, each with its reason."""
+        with self._store.snapshot() as snapshot:
+            searched = self._folders(snapshot, folder_id)
+            return [problem for folder in searched for problem in folders.problems(snapshot, folder.folder_id)]
+
+    def watch(self, folder_id: FolderIds = None, *, changed: Callable[[str, int], None] | None = None) -> None:
+        """Index what changes, from now until the store is closed; `changed` is told the folder and how many paths."""
+        with self._store.snapshot() as snapshot:
+            watched = self._folders(snapshot, folder_id)
+        if self._watch is None:
+            self._watch = Watch(self._keeper, changed or (lambda folder_id, paths: None))
+        self._watch.add(watched)
+
+    # Searching
+
+    def search_content(
+        self,
+        folder_id: FolderIds = None,
+        *,
+        semantic_concepts: Sequence[str] = (),
+        exact_terms: Sequence[str] = (),
+        min_score: float | None = None,
+        limit: int = 10,
+        continuation_token: str | None = None,
+        max_tokens: int | None = None,
+        path: str | None = None,
+    ) -> SearchContentResponse:
+        """Every passage that is about the concepts, better where it has the exact terms; page by page, none twice.
+
+        With exact terms alone it finds whatever contains one of them, as grep does, the most telling first.
+        """
+        given = {name: value for name, value in locals().items() if name != "self"}
+        asked = asking.check(given, self._tokens)
+        with self._fresh(asked.folder_ids) as (snapshot, searched):
+            freshness = self._keeper.of(searched)
+            return answering.answer(self._desk, asked, snapshot, searched, self._tokens, self._remembered, freshness)
+
+    def search(
+        self,
+        query: str,
+        *,
+        folder_id: FolderIds = None,
+        limit: int = 10,
+        path: str | None = None,
+        min_score: float | None = None,
+        once: bool = False,
+    ) -> Hits[DocumentHit]:
+        """The passages that answer a natural question, best first, each with its reasons; none when nothing fits.
+
+        With `once`, every document comes once, with its best passage.
+        """
+        asked = search.Asked.checked(query, limit, path, min_score, once=once)
+        with self._fresh(folder_id) as (snapshot, searched):
+            spaces = tuple(folder.folder_id for folder in searched)
+            return search.search(self._desk, snapshot, asked, spaces, lambda: self._keeper.of(searched))
+
+    def search_project(
+        self, query: str, project: str | None, limit: int, *, min_score: float | None = None, once: bool = False
+    ) -> Hits[DocumentHit]:
+        """The same in the folders of a project and those of none; without a project, in all."""
+        with self._store.snapshot() as snapshot:
+            own = folders.every(snapshot) if project is None else folders.of_project(snapshot, project)
+        if not own:
+            return Hits(notes=["No folder of documents is attached. Add one with: athand docs add PATH"])
+        ids = [folder.folder_id for folder in own]
+        return self.search(query, folder_id=ids, limit=limit, min_score=min_score, once=once)
+
+    def find_documents(
+        self,
+        query: str = "",
+        *,
+        folder_id: FolderIds = None,
+        limit: int = 20,
+        continuation_token: str | None = None,
+    ) -> FoundDocuments:
+        """The documents that are about something, best first: summaries with key phrases, no content."""
+        tokens = self._tokens
+        with self._fresh(folder_id) as (snapshot, searched):
+            spaces = tuple(folder.folder_id for folder in searched)
+            return finding.find_documents(
+                self._desk,
+                snapshot,
+                query,
+                spaces,
+                limit,
+                continuation_token,
+                tokens,
+                lambda: self._keeper.of(searched),
+            )
+
+    # Looking around
+
+    def explore(self, folder_id: str, path: str = "") -> Directory:
+        """What is in a directory: its subfolders with counts and key phrases, and its documents."""
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
+            return browsing.explore(snapshot, folder_id, path, self._keeper.of(searched))
+
+    def list_documents(
+        self, folder_id: str, path: str = "", limit: int = 20, continuation_token: str | None = None
+    ) -> DocumentList:
+        """The documents of a folder by their paths; `path` is a directory or a pattern such as `docs/**/*.md`."""
+        tokens = self._tokens
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
+            found = browsing.list_documents(snapshot, folder_id, path, limit, continuation_token, tokens)
+            return replace(found, freshness=self._keeper.of(searched))
+
+    def get_document_data(
+        self, folder_id: str, document_id: str, *, limit: int = 50, continuation_token: str | None = None
+    ) -> DocumentData:
+        """What is known of a document: key phrases, outline with line numbers, its chunks with previews."""
+        tokens = self._tokens
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
+            return browsing.get_document_data(
+                snapshot, folder_id, document_id, limit, continuation_token, tokens, self._keeper.of(searched)
+            )
+
+    def get_document_text(
+        self,
+        folder_id: str,
+        document_id: str,
+        *,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        max_chars: int = 5000,
+        continuation_token: str | None = None,
+    ) -> DocumentText:
+        """The exact text of a document, by lines or window by window."""
+        tokens = self._tokens
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
+            found = reading.get_document_text(
+                snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, tokens
+            )
+            return replace(found, freshness=self._keeper.of(searched))
+
+    def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
+        """Chunks by their ids, and so many before and after each, in the order of their documents."""
+        with self._fresh(self._one(folder_id)) as (snapshot, searched):
+            found = browsing.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
+            return Chunks(found, freshness=self._keeper.of(searched))
+
+    # Upkeep
+
+    def count(self) -> dict[str, int]:
+        """Chunks per folder."""
+        return self._store.counts(INDEX.corpus)
+
+    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
+        """Make everything derived anew from what was read, in one step that readers see whole; how many documents."""
+        self._remembered.clear()
+        return upkeep.reindex(self._desk, progress)
+
+    def fingerprint(self) -> str:
+        """A hash of everything derived from the documents: a fresh index has the same."""
+        return self._store.fingerprint(INDEX)
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
+        return upkeep.embed_missing(self._desk, stop)
+
+    @property
+    def corpus(self) -> Corpus:
+        """How what is indexed comes from the documents."""
+        return upkeep.CORPUS
+
+    def close(self) -> None:
+        """Stop watching and indexing; what was under way is gone on with by the next search or refresh."""
+        self._desk.closing.set()
+        self._desk.readers.close()  # nobody waits for a file that takes long
+        if self._watch is not None:
+            self._watch.stop()
+        self._keeper.close()
+        self._desk.readers.close()
+
+    @property
+    def _tokens(self) -> Tokens:
+        if self._known_tokens is None:
+            self._known_tokens = tokens_of(self._store)
+        return self._known_tokens
+
+    @contextmanager
+    def _fresh(self, folder_id: FolderIds) -> Iterator[tuple[Snapshot, list[Registered]]]:
+        """A snapshot of the folders that are searched, after a look whether they have changed."""
+        with self._store.snapshot() as snapshot:
+            searched = self._folders(snapshot, folder_id)
+        self._keeper.freshen(searched)
+        with self._store.snapshot() as snapshot:
+            yield snapshot, self._folders(snapshot, folder_id)
+
+    def _folders(self, snapshot: Snapshot, folder_id: FolderIds) -> list[Registered]:
+        if folder_id is None or (isinstance(folder_id, (str, list, tuple)) and not folder_id):
+            return folders.every(snapshot)
+        named = [folder_id] if isinstance(folder_id, str) else folder_id
+        if not isinstance(named, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in named):
+            raise InvalidInput(f"folder_id must be a name or a list of names, not {folder_id!r}.")
+        return [folders.registered(snapshot, each) for each in dict.fromkeys(named)]
+
+    def _one(self, folder_id: object) -> str:
+        """The name of a folder, where only one will do."""
+        if not isinstance(folder_id, str) or not folder_id:
+            raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
+        return folder_id
+
+    def _shown(self, folder_id: str) -> Folder:
+        self._one(folder_id)
+        with self._store.snapshot() as snapshot:
+            found = folders.shown(self._desk, snapshot, folder_id)
+        if not found:
+            raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
+        return found[0]

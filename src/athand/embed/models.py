@@ -1,0 +1,94 @@
+"""The model table: one entry per model a user can name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from athand.types import Calibration
+
+DEFAULT_MODEL = "athand-static-1"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """How a named model is fetched, run and read; without a calibration it is measured on first use."""
+
+    name: str
+    kind: Literal["static", "onnx"]
+    dimensions: int
+    calibration: Calibration | None = None
+    query_prefix: str = ""
+    pooling: Literal["mean", "cls"] = "mean"
+    max_tokens: int = 512
+    batch: int = 32
+    repository: str = ""
+    revision: str = ""
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    int8: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def for_processor(self, machine: str) -> "ModelCard":
+        """The int8 edition published for that processor, as `platform.machine()` names it; else this card."""
+        if machine.lower() not in self.int8:
+            return self
+        file, digest = self.int8[machine.lower()]
+        files = {file: digest, "tokenizer.json": self.sha256["tokenizer.json"]}
+        # int8 activations are scaled per batch: only a text alone gets the same vector every time.
+        return replace(self, name=f"{self.name}-int8", sha256=files, int8={}, batch=1)
+
+
+def _int8(x86: str, arm: str) -> dict[str, tuple[str, str]]:
+    avx2, arm64 = ("onnx/model_quint8_avx2.onnx", x86), ("onnx/model_qint8_arm64.onnx", arm)
+    return {"x86_64": avx2, "amd64": avx2, "arm64": arm64, "aarch64": arm64}
+
+
+_CARDS = (
+    ModelCard(DEFAULT_MODEL, "static", 384, Calibration(noise=0.048, relevant=0.402)),
+    ModelCard(
+        name="bge-small-en-v1.5",
+        kind="onnx",
+        dimensions=384,
+        query_prefix="Represent this sentence for searching relevant passages: ",
+        pooling="cls",
+        repository="BAAI/bge-small-en-v1.5",
+        revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+        sha256={
+            "onnx/model.onnx": "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35",
+            "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        },
+    ),
+    ModelCard(
+        name="all-MiniLM-L6-v2",
+        kind="onnx",
+        dimensions=384,
+        calibration=Calibration(noise=0.043, relevant=0.452),
+        max_tokens=256,
+        repository="sentence-transformers/all-MiniLM-L6-v2",
+        revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+        sha256={
+            "onnx/model.onnx": "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452",
+            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        },
+        int8=_int8(
+            x86="b941bf19f1f1283680f449fa6a7336bb5600bdcd5f84d10ddc5cd72218a0fd21",
+            arm="4278337fd0ff3c68bfb6291042cad8ab363e1d9fbc43dcb499fe91c871902474",
+        ),
+    ),
+    ModelCard(
+        name="all-mpnet-base-v2",
+        kind="onnx",
+        dimensions=768,
+        max_tokens=384,
+        repository="sentence-transformers/all-mpnet-base-v2",
+        revision="e8c3b32edf5434bc2275fc9bab85f82640a19130",
+        sha256={
+            "onnx/model.onnx": "74187b16d9c946fea252e120cfd7a12c5779d8b8b86838a2e4c56573c47941bd",
+            "tokenizer.json": "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+        },
+        int8=_int8(
+            x86="aa5c27172d77bbd1cbae3628cbac4b26d7c12adabff25d2d4285d0f29159b237",
+            arm="c392a9c545c7d4438a16fed8287a76a576b27eaf029c1c23bbf78a7a666d197f",
+        ),
+    ),
+)
+
+MODELS = {card.name: card for card in _CARDS}

@@ -1,0 +1,130 @@
+"""The bundled model: a table of token vectors, summed. numpy and tokenizers, nothing else."""
+
+import re
+from collections.abc import Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from athand.embed.base import unit_rows
+from athand.embed.models import ModelCard
+from athand.embed.safetensors import load_safetensors
+from athand.text import tokenize
+from athand.types import Calibration, Matrix, Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BATCH = 256
+# Tokens past the 512th hardly move a sum, but a megabyte of text would cost a second.
+MAX_CHARACTERS = 32_768
+LETTERS_A_PIECE = 3
+_REMEMBERED = 1 << 16  # words
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
+_WORDS = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
+
+
+class StaticEmbedder:
+    """Embedding = unit(sum over distinct tokens of sqrt(count) x row); a token's weight is its row's length."""
+
+    def __init__(self, folder: Path, card: ModelCard) -> None:
+        tensors = load_safetensors(folder / "model.safetensors")
+        self._packed = tensors["table"]
+        self._scale = tensors["scale"]
+        self._tokenizer = _load_tokenizer(folder / "tokenizer.json", card.max_tokens)
+        self._pieces = Pieces(self._tokenizer, card.max_tokens)
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
+        self._card = card
+
+    @property
+    def model_id(self) -> str:
+        return self._card.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._card.dimensions
+
+    @property
+    def calibration(self) -> Calibration:
+        assert self._card.calibration is not None  # noqa: S101 - every static model of the table has one
+        return self._card.calibration
+
+    def embed_query(self, text: str) -> Vector:
+        if not self._means_something(text[:MAX_CHARACTERS]):
+            return np.zeros(self.dimensions, np.float32)
+        vector: Vector = self.embed_passages([text])[0]
+        return vector
+
+    def _means_something(self, text: str) -> bool:
+        """Whether one word is more than scattered letters: the vector of made-up words is near to anything."""
+        for word in tokenize(text):
+            pieces = len(self._tokenizer.encode(word, add_special_tokens=False).ids)
+            if pieces == 1 or len(word) >= LETTERS_A_PIECE * pieces:
+                return True
+        return False
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        batches = [self._embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
+        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
+        # A lone surrogate is no Unicode text; the tokenizer would refuse all of them for one.
+        cut = [text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode() for text in texts]
+        ids = [self._pieces.of(text) for text in cut]
+        tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
+        table = self._table(tokens)
+        sums = np.zeros((len(texts), self.dimensions), np.float32)
+        start = 0
+        for at, each in enumerate(ids):
+            rows, counts = np.unique(columns[start : start + len(each)], return_counts=True)
+            start += len(each)
+            if any(token != self._unknown for token in each):
+                sums[at] = np.sqrt(counts, dtype=np.float32) @ table[rows]
+        return unit_rows(sums)
+
+    def _table(self, tokens: npt.NDArray[np.int64]) -> Matrix:
+        """The float rows of these tokens: two 4-bit values a byte, low half first, offset by 8."""
+        packed = self._packed[tokens]
+        values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1, self.dimensions).astype(np.float32)
+        rows: Matrix = (values - 8) * self._scale[tokens].astype(np.float32)[:, None]
+        return rows
+
+
+class Pieces:
+    """The tokens of texts, word by word: the same words come again and again, and a dictionary is fast."""
+
+    def __init__(self, tokenizer: "Tokenizer", most: int) -> None:
+        self._tokenizer = tokenizer
+        self._most = most
+        self._known: dict[str, list[int]] = {}
+
+    def of(self, text: str) -> list[int]:
+        """What the tokenizer makes of a text. It drops control characters, so words around them may be one."""
+        if _CONTROL.search(text):
+            return self._encoded(text)
+        words = _WORDS.findall(text) if text.isascii() else text.split()
+        return list(islice(chain.from_iterable(map(self._of_word, words)), self._most))
+
+    def _of_word(self, word: str) -> list[int]:
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known = {}
+            known = self._known[word] = self._encoded(word)
+        return known
+
+    def _encoded(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,183 @@
+"""One question to every corpus: the answers on one scale, in one order, with all that is said about them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from athand.documents import Documents
+from athand.errors import InvalidInput
+from athand.flows import Flows
+from athand.inputs import check_fraction, check_limit, check_names
+from athand.memories import Memories
+from athand.scale import from_scale, is_worth_showing, on_scale
+from athand.text import fold, tokenize
+from athand.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Tools
+from athand.types import Hit, Hits
+
+CORPORA = ("memories", "documents", "tools", "flows")
+COUNTED = 30  # of each corpus at most, however few are shown
+CLOSEST = 3
+# What the items of a corpus belong to.
+_PLACES = {
+    "memories": ("projects", "project"),
+    "documents": ("folders", "folder_id"),
+    "tools": ("servers", "server"),
+    "flows": ("apps", "app"),
+}
+
+Names = str | Sequence[str] | None
+Answers = Mapping[str, Hits[Any]]  # by corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """All that can be asked."""
+
+    memories: Memories
+    documents: Documents
+    tools: Tools
+    flows: Flows
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of a search, checked; the corpora check what only they understand."""
+
+    text: str
+    corpora: tuple[str, ...]
+    limit: int
+    least: float | None
+    project: str | None
+    folder_id: Names
+    catalogue: Names
+    app: str | None
+
+    @classmethod
+    def checked(
+        cls,
+        query: str,
+        corpora: Sequence[str] | None,
+        limit: int,
+        min_score: float | None,
+        project: str | None,
+        folder_id: Names,
+        catalogue: Names,
+        app: str | None,
+    ) -> "Asked":
+        """The same, or the error that names what is wrong."""
+        unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
+        if unknown:
+            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
+        wanted = corpora or corpora_with(project, folder_id, app)
+        least = None if min_score is None else check_fraction("min_score", min_score)
+        asked = tuple(corpus for corpus in CORPORA if corpus in wanted)
+        return cls(query, asked, check_limit(limit), least, project, folder_id, catalogue, app)
+
+    def least_of(self, corpus: str) -> float | None:
+        """The total of a corpus below which no hit can pass; None where it has a measure of its own."""
+        return None if self.least is None else min(1.0, max(0.0, from_scale(corpus, self.least) - 1e-9))
+
+    def takes(self, hit: Hit) -> bool:
+        """Whether a hit, on the common scale, is good enough."""
+        if self.least is None:
+            return is_worth_showing(hit)
+        return hit.score > 0 and hit.why.total >= self.least
+
+
+def corpora_with(project: str | None, folder_id: Names, app: str | None) -> tuple[str, ...]:
+    """What is searched when no corpus is named: a folder has documents only, an app flows, a project no flows."""
+    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
+    if project is not None:
+        return ("memories", "documents", "tools", *named)
+    return tuple(named) or CORPORA
+
+
+def search(of: Corpora, asked: Asked) -> Hits[Hit]:
+    """The hits of all corpora that were asked, best first; nothing where nothing fits."""
+    deep = max(asked.limit, COUNTED)
+    found = {corpus: _SEARCHES[corpus](of, asked, deep) for corpus in asked.corpora}
+    hits = sorted((on_scale(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
+    fitting = [hit for hit in hits if asked.takes(hit)]
+    return Hits(
+        fitting[: asked.limit],
+        notes=dict.fromkeys(note for answer in found.values() for note in answer.notes),
+        did_you_mean=dict(_corrections(found, fitting)),
+        closest=() if fitting else _closest(found, hits),
+        freshness={folder: age for answer in found.values() for folder, age in answer.freshness.items()},
+        facets=_facets(fitting),
+    )
+
+
+def _memories(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+    least = asked.least_of("memories")
+    return of.memories.search(asked.text, project=asked.project, limit=limit, min_score=least, reinforce=False)
+
+
+def _documents(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+    """Each document once, with its best passage."""
+    least = asked.least_of("documents")
+    if asked.folder_id is None and asked.project is not None:
+        return of.documents.search_project(asked.text, asked.project, limit, min_score=least, once=True)
+    return of.documents.search(asked.text, folder_id=asked.folder_id, limit=limit, min_score=least, once=True)
+
+
+def _tools(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+    """The tools of a project's own catalogue, too, where no other is named."""
+    catalogues = asked.catalogue
+    if catalogues is None and asked.project is not None:
+        catalogues = (asked.project, DEFAULT_CATALOGUE)
+    least = asked.least_of("tools")
+    return of.tools.search(asked.text, limit=min(limit, MOST_TOOLS), threshold=least, catalogue=catalogues)
+
+
+def _flows(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+    """Each session once, with its best step."""
+    least = asked.least_of("flows")
+    return of.flows.search(asked.text, limit=limit, min_score=least, filters={"app": asked.app}, once=True)
+
+
+_SEARCHES: Mapping[str, Callable[[Corpora, Asked, int], Hits[Any]]] = {
+    "memories": _memories,
+    "documents": _documents,
+    "tools": _tools,
+    "flows": _flows,
+}
+
+
+def _corrections(found: Answers, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
+    """Words that were taken for others, as the best answer has it; no word that another corpus was found by."""
+    told: set[str] = set()
+    for corpus in sorted(found, key=lambda corpus: _place(corpus, hits)):
+        for word, meant in found[corpus].did_you_mean.items():
+            knowing = [hit for hit in hits if word not in found[hit.corpus].did_you_mean]
+            if word not in told and not any(_has(hit, word) for hit in knowing):
+                yield word, meant
+            told.add(word)
+
+
+def _place(corpus: str, hits: Sequence[Hit]) -> int:
+    """Where in an answer a corpus is first."""
+    return next((at for at, hit in enumerate(hits) if hit.corpus == corpus), len(hits))
+
+
+def _has(hit: Hit, word: str) -> bool:
+    """Whether a word is in a hit; most are not even part of a word in it, which is seen sooner."""
+    text = f"{hit.title} {hit.text}"
+    return word in hit.why.matched or (word in fold(text) and word in tokenize(text))
+
+
+def _closest(found: Answers, hits: Sequence[Hit]) -> list[str]:
+    """What came nearest, where nothing fits: the best of what was left out, then what the corpora name themselves."""
+    names = [*(hit.title for hit in hits), *(name for answer in found.values() for name in answer.closest)]
+    return list(dict.fromkeys(names))[:CLOSEST]
+
+
+def _facets(hits: Sequence[Hit]) -> dict[str, Any]:
+    """How many hits each corpus has, and within it each project, folder, server or app."""
+    numbers = Counter(hit.corpus for hit in hits)
+    facets: dict[str, Any] = {corpus: numbers[corpus] for corpus in CORPORA if numbers[corpus]}
+    for corpus in tuple(facets):
+        name, place = _PLACES[corpus]
+        facets[name] = dict(Counter(getattr(hit.item, place) for hit in hits if hit.corpus == corpus))
+    return facets

@@ -1,0 +1,41 @@
+"""Flows: UI sessions that were walked, found again by their goal, and what is known about each screen."""
+
+from athand.flows.exchange import Imported
+from athand.flows.model import (
+    DEFAULT_APP,
+    UNKNOWN,
+    Avoid,
+    FlowHit,
+    FlowSession,
+    Hint,
+    Observation,
+    PriorKnowledge,
+    RelatedSession,
+    SessionSummary,
+    SimilarStep,
+    Step,
+    SuggestedAction,
+)
+from athand.flows.profiles import Profile
+from athand.flows.replaying.replay import Replay
+from athand.flows.service import Flows
+
+__all__ = [
+    "DEFAULT_APP",
+    "UNKNOWN",
+    "Avoid",
+    "FlowHit",
+    "FlowSession",
+    "Flows",
+    "Hint",
+    "Imported",
+    "Observation",
+    "PriorKnowledge",
+    "Profile",
+    "RelatedSession",
+    "Replay",
+    "SessionSummary",
+    "SimilarStep",
+    "Step",
+    "SuggestedAction",
+]

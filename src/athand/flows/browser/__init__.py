@@ -1,0 +1,3 @@
+from athand.flows.browser.service import Browser
+
+__all__ = ["Browser"]

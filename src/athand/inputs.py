@@ -1,0 +1,124 @@
+"""Checks of what callers hand in: each returns the clean value, or says what is wrong with it."""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from athand.errors import InvalidInput
+
+LONGEST_TEXT = 1_000_000
+LONGEST_NAME = 256
+LONGEST_QUERY = 10_000  # characters: some pages, read in a fraction of a second
+MOST_HITS = 1000
+_LONGEST_FILE_NAME = 255  # bytes, on all usual file systems
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error repeats it: enough to know it again."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
+    """A text with something in it, that fits and can be stored."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidInput(f"{what} is empty. Give it some text.")
+    if "\0" in value:
+        raise InvalidInput(f"{what} has a NUL character at position {value.index(chr(0))}. Leave it out.")
+    try:
+        size = len(value.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} is not valid Unicode at position {error.start}. Decode it before.") from error
+    if size > longest:
+        raise InvalidInput(f"{what} has {size:,} bytes; at most {longest:,} fit. Split it, or keep it as a document.")
+    return value
+
+
+def check_query(value: object) -> str:
+    """What is asked: any text; of a very long one its beginning, so that no question holds up the others."""
+    text = value if isinstance(value, str) else check_text("query", value)
+    return text[:LONGEST_QUERY]
+
+
+def is_text(value: object) -> bool:
+    """Whether this can be looked for at all: what is no text, or no valid Unicode, is nowhere."""
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode("utf-8") == value
+
+
+def check_name(what: str, value: object) -> str:
+    """A short name of visible characters: an id, a project, a tag."""
+    name = check_text(what, value, longest=LONGEST_NAME)
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise InvalidInput(f"{what} {name!r} has control characters in it. Leave them out.")
+    return name
+
+
+def check_limit(value: object, most: int = MOST_HITS) -> int:
+    """How many answers: at least one."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {shown(value)}.")
+    return value
+
+
+def check_choice(what: str, value: object, choices: Sequence[str]) -> str:
+    """One of the known words."""
+    if value not in choices:
+        raise InvalidInput(f"No {what} {shown(value)}. Choose one of: {', '.join(choices)}.")
+    return str(value)
+
+
+def check_names(what: str, values: object) -> tuple[str, ...]:
+    """Several names, each once."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of names, not {shown(values)}.")
+    return tuple(dict.fromkeys(check_name(what, each) for each in values))
+
+
+def check_count(what: str, value: object, most: int = MOST_HITS) -> int:
+    """How many: none is allowed."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {shown(value)}.")
+    return value
+
+
+def check_fraction(what: str, value: object) -> float:
+    """A number from 0 to 1."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
+    return float(value)
+
+
+def check_time(what: str, value: object) -> datetime:
+    """An aware UTC time from a `datetime` or ISO text; without a zone it is taken as UTC."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(time, datetime):
+            raise TypeError
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidInput(f"{what} {shown(value)} is not a time. Write it like 2026-03-31T14:05:00+00:00.") from error
+
+
+def check_past(what: str, value: object, now: datetime) -> datetime:
+    """A time that has come already; a clock may go a minute ahead of ours."""
+    time = check_time(what, value)
+    if time > now + timedelta(minutes=1):
+        raise InvalidInput(f"{what} {time.isoformat()} lies in the future; now it is {now.isoformat()}.")
+    return time
+
+
+def check_path(what: str, value: object) -> Path:
+    """A path that a file could have, from the root on; who opens it says what else is wrong with it."""
+    text = check_text(what, os.fspath(value) if isinstance(value, os.PathLike) else value)
+    try:
+        path = Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInput(f"{what} {shown(text)} names nobody's folder: {error}.") from error
+    if any(len(os.fsencode(part)) > _LONGEST_FILE_NAME for part in path.parts):
+        raise InvalidInput(f"{what} {shown(text)} has a name of more than {_LONGEST_FILE_NAME} bytes in it.")
+    return path

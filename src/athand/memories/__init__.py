@@ -1,0 +1,36 @@
+"""What an agent should remember: short texts, kept for good, found by word and by meaning."""
+
+from athand.memories.folder import MemoryFolder
+from athand.memories.model import (
+    GLOBAL_SPACE,
+    Memory,
+    MemoryHit,
+    Related,
+    Relation,
+    Session,
+    SessionContext,
+    Similar,
+    Stats,
+    Successor,
+    Timeline,
+)
+from athand.memories.scoring import SEED_WEIGHTS, Weights
+from athand.memories.service import Memories
+
+__all__ = [
+    "GLOBAL_SPACE",
+    "SEED_WEIGHTS",
+    "Memories",
+    "Memory",
+    "MemoryFolder",
+    "MemoryHit",
+    "Related",
+    "Relation",
+    "Session",
+    "SessionContext",
+    "Similar",
+    "Stats",
+    "Successor",
+    "Timeline",
+    "Weights",
+]

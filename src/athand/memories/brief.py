@@ -1,0 +1,74 @@
+"""What an agent should know when a session begins, within a budget of tokens."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain
+
+from athand.memories import records
+from athand.memories.filters import both, selection, showing
+from athand.memories.model import GLOBAL_SPACE, Memory
+from athand.memories.salience import EFFECTIVE_SQL
+from athand.store import Snapshot
+from athand.types import Filter
+
+_EACH = 50
+_NEWEST = "ORDER BY i.created_at DESC, i.id"
+_MOST_SALIENT = f"ORDER BY {EFFECTIVE_SQL} DESC, i.created_at DESC, i.id"
+
+
+def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> str:
+    """Markdown: the last session's summary, what is pinned, decisions, and what matters most, as much as fits."""
+    lines: list[str] = []
+    left = max_tokens
+    for heading, entries in _sections(snapshot, project, now):
+        for entry in entries:
+            added = [*(["", heading] if lines else [heading]), entry] if heading not in lines else [entry]
+            cost = sum(map(estimate_tokens, added))
+            if cost <= left:
+                lines += added
+                left -= cost
+    return "\n".join(lines)
+
+
+def estimate_tokens(line: str) -> int:
+    """About how many tokens a line costs a language model, and rather too many: four ASCII characters, or one other."""
+    others = sum(not character.isascii() for character in line)
+    return -(-(len(line) + 1 - others) // 4) + others
+
+
+def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple[str, list[str]]]:
+    told: set[str] = set()
+
+    def lines(order: str, **filters: object) -> list[str]:
+        found = [each for each in _select(snapshot, project, now, order, **filters) if each.id not in told]
+        told.update(each.id for each in found)
+        return [_line(each) for each in found]
+
+    yield "## Last session", _last_session(snapshot, project)
+    yield "## Pinned", lines(_MOST_SALIENT, pinned=True)
+    yield "## Decisions", lines(_NEWEST, memory_type="decision")
+    yield "## What matters most", lines(_MOST_SALIENT)
+
+
+def _select(snapshot: Snapshot, project: str, now: datetime, order: str, **filters: object) -> list[Memory]:
+    here = Filter(
+        "i.space IN (:project, :everywhere) AND i.is_deleted = 0", {"project": project, "everywhere": GLOBAL_SPACE}
+    )
+    shown = showing(now, None, (None, None), with_superseded=False)
+    chosen = both(both(here, shown), selection(now, **filters))
+    return records.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_EACH)
+
+
+def _last_session(snapshot: Snapshot, project: str) -> list[str]:
+    ended = (each for each in records.select_sessions(snapshot, project, _EACH) if each.summary)
+    return [f"{each.started_at:%Y-%m-%d}: {_one_line(each.summary or '')}" for each in chain(ended)][:1]
+
+
+def _line(memory: Memory) -> str:
+    kind = memory.memory_type or memory.sector
+    said = f"{memory.author}, " if memory.author else ""
+    return f"- {_one_line(memory.summary or memory.content)} ({kind}, {said}{memory.created_at:%Y-%m-%d}, {memory.id})"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,161 @@
+"""From what a caller hands in to a memory: checked, without secrets, with a sector."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from athand.errors import InvalidInput
+from athand.inputs import (
+    check_choice,
+    check_fraction,
+    check_name,
+    check_names,
+    check_past,
+    check_text,
+    check_time,
+    shown,
+)
+from athand.memories.model import GLOBAL_SPACE, WRITERS, Memory
+from athand.memories.sectors import MEMORY_TYPES, SECTOR_OF_TYPE, SECTORS, TIERS, classify
+from athand.redaction import clean
+from athand.store import new_id
+
+Check = Callable[[Any], Any]
+
+
+def _text(what: str) -> Check:
+    def check(value: object) -> str:
+        text = clean(check_text(what, value))
+        if not text.strip():
+            raise InvalidInput(f"{what} is private from beginning to end; there is nothing to keep.")
+        return text
+
+    return check
+
+
+def _names(what: str) -> Check:
+    # Cleaned before they are checked: a complaint shows what it is about.
+    return lambda values: check_names(what, _cleaned(values) if isinstance(values, (list, tuple)) else values)
+
+
+def _cleaned(values: Iterable[object]) -> list[object]:
+    return [clean(each) if isinstance(each, str) else each for each in values]
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"pinned must be true or false, not {shown(value)}.")
+    return value
+
+
+def _open_name(what: str) -> Check:
+    """A name that is shown everywhere and cannot be taken back: a secret in it is refused, not redacted."""
+
+    def check(value: object) -> str:
+        name = check_name(what, value)
+        if clean(name) != name:
+            raise InvalidInput(f"{what} looks like a secret or has a private part. Choose another.")
+        return name
+
+    return check
+
+
+def check_project(value: object) -> str:
+    """The name of a project; the name of the space of all projects is taken."""
+    name: str = _open_name("project")(value)
+    if name == GLOBAL_SPACE:
+        raise InvalidInput(
+            f'No project can be named {GLOBAL_SPACE}. For what holds in every project, say tier="global".'
+        )
+    return name
+
+
+# What may be changed later, and how it is checked.
+EDITABLE: Mapping[str, Check] = {
+    "content": _text("content"),
+    "summary": _text("summary"),
+    "context": _text("context"),
+    "author": lambda value: check_name("author", *_cleaned([value])),
+    "sector": lambda value: check_choice("sector", value, SECTORS),
+    "tier": lambda value: check_choice("tier", value, TIERS),
+    "memory_type": lambda value: check_choice("memory_type", value, MEMORY_TYPES),
+    "importance": lambda value: check_fraction("importance", value),
+    "pinned": _flag,
+    "tags": _names("tags"),
+    "concepts": _names("concepts"),
+    "files": _names("files"),
+    "valid_until": lambda value: check_time("valid_until", value),
+}
+_GIVEN_ONCE: Mapping[str, Check] = {
+    "project": check_project,
+    "session": _open_name("session"),
+    "written_by": lambda value: check_choice("written_by", value, WRITERS),
+    "id": _open_name("id"),
+    "key": _open_name("key"),
+}
+_CHECKS = {**EDITABLE, **_GIVEN_ONCE}
+_TIMES = ("created_at", "valid_from")
+_OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
+
+
+def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
+    """A memory from the arguments of `add`."""
+    values = _checked(given, now)
+    values.pop("key", None)
+    created_at = values.pop("created_at", now)
+    memory = Memory(
+        id=values.pop("id", None) or new_id(now),
+        project=values.pop("project", "default"),
+        content=values.pop("content"),
+        created_at=created_at,
+        updated_at=now,
+        last_accessed=created_at,
+        valid_from=values.pop("valid_from", created_at),
+        **values,
+    )
+    if memory.tier == "session" and memory.session is None:
+        raise InvalidInput('A memory with tier="session" shows in its session only; say which: session="…".')
+    _refuse_empty_span(memory)
+    return memory if "sector" in values else replace(memory, sector=sector_of(memory))
+
+
+def edited(memory: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
+    """The memory with some of its fields changed; None empties a field that may be empty."""
+    if fixed := sorted(set(changes) - set(EDITABLE)):
+        raise InvalidInput(f"{', '.join(fixed)} cannot be changed. Known: {', '.join(EDITABLE)}.")
+    values = {name: _changed(name, value) for name, value in changes.items()}
+    after = replace(memory, **values, updated_at=memory.next_update(now))
+    if after.tier == "session" and after.session is None:
+        raise InvalidInput(f"Memory {memory.id} was created in no session; its tier cannot be session.")
+    if "valid_until" in values:
+        _refuse_empty_span(after)
+    if "memory_type" in values and "sector" not in values:
+        after = replace(after, sector=sector_of(after))
+    return after
+
+
+def _refuse_empty_span(memory: Memory) -> None:
+    if memory.valid_until is not None and memory.valid_until < memory.valid_from:
+        raise InvalidInput(
+            f"valid_until {memory.valid_until.isoformat()} lies before valid_from {memory.valid_from.isoformat()}."
+        )
+
+
+def _changed(name: str, value: object) -> Any:
+    return None if value is None and name in _OPTIONAL else EDITABLE[name](value)
+
+
+def sector_of(memory: Memory) -> str:
+    """What follows from the memory's type, else from its text."""
+    return SECTOR_OF_TYPE[memory.memory_type] if memory.memory_type else classify(memory.content)
+
+
+def _checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    asked = {name: value for name, value in given.items() if value is not None}
+    if unknown := sorted(set(asked) - set(_CHECKS) - set(_TIMES)):
+        raise InvalidInput(f"A memory has no {', '.join(unknown)}. Known: {', '.join((*_CHECKS, *_TIMES))}.")
+    if "content" not in asked:
+        raise InvalidInput("content is missing. Give the memory some text.")
+    times = {name: check_past(name, asked[name], now) for name in _TIMES if name in asked}
+    return {name: _CHECKS[name](value) for name, value in asked.items() if name in _CHECKS} | times

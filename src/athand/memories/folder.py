@@ -1,0 +1,284 @@
+"""Memories as files: the six commands of Anthropic's memory tool (`memory_20250818`) over one project.
+
+A file is a memory with the tag `memory-file` and its path in `files`; each edit is a new memory that supersedes it. A
+path is only a name, nothing touches the disk. Answers and complaints have the wording Anthropic documents, because the
+model knows it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from inspect import signature
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from athand.errors import Conflict, InvalidInput, NotFound
+from athand.inputs import check_choice, check_name
+from athand.memories import changing, records, relations
+from athand.memories.desk import Desk, index
+from athand.memories.entry import check_project, new_memory
+from athand.memories.filters import both, selection
+from athand.memories.folder_text import inserted, only_place, page, size, snippet
+from athand.memories.model import FILE_TAG, Memory, to_passage
+from athand.redaction import clean
+from athand.store import Snapshot
+from athand.types import Filter
+
+ROOT = "/memories"
+# A memory needs some text. The tag tells an empty file from one in which just these words stand.
+EMPTY_TAG = "empty-file"
+EMPTY_TEXT = "(empty file)"
+# What a new version of a file takes over; its summary would be about the old text.
+_KEPT = "tier session memory_type importance pinned tags concepts author context valid_until".split()
+_COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+_ODD_PATH = re.compile(r"/\.{0,2}(/|$)|\\|%[0-9A-Fa-f]{2}")
+_HIDDEN = re.compile(r"(^|/)(\.|node_modules(/|$))")
+# Time alone would not do: two computers' clocks differ, and a superseded file would be back for that long.
+_IS_CURRENT = (
+    "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND i.id NOT IN (SELECT target_id FROM "
+    "memory_relations WHERE space = :project AND type = 'SUPERSEDES' AND valid_until IS NULL)"
+)
+
+
+class _Version(NamedTuple):
+    """A text to write, its path, and the path of what it supersedes."""
+
+    old: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The files at some paths, below and above them.
+
+    After an undo several memories may share a path: the one changed last is the file and comes first, the next edit
+    supersedes them all.
+    """
+
+    paths: tuple[str, ...]
+    files: Mapping[str, list[Memory]]
+
+    def within(self, path: str) -> list[str]:
+        """The file itself, or those in the directory."""
+        return sorted(each for each in self.files if each == path or each.startswith(f"{path}/"))
+
+    def is_directory(self, path: str) -> bool:
+        return path == ROOT or any(each != path for each in self.within(path))
+
+    def text(self, path: str) -> str:
+        return _text(self.files[path][0])
+
+    def existing(self, path: str, complaint: str) -> str:
+        """The text of a file that must be there."""
+        if path not in self.files:
+            raise NotFound(complaint)
+        return self.text(path)
+
+    def refuse_file_above(self, path: str) -> None:
+        for above in map(str, PurePosixPath(path).parents):
+            if above in self.files:
+                raise Conflict(f"Error: {above} is a file, so there cannot be a {path}")
+
+    def says_same(self, other: "_Tree") -> bool:
+        """Whether nobody wrote anything in between; what was merely recalled or pinned still says the same."""
+        mine, theirs = (
+            {(path, each.id, each.content) for path, file in tree.files.items() for each in file}
+            for tree in (self, other)
+        )
+        return mine == theirs
+
+
+class MemoryFolder:
+    """The files of one project: what a method returns, or the text of what it raises, is the result of the tool."""
+
+    def __init__(self, desk: Desk, project: str) -> None:
+        self._desk = desk
+        self._project = check_project(project)
+
+    def run(self, command: Mapping[str, Any]) -> str:
+        """Do what the input of a tool call says, such as `{"command": "view", "path": "/memories"}`."""
+        if not isinstance(command, Mapping):
+            raise InvalidInput(
+                f"Error: a command is a mapping with its name and arguments, not {type(command).__name__}."
+            )
+        given = {name: value for name, value in command.items() if value is not None}
+        name = check_choice("command", given.pop("command", None), _COMMANDS)
+        action: Callable[..., str] = getattr(self, name)
+        try:
+            signature(action).bind(**given)
+        except TypeError as error:
+            raise InvalidInput(f"Error: {name}: {error}.") from error
+        return action(**given)
+
+    def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        """A file with its lines numbered, all or from one to another; or what is in a directory."""
+        path = _checked_path(path)
+        tree = self._read(path)
+        if path in tree.files:
+            return f"Here's the content of {path} with line numbers:\n{page(path, tree.text(path), view_range)}"
+        if tree.is_directory(path):
+            return _listing(path, tree)
+        raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
+
+    def create(self, path: str, file_text: str) -> str:
+        """Write a file; what it said before is history."""
+        name = _checked_path(path)
+        tree = self._read(name)
+        if tree.is_directory(name):
+            raise Conflict(f"Error: File {name} already exists")
+        if name != path:
+            raise InvalidInput(f"Error: {path} names a directory. Name a file in it.")
+        tree.refuse_file_above(name)
+        self._write(tree, [_Version(name, name, _checked_string("file_text", file_text))])
+        return f"File created successfully at: {name}"
+
+    def str_replace(self, path: str, old_str: str, new_str: str | None = None) -> str:
+        """Put one text in the place of another that occurs once; without a new one, take the old one out."""
+        path = _checked_path(path)
+        old, new = _checked_string("old_str", old_str), _checked_string("new_str", new_str or "")
+        tree = self._read(path)
+        text = tree.existing(path, f"Error: The path {path} does not exist. Please provide a valid path.")
+        at = only_place(path, text, old)
+        [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
+        shown = snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
+        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{shown}"
+
+    def insert(self, path: str, insert_line: int, insert_text: str) -> str:
+        """Put lines after one that is there; after line 0 is before all."""
+        path = _checked_path(path)
+        tree = self._read(path)
+        text = tree.existing(path, f"Error: The path {path} does not exist")
+        after = inserted(text, insert_line, _checked_string("insert_text", insert_text))
+        self._write(tree, [_Version(path, path, after)])
+        return f"The file {path} has been edited."
+
+    def delete(self, path: str) -> str:
+        """Take away a file or all files of a directory, with their history; `Memories.restore` brings each back."""
+        path = _checked_path(path)
+        if path == ROOT:
+            raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
+        now = self._desk.now()
+        with self._desk.store.transaction() as transaction:
+            tree = self._tree(transaction, (path,), now)
+            gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
+            if not gone:
+                raise NotFound(f"Error: The path {path} does not exist")
+            _, erased = changing.take_away(transaction, _with_history(transaction, gone, now), now, hard=False)
+        changing.erase_traces(self._desk, erased)
+        return f"Successfully deleted {path}"
+
+    def rename(self, old_path: str, new_path: str) -> str:
+        """Give a file, or all files of a directory, another path."""
+        old, new = _checked_path(old_path), _checked_path(new_path)
+        if old == ROOT:
+            raise InvalidInput(f"Error: Cannot rename the {ROOT} directory itself")
+        tree = self._read(old, new)
+        if not (moved := tree.within(old)):
+            raise NotFound(f"Error: The path {old} does not exist")
+        if new == ROOT or tree.within(new):
+            raise Conflict(f"Error: The destination {new} already exists")
+        if new.startswith(f"{old}/"):
+            raise InvalidInput(f"Error: Cannot rename {old} to {new}, which is inside it")
+        tree.refuse_file_above(new)
+        self._write(tree, [_Version(each, _checked_path(new + each[len(old) :]), tree.text(each)) for each in moved])
+        return f"Successfully renamed {old} to {new}"
+
+    def _read(self, *paths: str) -> _Tree:
+        with self._desk.store.snapshot() as snapshot:
+            return self._tree(snapshot, paths, self._desk.now())
+
+    def _tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
+        chosen = both(selection(now, project=self._project, tags=[FILE_TAG]), _around(paths))
+        files: dict[str, list[Memory]] = {}
+        for memory in records.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
+            if len(memory.files) == 1 and memory.files[0] != ROOT and not _fault(memory.files[0]):
+                files.setdefault(memory.files[0], []).append(memory)
+        return _Tree(paths, files)
+
+    def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
+        """Write new versions in one transaction, unless a file they are made from was changed since it was seen."""
+        now = self._desk.now()
+        memories = [self._memory(seen, version, now) for version in versions]
+        vectors = self._desk.embed([to_passage(memory) for memory in memories])
+        with self._desk.store.transaction(spaces=[self._project]) as transaction:
+            tree = self._tree(transaction, seen.paths, now)
+            if not tree.says_same(seen):
+                raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")
+            for version, memory in zip(versions, memories, strict=True):
+                records.insert(transaction, memory)
+                index(transaction, memory, vectors)
+                for old in tree.files.get(version.old, ()):
+                    relations.supersede(transaction, old, memory, "agent", now)
+        return memories
+
+    def _memory(self, seen: _Tree, version: _Version, now: datetime) -> Memory:
+        kept = {name: getattr(old, name) for old in seen.files.get(version.old, ())[:1] for name in _KEPT}
+        tags = [FILE_TAG, *(tag for tag in kept.pop("tags", ()) if tag != EMPTY_TAG)]
+        written = {"content": version.text, "tags": tags}
+        if not version.text.strip():
+            written = {"content": EMPTY_TEXT, "tags": [*tags, EMPTY_TAG]}
+        return new_memory({**kept, **written, "project": self._project, "files": [version.path]}, now)
+
+
+def _checked_path(value: object) -> str:
+    """The path without a last slash."""
+    path = check_name("path", value).removesuffix("/")
+    if fault := _fault(path):
+        raise InvalidInput(f"Error: {fault}")
+    return path
+
+
+def _fault(path: str) -> str | None:
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        return f"Path must start with {ROOT}, got: {path}"
+    if _ODD_PATH.search(path):
+        return f"Path {path} has an empty part, a dot or two as a part, a backslash or a %-code. Write the plain path."
+    if clean(path) != path:
+        return "The path has a secret or a private part in it. Choose another name."
+    return None
+
+
+def _checked_string(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"Error: {what} must be text, not {type(value).__name__}.")
+    return value
+
+
+def _around(paths: Sequence[str]) -> Filter:
+    """The condition for current files at these paths, below and above them."""
+    exact = {each for path in paths for each in (path, *map(str, PurePosixPath(path).parents))}
+    marks, values = records.listed([json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
+    beginnings = {f"below{at}": json.dumps([f"{path}/"], ensure_ascii=False)[:-2] for at, path in enumerate(paths)}
+    places = [f"i.files IN ({marks})", *(f"substr(i.files, 1, length(:{each})) = :{each}" for each in beginnings)]
+    return Filter(f"{_IS_CURRENT} AND ({' OR '.join(places)})", {**values, **beginnings})
+
+
+def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list[Memory]:
+    """Files and all their earlier versions: whoever deletes a file means its history too."""
+    found: dict[str, Memory] = {}
+    while ids:
+        versions = [each for each in records.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
+        found |= {each.id: each for each in versions}
+        earlier = (id_ for each in versions for id_ in relations.predecessors(snapshot, each.id))
+        ids = [id_ for id_ in dict.fromkeys(earlier) if id_ not in found]
+    return [each for each in found.values() if not each.is_deleted]
+
+
+def _text(memory: Memory) -> str:
+    return "" if EMPTY_TAG in memory.tags and memory.content == EMPTY_TEXT else memory.content
+
+
+def _listing(path: str, tree: _Tree) -> str:
+    sizes = Counter({"": 0})
+    for file in tree.within(path):
+        parts = file.removeprefix(f"{path}/").split("/")
+        names = ["/".join(parts[:depth]) + ("/" if depth < len(parts) else "") for depth in (1, 2)[: len(parts)]]
+        sizes.update(dict.fromkeys(["", *names], len(tree.text(file).encode())))
+    listed = sorted((name for name in sizes if name and not _HIDDEN.search(name)), key=lambda name: name.split("/"))
+    rows = [f"{size(sizes[''])}\t{path}", *(f"{size(sizes[name])}\t{path}/{name}" for name in listed)]
+    header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules"
+    return "\n".join([f"{header}:", *rows])

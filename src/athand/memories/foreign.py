@@ -1,0 +1,151 @@
+"""What other tools keep their memories in: Markdown notes, and the file of the MCP reference memory server."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from athand.errors import AthandError, BadData, InvalidInput, NotFound
+from athand.inputs import check_choice
+
+FORMATS = ("athand", "mcp", "markdown")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_BULLET = re.compile(r"[-*+]\s+|\d+[.)]\s+")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_MARKDOWN = (".md", ".markdown", ".mdx", ".txt")
+
+Item = dict[str, Any]
+
+
+def format_of(path: Path) -> str:
+    """Which format a file has, by its name and its first line."""
+    if path.suffix.lower() in _MARKDOWN or path.is_dir():
+        return "markdown"
+    first = next((values for _, values in json_lines(path)), {})
+    return "mcp" if first.get("type") in ("entity", "relation") else "athand"
+
+
+def read(path: Path, kind: str, project: str) -> Iterator[tuple[Path, int, Item]]:
+    """The arguments of `add` for everything in a file, or a folder of notes; each with where it stands."""
+    files = _notes_in(path) if path.is_dir() else [path]
+    parse = _notes if check_choice("format", kind, FORMATS) == "markdown" else _entities
+    for file in files:
+        for number, item in parse(file):
+            yield file, number, {**item, "project": project, "written_by": "import"}
+
+
+def _notes_in(folder: Path) -> list[Path]:
+    try:
+        # A link may lead out of the folder: what is there is not the folder's.
+        return sorted(path for path in folder.rglob("*.md") if path.is_file() and not path.is_symlink())
+    except OSError as error:  # what vanished while we walked
+        raise InvalidInput(f"{folder} cannot be read: {error.strerror}. Nothing was imported.") from error
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, numbered from 1; empty lines are passed over."""
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if line.strip():
+            with naming_line(path, number):
+                values = _object(line)
+            yield number, values
+
+
+@contextmanager
+def naming_line(path: Path, number: int) -> Iterator[None]:
+    """Say in which line of which file something was wrong."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise BadData(f"{path} line {number}: {error} Nothing was imported.") from error
+    except AthandError as error:
+        raise type(error)(f"{path} line {number}: {error} Nothing was imported.") from error
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"This is not JSON ({error}).") from error
+    if not isinstance(values, dict):
+        raise InvalidInput("This is not a JSON object.")
+    return values
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not UTF-8 at byte {error.start}. Convert it before.") from error
+    except FileNotFoundError as error:
+        raise NotFound(f"No file {path}. Nothing was imported.") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _entities(path: Path) -> Iterator[tuple[int, Item]]:
+    """Observations and relations of the MCP reference memory server, each a memory."""
+    for number, values in json_lines(path):
+        with naming_line(path, number):
+            items = _relation(values) if values.get("type") == "relation" else _entity(values)
+        yield from ((number, item) for item in items)
+
+
+def _entity(values: Item) -> list[Item]:
+    name, kind, observations = values.get("name"), values.get("entityType"), values.get("observations", [])
+    if values.get("type") != "entity" or not isinstance(name, str) or not isinstance(observations, list):
+        raise InvalidInput("It is neither an entity with a name and observations nor a relation.")
+    about = {"concepts": [name], "tags": [kind] if kind else [], "context": f"{name} ({kind})" if kind else name}
+    texts = [f"{name}: {observation}" for observation in observations] or [f"{name} is a {kind or 'thing'}"]
+    return [{"content": text, **about} for text in texts]
+
+
+def _relation(values: Item) -> list[Item]:
+    ends = [values.get(each) for each in ("from", "to")]
+    kind = values.get("relationType")
+    if not all(isinstance(each, str) and each for each in (*ends, kind)):
+        raise InvalidInput("A relation needs from, to and relationType.")
+    return [{"content": f"{ends[0]} {str(kind).replace('_', ' ')} {ends[1]}", "concepts": ends}]
+
+
+def _notes(path: Path) -> Iterator[tuple[int, Item]]:
+    """Every list item and paragraph of a note, under the headings it stands below."""
+    headings: list[str] = []
+    for number, block in _blocks(_text(path)):
+        heading = _HEADING.match(block)
+        if heading:
+            headings = [*headings[: len(heading[1]) - 1], heading[2]]
+        else:
+            context = " > ".join(filter(None, (path.stem, *headings)))
+            yield number, {"content": block, "context": context, "files": [path.name]}
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Headings, list items with what is indented under them, paragraphs, fenced code; with their first lines."""
+    block: list[str] = []
+    begin, fenced, lines = 0, False, _without_front_matter(text.split("\n"))
+    for number, line in enumerate([*lines, ""], 1):
+        begins = bool(_HEADING.match(line) or _BULLET.match(line)) and not fenced
+        ends = not line.strip() and not fenced
+        if (begins or ends) and block:
+            yield begin, "\n".join(block).strip()
+            block = []
+        if not ends:
+            begin = begin if block else number
+            block.append(line if fenced or block else _BULLET.sub("", line, count=1))
+        if _HEADING.match(line) and not fenced:
+            yield begin, "\n".join(block)
+            block = []
+        fenced ^= bool(_FENCE.match(line))
+    if block:
+        yield begin, "\n".join(block).strip()
+
+
+def _without_front_matter(lines: list[str]) -> list[str]:
+    """The lines of a note, its metadata emptied so that the numbers stay."""
+    if lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
+        return lines
+    end = next(at for at, line in enumerate(lines[1:], 1) if line.strip() == "---")
+    return [""] * (end + 1) + lines[end + 1 :]

@@ -1,0 +1,122 @@
+"""The lines of an export: one noun each, checked when they are read."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from athand.errors import InvalidInput
+from athand.inputs import check_choice, check_count, check_fraction, check_name, check_text, check_time
+from athand.memories.entry import EDITABLE, check_project
+from athand.memories.model import RELATIONS, USAGES, WRITERS, Memory, Relation, Session
+from athand.redaction import clean
+from athand.types import Noun
+
+HEADER = {"format": "athand-memories", "version": 1}
+_MOST_ACCESSES = 2**53
+
+Check = Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link(Noun):
+    """That a session has used a memory."""
+
+    project: str
+    session: str
+    memory_id: str
+    usage: str
+    linked_at: datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key(Noun):
+    """The name of an add, and what it added."""
+
+    project: str
+    name: str
+    memory_id: str
+    fingerprint: str
+
+
+def _name(what: str) -> Check:
+    return lambda value: check_name(what, value)
+
+
+def _time(what: str) -> Check:
+    return lambda value: check_time(what, value)
+
+
+def _choice(what: str, choices: tuple[str, ...]) -> Check:
+    return lambda value: check_choice(what, value, choices)
+
+
+_MEMORY: Mapping[str, Check] = {
+    **EDITABLE,
+    **{what: _time(what) for what in ("created_at", "updated_at", "last_accessed", "valid_from", "deleted_at")},
+    "id": _name("id"),
+    "project": check_project,
+    "session": _name("session"),
+    "written_by": _choice("written_by", WRITERS),
+    "salience": lambda value: check_fraction("salience", value),
+    "access_count": lambda value: check_count("access_count", value, _MOST_ACCESSES),
+}
+_SESSION: Mapping[str, Check] = {
+    "id": _name("id"),
+    "project": check_project,
+    "started_at": _time("started_at"),
+    "ended_at": _time("ended_at"),
+    "summary": lambda value: clean(check_text("summary", value)),
+}
+_LINK: Mapping[str, Check] = {
+    "project": check_project,
+    "session": _name("session"),
+    "memory_id": _name("memory_id"),
+    "usage": _choice("usage", USAGES),
+    "linked_at": _time("linked_at"),
+}
+_RELATION: Mapping[str, Check] = {
+    "source_id": _name("source_id"),
+    "target_id": _name("target_id"),
+    "type": _choice("relation", RELATIONS),
+    "by": _name("by"),
+    "valid_from": _time("valid_from"),
+    "valid_until": _time("valid_until"),
+}
+_KEY: Mapping[str, Check] = {
+    "project": check_project,
+    "name": _name("name"),
+    "memory_id": _name("memory_id"),
+    "fingerprint": _name("fingerprint"),
+}
+_KINDS: Mapping[str, tuple[type[Noun], Mapping[str, Check]]] = {
+    "session": (Session, _SESSION),
+    "memory": (Memory, _MEMORY),
+    "link": (Link, _LINK),
+    "relation": (Relation, _RELATION),
+    "key": (Key, _KEY),
+}
+_KIND_OF = {noun: kind for kind, (noun, _) in _KINDS.items()}
+
+
+def to_line(noun: Noun) -> dict[str, Any]:
+    """The noun as it stands in an export."""
+    kind = _KIND_OF[type(noun)]
+    return {"kind": kind} | {name: value for name, value in noun.to_dict().items() if name in _KINDS[kind][1]}
+
+
+def from_line(line: Mapping[str, Any]) -> Noun:
+    """The noun of a line, or the error that says what is wrong with it."""
+    kind = check_choice("kind", line.get("kind"), tuple(_KINDS))
+    noun, checks = _KINDS[kind]
+    given = {name: value for name, value in line.items() if name != "kind"}
+    if unknown := sorted(set(given) - set(checks)):
+        raise InvalidInput(f"A {kind} has no {', '.join(unknown)}.")
+    required = {each.name for each in dataclasses.fields(noun) if _is_required(each)}  # type: ignore[arg-type]
+    if missing := sorted(name for name in required if given.get(name) is None):
+        raise InvalidInput(f"The {kind} lacks {', '.join(missing)}.")
+    return noun(**{name: checks[name](value) for name, value in given.items() if value is not None})
+
+
+def _is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

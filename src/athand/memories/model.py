@@ -1,0 +1,235 @@
+"""The nouns of memories, and how they come out of a row and go into the index."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from athand.memories.likeness import fingerprint, gist
+from athand.memories.salience import effective
+from athand.store import Passage, Row, to_datetime, to_microseconds
+from athand.types import Hit, Noun
+
+FILE_TAG = "memory-file"  # of a memory that is the text of a file
+GLOBAL_SPACE = "*"  # where the memories live that every project sees
+USAGES = ("created", "recalled", "updated", "reinforced")
+RELATIONS = (
+    "SUPERSEDES",
+    "CONTRADICTS",
+    "RELATED_TO",
+    "BUILDS_ON",
+    "CONFIRMS",
+    "APPLIES_TO",
+    "DEPENDS_ON",
+    "ALTERNATIVE_TO",
+)
+WRITERS = ("user", "agent", "import")
+_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Similar(Noun):
+    """An existing memory that says something like what was just added."""
+
+    id: str
+    content: str
+    score: float
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Noun):
+    """Something worth remembering, where it came from, how long it was true, and how much it matters now."""
+
+    id: str
+    project: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    last_accessed: datetime
+    valid_from: datetime
+    valid_until: datetime | None = None
+    summary: str | None = None
+    context: str | None = None
+    author: str | None = None
+    written_by: str = "agent"
+    sector: str = "semantic"
+    tier: str = "project"
+    memory_type: str | None = None
+    session: str | None = None
+    importance: float = 0.5
+    salience: float = 1.0
+    access_count: int = 0
+    pinned: bool = False
+    tags: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    deleted_at: datetime | None = None
+    effective_salience: float = field(default=1.0, compare=False)
+    deduplicated: bool = field(default=False, compare=False)
+    similar: tuple[Similar, ...] = field(default=(), compare=False)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it was taken away; `restore` brings it back."""
+        return self.deleted_at is not None
+
+    @property
+    def space(self) -> str:
+        """Where it is searched."""
+        return GLOBAL_SPACE if self.tier == "global" else self.project
+
+    @property
+    def title(self) -> str:
+        """The summary or the first line, short enough for a list."""
+        line = (self.summary or self.content).strip().split("\n", 1)[0]
+        return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+
+    def next_update(self, now: datetime) -> datetime:
+        """The time of a change made now: later than the last one, so that whoever saw that one can tell."""
+        return max(now, self.updated_at + timedelta(microseconds=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The memory as plain values."""
+        return Noun.to_dict(self) | {"is_deleted": self.is_deleted}
+
+
+@dataclass(frozen=True, slots=True)
+class Session(Noun):
+    """A stretch of work in which memories are made and used."""
+
+    id: str
+    project: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(Noun):
+    """How one memory stands to another, who says so, and while it holds."""
+
+    source_id: str
+    target_id: str
+    type: str
+    by: str
+    valid_from: datetime
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related(Noun):
+    """A memory at the other end of a relation."""
+
+    relation: Relation
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Successor(Noun):
+    """What took the place of a superseded memory: the beginning of its text."""
+
+    id: str
+    content: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHit(Hit):
+    """A memory that answers, with where it came from and whether it still holds."""
+
+    match_type: str = "both"
+    highlights: tuple[str, ...] = ()
+    source_session: Session | None = None
+    is_superseded: bool = False
+    superseded_by: Successor | None = None
+    related_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline(Noun):
+    """What was remembered around a memory, oldest first, and the sessions it was remembered in."""
+
+    anchor: Memory
+    before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
+    sessions: Mapping[str, Session]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext(Noun):
+    """The session that used a memory last, and how."""
+
+    session: Session
+    memories_in_session: int
+    usage_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported(Noun):
+    """How many memories a file had, and how many of them were not there already."""
+
+    memories: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Noun):
+    """How many memories there are, of which kinds."""
+
+    memories: int
+    superseded: int
+    deleted: int
+    pinned: int
+    sessions: int
+    relations: int
+    salience: float
+    by_project: Mapping[str, int]
+    by_sector: Mapping[str, int]
+    by_tier: Mapping[str, int]
+    by_type: Mapping[str, int]
+
+
+_TIMES = ("created_at", "updated_at", "last_accessed", "valid_from", "valid_until", "deleted_at")
+_LISTS = ("tags", "concepts", "files")
+_FLAGS = ("pinned",)
+STORED = tuple(each.name for each in fields(Memory) if each.compare)
+COLUMNS = ", ".join(STORED)
+
+
+def from_row(row: Row, now: datetime) -> Memory:
+    """A memory from the COLUMNS of its row."""
+    values = dict(zip(STORED, row, strict=True))
+    since = to_microseconds(now) - values["last_accessed"]
+    felt = effective(values["salience"], values["importance"], values["sector"], values["pinned"], since)
+    values |= {name: to_datetime(values[name]) for name in _TIMES if values[name] is not None}
+    values |= {name: tuple(json.loads(values[name])) for name in _LISTS}
+    values |= {name: bool(values[name]) for name in _FLAGS}
+    return Memory(**values, effective_salience=felt)
+
+
+def to_row(memory: Memory) -> dict[str, object]:
+    """Every column of the memory's row."""
+    values: dict[str, Any] = {name: getattr(memory, name) for name in STORED}
+    values |= {name: to_microseconds(values[name]) for name in _TIMES if values[name] is not None}
+    values |= {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
+    values |= {name: int(values[name]) for name in _FLAGS}
+    derived = {"space": memory.space, "is_deleted": int(memory.is_deleted)}
+    return values | derived | likeness_row(memory)
+
+
+def likeness_row(memory: Memory) -> dict[str, object]:
+    """The columns by which a memory that says the same is found."""
+    return {"fingerprint": fingerprint(memory.content), "gist": gist(memory.content)}
+
+
+def to_passage(memory: Memory) -> Passage:
+    """What is matched: the text itself, and beside it who said it, when, and what it was about."""
+    when = memory.created_at.strftime("%-d %B %Y")
+    named = (memory.author, memory.context, memory.summary, *memory.tags, *memory.concepts, *memory.files, when)
+    meaning = "\n".join(filter(None, (memory.content, memory.context)))
+    around = " ".join(filter(None, named))
+    return Passage(
+        memory.id, memory.id, memory.space, (memory.content, around), meaning, to_microseconds(memory.created_at)
+    )

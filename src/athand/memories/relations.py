@@ -1,0 +1,183 @@
+"""How memories stand to each other: relations, and supersession as a chain that never closes."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from athand.errors import Conflict, InvalidInput
+from athand.memories import records
+from athand.memories.model import Memory, Related, Relation, Successor
+from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
+
+SUPERSEDES = "SUPERSEDES"
+COLUMNS = "source_id, target_id, type, made_by, valid_from, valid_until"
+_EXCERPT = 200
+
+
+def relate(transaction: Transaction, source: Memory, target: Memory, type_: str, by: str, now: datetime) -> Relation:
+    """Say how one memory stands to another, from now on."""
+    if source.id == target.id:
+        raise InvalidInput(f"Memory {source.id} cannot be {type_} to itself.")
+    if source.project != target.project and "global" not in (source.tier, target.tier):
+        raise InvalidInput(
+            f"Memory {source.id} is in project {source.project}, {target.id} in {target.project}; "
+            "relations stay within a project, or reach a global memory."
+        )
+    relation = Relation(source.id, target.id, type_, by, now)
+    put(transaction, target.project, relation)
+    return relation
+
+
+def put(transaction: Transaction, space: str, relation: Relation) -> None:
+    """Write a relation, new or again, in the space of its target's project."""
+    transaction.execute(
+        f"INSERT INTO memory_relations (space, {COLUMNS}) "
+        "VALUES (:space, :source_id, :target_id, :type, :by, :valid_from, :valid_until) "
+        "ON CONFLICT (space, source_id, target_id, type) DO UPDATE SET made_by = excluded.made_by, "
+        "valid_from = excluded.valid_from, valid_until = excluded.valid_until",
+        {
+            "space": space,
+            "source_id": relation.source_id,
+            "target_id": relation.target_id,
+            "type": relation.type,
+            "by": relation.by,
+            "valid_from": to_microseconds(relation.valid_from),
+            "valid_until": to_microseconds(relation.valid_until) if relation.valid_until else None,
+        },
+    )
+
+
+def supersede(transaction: Transaction, old: Memory, new: Memory, by: str, now: datetime) -> Memory:
+    """The new memory takes the old one's place: valid from its beginning on, the old one until then."""
+    if successor := _successor_id(transaction, old.id):
+        raise Conflict(
+            f"Memory {old.id} is superseded by {successor} already. Supersede that one, "
+            f"or undo it with: athand memory unsupersede {old.id}"
+        )
+    if old.id in _chain(transaction, new.id):
+        raise Conflict(f"Memory {old.id} supersedes {new.id}, perhaps through others; the reverse would be a circle.")
+    relate(transaction, new, old, SUPERSEDES, by, now)
+    return _set_end(transaction, old, new.valid_from, now)
+
+
+def unsupersede(transaction: Transaction, old: Memory, now: datetime) -> Memory:
+    """The old memory holds again; the relation is kept as something that was so."""
+    if old.valid_until is None:
+        raise Conflict(f"Memory {old.id} is not superseded. See it with: athand memory show {old.id}")
+    transaction.execute(
+        "UPDATE memory_relations SET valid_until = :now WHERE target_id = :id AND type = :type AND valid_until IS NULL",
+        {"now": to_microseconds(now), "id": old.id, "type": SUPERSEDES},
+    )
+    return _set_end(transaction, old, None, now)
+
+
+def bridge(transaction: Transaction, gone: Memory, now: datetime) -> None:
+    """Before a memory is erased: what it superseded is superseded by its own successor.
+
+    Without one, the old memories stay ended: that the newer text is gone does not make them true again.
+    """
+    successor = _successor_id(transaction, gone.id)
+    if successor is None:
+        return
+    for old in records.by_id(transaction, predecessors(transaction, gone.id), now).values():
+        _set_end(transaction, old, gone.valid_until, now)
+        put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
+
+
+def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
+    """None of these memories may supersede itself through others, or have two successors."""
+    for id_ in ids:
+        if id_ in _chain(snapshot, id_):
+            raise Conflict(f"Memory {id_} supersedes itself through others.")
+        if len(_successor_ids(snapshot, id_)) > 1:
+            raise Conflict(f"Memory {id_} is superseded by more than one.")
+
+
+def related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
+    """The valid relations of a memory, with what is at the other end and still exists."""
+    rows = snapshot.rows(
+        f"SELECT {COLUMNS} FROM memory_relations WHERE (source_id = :id OR target_id = :id) AND valid_until IS NULL "
+        "ORDER BY valid_from, type, source_id, target_id",
+        {"id": id_},
+    )
+    relations = [relation_from_row(row) for row in rows]
+    others = {
+        relation: relation.target_id if relation.source_id == id_ else relation.source_id for relation in relations
+    }
+    memories = records.by_id(snapshot, list(dict.fromkeys(others.values())), now)
+    found = ((relation, memories.get(other)) for relation, other in others.items())
+    return [Related(relation, memory) for relation, memory in found if memory and not memory.is_deleted]
+
+
+def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
+    """How many valid relations each has to memories that still exist."""
+    marks, values = records.listed(ids)
+    ends = " UNION ALL ".join(
+        f"SELECT {here} AS here, {there} AS there FROM memory_relations "
+        f"WHERE {here} IN ({marks}) AND valid_until IS NULL"
+        for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
+    )
+    found = snapshot.rows(ends, values)
+    if not found:
+        return {}
+    marks, values = records.listed(sorted({there for _, there in found}))
+    living = {
+        row[0] for row in snapshot.rows(f"SELECT id FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values)
+    }
+    return Counter(here for here, there in found if there in living)
+
+
+def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
+    """The end of each memory's chain of successors, those left out that are deleted."""
+    chains = {id_: _chain(snapshot, id_) for id_ in ids}
+    marks, values = records.listed(sorted({id_ for chain in chains.values() for id_ in chain}))
+    rows = snapshot.rows(
+        f"SELECT id, content, created_at FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values
+    )
+    known = {row[0]: Successor(row[0], row[1][:_EXCERPT], to_datetime(row[2])) for row in rows}
+    ends = {id_: [known[each] for each in chain if each in known] for id_, chain in chains.items()}
+    return {id_: chain[-1] for id_, chain in ends.items() if chain}
+
+
+def predecessors(snapshot: Snapshot, id_: str) -> list[str]:
+    """The ids of what a memory superseded directly."""
+    rows = snapshot.rows(
+        "SELECT target_id FROM memory_relations WHERE source_id = :id AND type = :type AND valid_until IS NULL "
+        "ORDER BY target_id",
+        {"id": id_, "type": SUPERSEDES},
+    )
+    return [row[0] for row in rows]
+
+
+def relation_from_row(row: Row) -> Relation:
+    """A relation from its columns."""
+    source_id, target_id, type_, by, valid_from, valid_until = row
+    ended = to_datetime(valid_until) if valid_until is not None else None
+    return Relation(source_id, target_id, type_, by, to_datetime(valid_from), ended)
+
+
+def _successor_ids(snapshot: Snapshot, id_: str) -> list[str]:
+    rows = snapshot.rows(
+        "SELECT source_id FROM memory_relations WHERE target_id = :id AND type = :type AND valid_until IS NULL",
+        {"id": id_, "type": SUPERSEDES},
+    )
+    return [row[0] for row in rows]
+
+
+def _successor_id(snapshot: Snapshot, id_: str) -> str | None:
+    return next(iter(_successor_ids(snapshot, id_)), None)
+
+
+def _chain(snapshot: Snapshot, id_: str) -> list[str]:
+    """What superseded a memory, what superseded that, and so on."""
+    chain: list[str] = []
+    while (successor := _successor_id(snapshot, chain[-1] if chain else id_)) and successor not in chain:
+        chain.append(successor)
+    return chain
+
+
+def _set_end(transaction: Transaction, memory: Memory, valid_until: datetime | None, now: datetime) -> Memory:
+    changed = replace(memory, valid_until=valid_until, updated_at=memory.next_update(now))
+    records.write(transaction, memory, changed)
+    return changed

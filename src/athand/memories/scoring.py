@@ -1,0 +1,223 @@
+"""How well a memory answers: pure, from candidates to the parts of their scores.
+
+Relevance is what the words and the meaning say, what the author's name adds, and a share of what the neighbours in the
+same session say. Session, salience, recency, sector, supersession and tier then modulate it; they never create it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from athand.memories.salience import effective
+from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25, bounded, calibrate_cosine, calibrate_keyword
+from athand.store import Index
+from athand.text import tokenize
+from athand.types import Calibration, Candidate, Noun, QueryWord
+
+# Chosen on three LoCoMo conversations, reported on the other two: benchmarks/tune.py.
+SEMANTIC, KEYWORD = 0.4, 0.6
+AUTHOR = 0.2  # of its own relevance, when the query names who said it
+NEIGHBOUR = 0.4  # of the relevance of the better of its two neighbours in the session
+SESSION = 0.35  # how much better the best session may make its memories
+# Below this, a hit is noise. A query without a single word the index knows says little, so more is asked of it.
+FLOOR = 0.12
+FLOOR_OF_UNKNOWN_WORDS = 0.15
+# How far each may move a score, up or down.
+SALIENCE, RECENCY = 0.1, 0.1
+# Small, because a sector is often a guess: twice as much costs .003 nDCG@10, five times as much .013 (LoCoMo).
+SECTOR = {"reflective": 1.02, "semantic": 1.01, "procedural": 1.0, "emotional": 0.99, "episodic": 0.98}
+SUPERSEDED = 0.5
+FROM_ELSEWHERE = 0.95  # a global memory, beside the project's own
+_FADING = 0.05  # of recency, per day
+_DAY = 86_400_000_000  # in microseconds
+
+_FACTS = (
+    *("project", "session", "author", "sector", "tier"),
+    *("salience", "importance", "pinned", "last_accessed", "valid_until"),
+)
+INDEX = Index("memories", fields=("content", "context"), weights=(1.0, 0.5), item_columns=_FACTS)
+MODES = ("hybrid", "semantic", "keyword")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights(Noun):
+    """A plain weighted sum, for those who want one: cosine, BM25 over ten, salience and recency; then factors."""
+
+    semantic: float
+    keyword: float
+    salience: float
+    recency: float
+    sector: Mapping[str, float] = field(default_factory=dict)
+    superseded: float = SUPERSEDED
+
+
+SEED_WEIGHTS = Weights(
+    semantic=0.4,
+    keyword=0.25,
+    salience=0.2,
+    recency=0.15,
+    sector={"reflective": 1.2, "semantic": 1.1, "procedural": 1.0, "emotional": 0.9, "episodic": 0.8},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a score depends on beside query and memory: now, the moment asked about (both in µs), and the project."""
+
+    now: int
+    moment: int
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of each candidate beside its text."""
+
+    sessions: Sequence[str]
+    authors: Sequence[str | None]
+    sectors: Sequence[str]
+    salience: Numbers
+    recency: Numbers
+    is_over: Sequence[bool]
+    is_from_elsewhere: Sequence[bool]
+
+
+def floor(words: Sequence[QueryWord]) -> float:
+    """The least relevance worth showing for a query of these words."""
+    return FLOOR if any(word.variants for word in words) else FLOOR_OF_UNKNOWN_WORDS
+
+
+def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
+    """The candidates' values, as of the situation. A memory of no session is a session of its own."""
+    if not candidates:
+        return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
+    projects, sessions, authors, sectors, tiers, *felt, ends = zip(*(each.item for each in candidates), strict=True)
+    accessed = felt.pop()
+    since = [situation.now - at for at in accessed]
+    return Facts(
+        [session or each.id for session, each in zip(sessions, candidates, strict=True)],
+        authors,
+        sectors,
+        np.array(list(map(effective, *felt[:2], sectors, felt[2], since))),
+        recency(np.array([each.created_at for each in candidates]), situation.moment),
+        [end is not None and end <= situation.moment for end in ends],
+        [tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)],
+    )
+
+
+def in_session(candidate: Candidate) -> bool:
+    """Whether it was created in a session, and so may have neighbours."""
+    return candidate.item[_FACTS.index("session")] is not None
+
+
+def recency(created_at: Numbers, moment: int) -> Numbers:
+    """1 for what is new, fading by the day."""
+    return np.exp(-_FADING * np.maximum(0, moment - created_at) / _DAY)
+
+
+def matches(
+    candidates: Sequence[Candidate], keywords: KeywordQuery, calibration: Calibration | None, mode: str
+) -> dict[str, Part]:
+    """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
+    raw = bm25([candidate.fields for candidate in candidates], keywords)
+    keyword = Part(raw, calibrate_keyword(raw, keywords), 1.0 if calibration is None else KEYWORD)
+    if calibration is None:
+        return {"keyword": keyword}
+    cosines = _cosines(candidates)
+    semantic = Part(cosines, calibrate_cosine(cosines, calibration), 1.0 if mode == "semantic" else SEMANTIC)
+    return {"semantic": semantic} if mode == "semantic" else {"keyword": keyword, "semantic": semantic}
+
+
+def joined(one: Mapping[str, Part], other: Mapping[str, Part]) -> dict[str, Part]:
+    """The parts of some candidates, and then of some more."""
+    return {
+        name: Part(
+            np.concatenate((part.raw, other[name].raw)),
+            np.concatenate((part.calibrated, other[name].calibrated)),
+            part.weight,
+        )
+        for name, part in one.items()
+    }
+
+
+def add_author(parts: Mapping[str, Part], known: Facts, words: Iterable[QueryWord]) -> dict[str, Part]:
+    """The parts, and what it adds that the query names who said it."""
+    asked = {word.word for word in words}
+    is_named = {author: not asked.isdisjoint(tokenize(author or "")) for author in set(known.authors)}
+    named = np.array([is_named[author] for author in known.authors], float)
+    return {**parts, "author": Part(named, named * relevance(parts), AUTHOR)}
+
+
+def add_neighbours(
+    parts: Mapping[str, Part], candidates: Sequence[Candidate], beside: Mapping[str, Sequence[str]]
+) -> dict[str, Part]:
+    """The parts, and the share each memory gets from the better of its neighbours, if that one is a hit by itself."""
+    own = relevance(parts)
+    telling = {each.id: value for each, value in zip(candidates, own.tolist(), strict=True) if value >= FLOOR}
+    best = [max((telling.get(id_, 0.0) for id_ in beside.get(each.id, ())), default=0.0) for each in candidates]
+    return {**parts, "neighbours": Part(np.array(best), np.array(best), NEIGHBOUR)}
+
+
+def relevance(parts: Mapping[str, Part]) -> Numbers:
+    """The weighted sum of the parts."""
+    total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
+    return total
+
+
+def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
+    """What else is known of each candidate, as factors near 1."""
+    return {
+        "session": _session_factor(relevance(parts), known.sessions),
+        "salience": Factor(known.salience, bounded(known.salience, SALIENCE)),
+        "recency": Factor(known.recency, bounded(known.recency, RECENCY)),
+        "sector": _factor(SECTOR[sector] for sector in known.sectors),
+        "superseded": _factor(SUPERSEDED if over else 1.0 for over in known.is_over),
+        "global": _factor(FROM_ELSEWHERE if elsewhere else 1.0 for elsewhere in known.is_from_elsewhere),
+    }
+
+
+def weighted(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:
+    """The plain weighted sum of the sides that matched, salience and recency; every signal counts as measured."""
+    together = weights.semantic + weights.keyword
+    alone = len(matched) == 1
+    parts = {}
+    if "semantic" in matched:
+        cosines = matched["semantic"].raw
+        parts["semantic"] = Part(cosines, cosines, together if alone else weights.semantic)
+    if "keyword" in matched:
+        raw = matched["keyword"].raw
+        parts["keyword"] = Part(raw, np.minimum(1.0, np.abs(raw) / 10), together if alone else weights.keyword)
+    parts["salience"] = Part(known.salience, known.salience, weights.salience)
+    parts["recency"] = Part(known.recency, known.recency, weights.recency)
+    factors = {
+        "sector": _factor(weights.sector.get(sector, 1.0) for sector in known.sectors),
+        "superseded": _factor(weights.superseded if over else 1.0 for over in known.is_over),
+    }
+    return parts, factors
+
+
+def match_type(keyword: float, semantic: float) -> str:
+    """Which side found it; `context` when only its neighbours did."""
+    if keyword > 0 and semantic > 0:
+        return "both"
+    return "keyword" if keyword > 0 else "semantic" if semantic > 0 else "context"
+
+
+def _session_factor(own: Numbers, sessions: Sequence[str]) -> Factor:
+    """1 in the session of the best candidate, less in sessions that have nothing as good."""
+    best: dict[str, float] = {}
+    for session, value in zip(sessions, own.tolist(), strict=True):
+        best[session] = max(value, best.get(session, 0.0))
+    most = max(best.values(), default=0.0) or 1.0
+    share = np.array([best[session] / most for session in sessions])
+    return Factor(share, (1 + SESSION * share) / (1 + SESSION))
+
+
+def _cosines(candidates: Sequence[Candidate]) -> Numbers:
+    return np.array([candidate.cosine or 0.0 for candidate in candidates])
+
+
+def _factor(values: Iterable[float]) -> Factor:
+    factors = np.array(list(values))
+    return Factor(factors, factors)

@@ -1,0 +1,167 @@
+"""Scores: numbers in, numbers out. No store, no model, no clock."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from athand.text import spaced
+from athand.types import Calibration, QueryWord, Signal, Statistics
+
+# Chosen on the first half of each development set (benchmarks/tune.py prints the table).
+K1 = 1.0
+B = 0.5
+
+_FEW_TERMS = 12  # are found faster than all words are read
+_NOTHING = np.zeros(1)
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One signal of many passages at once: what was measured, what it means on [0, 1], and its weight."""
+
+    raw: Numbers
+    calibrated: Numbers
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One multiplier of many passages at once: what was measured, and by what it multiplies."""
+
+    raw: Numbers
+    factor: Numbers
+
+
+_NO_FACTORS: Mapping[str, Factor] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordQuery:
+    """A query made ready to score passages: what each term is worth to which word."""
+
+    worths: Mapping[str, Sequence[tuple[str, float]]]
+    ideal: float
+    statistics: Statistics
+    field_weights: Sequence[float]
+
+
+def inverse_frequency(passages: int, frequency: int) -> float:
+    """How telling a term is: high when few passages have it, never negative."""
+    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
+
+
+def prepare(words: Sequence[QueryWord], statistics: Statistics, field_weights: Sequence[float]) -> KeywordQuery:
+    """Everything about a query's words that does not depend on the passage.
+
+    The ideal is the score of an average passage that has every word once; a word nobody knows counts as very rare.
+    """
+    worths: dict[str, list[tuple[str, float]]] = {}
+    ideal = 0.0
+    for word in words:
+        for variant in word.variants:
+            worth = variant.worth * inverse_frequency(statistics.passages, variant.frequency)
+            worths.setdefault(variant.term, []).append((word.word, worth))
+        own = max(word.variants, key=lambda variant: variant.worth).frequency if word.variants else 1
+        ideal += inverse_frequency(statistics.passages, own)
+    return KeywordQuery(worths, ideal, statistics, field_weights)
+
+
+def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
+    """Fielded BM25 of each passage; a word counts by its best variant."""
+    rows = {term: at for at, term in enumerate(query.worths)}
+    counts = np.zeros((len(rows), len(passages)))
+    averages = query.statistics.average_lengths
+    for at, (weight, average) in enumerate(zip(query.field_weights, averages, strict=True)):
+        texts = [fields[at] for fields in passages]
+        # Characters measure length as well as words do, and need no counting.
+        lengths = np.fromiter(map(len, texts), np.float64, len(texts))
+        counts += _counted(texts, lengths, rows) * (weight / (1 - B + B * lengths / (average or 1)))
+    saturated = counts * (K1 + 1) / (K1 + counts)
+    best: dict[str, Numbers] = {}
+    for term, worths in query.worths.items():
+        for word, worth in worths:
+            best[word] = np.maximum(best.get(word, _NOTHING), worth * saturated[rows[term]])
+    return sum(best.values(), np.zeros(len(passages)))
+
+
+def _counted(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]) -> Numbers:
+    """How often each text has each term. Many terms are counted in one pass over the words, few one by one."""
+    width = len(texts)
+    if len(rows) <= _FEW_TERMS:
+        whole, ends = "".join(texts), np.cumsum(lengths)
+        return np.array([_owners(whole, ends, term) for term in rows]).reshape(len(rows), width)
+    places = [rows[word] * width + at for at, text in enumerate(texts) for word in text.split() if word in rows]
+    found = np.bincount(np.array(places, np.int64), minlength=len(rows) * width)
+    return found.reshape(len(rows), width).astype(np.float64)
+
+
+def _owners(whole: str, ends: Numbers, term: str) -> Numbers:
+    """How often a term is in each of the texts that a whole is made of. It has spaces of its own: none overlap."""
+    needle = spaced([term])
+    between = whole.split(needle)  # finds all places at the speed of C
+    lengths = np.fromiter(map(len, between[:-1]), np.float64, len(between) - 1)
+    places = np.cumsum(lengths + len(needle)) - len(needle)
+    return np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(ends)).astype(np.float64)
+
+
+def matched_words(fields: Sequence[str], query: KeywordQuery) -> tuple[str, ...]:
+    """The words of the query that a passage has, in one form or another."""
+    whole = "".join(fields)
+    present = (worths for term, worths in query.worths.items() if spaced([term]) in whole)
+    return tuple(dict.fromkeys(word for worths in present for word, _ in worths))
+
+
+def calibrate_keyword(scores: Numbers, query: KeywordQuery) -> Numbers:
+    """BM25 on [0, 1]: 1 is a passage that has all the words."""
+    return np.minimum(1.0, scores / query.ideal) if query.ideal > 0 else np.zeros_like(scores)
+
+
+def calibrate_cosine(cosines: Numbers, calibration: Calibration) -> Numbers:
+    """Cosines on [0, 1]: 0 a random passage, 0.5 probably what was asked for, 1 the same words."""
+    noise, relevant = calibration.noise, calibration.relevant
+    return np.interp(cosines, (noise, relevant, 1.0), (0.0, 0.5, 1.0))
+
+
+def bounded(values: Numbers, spread: float = 0.1) -> Numbers:
+    """A multiplier that a signal on [0, 1] may be: it modulates relevance, it cannot create or destroy it."""
+    return 1 - spread + 2 * spread * values
+
+
+def totals(parts: Mapping[str, Part], factors: Mapping[str, Factor] = _NO_FACTORS) -> Numbers:
+    """The unclamped scores that decide the order: the weighted sum, then the factors one after the other."""
+    weighted = sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
+    return math.prod((factor.factor for factor in factors.values()), start=weighted)
+
+
+def explain(parts: Mapping[str, Part], at: int, factors: Mapping[str, Factor] = _NO_FACTORS) -> dict[str, Signal]:
+    """The signals of one passage, each with its contribution to the total; a factor contributes what it changes."""
+    signals = {}
+    total = 0.0
+    for name, part in parts.items():
+        raw, calibrated = float(part.raw[at]), float(part.calibrated[at])
+        signals[name] = Signal(raw, calibrated, part.weight, calibrated * part.weight)
+        total += calibrated * part.weight
+    for name, each in factors.items():
+        factor = float(each.factor[at])
+        signals[name] = Signal(float(each.raw[at]), factor, factor, total * factor - total)
+        total *= factor
+    return signals
+
+
+def clamp(total: float) -> float:
+    """The score that is shown: the total on [0, 1]."""
+    return min(1.0, max(0.0, total))
+
+
+def order(scores: Numbers, times: Sequence[int], ids: Sequence[str], least: float) -> list[int]:
+    """The places of all scores above zero and not below the least, best first.
+
+    Ties are broken by recency, then id, so that the order is the same on every engine and run.
+    """
+    kept = np.flatnonzero((scores >= least) & (scores > 0)).tolist()
+    return sorted(kept, key=lambda at: (-scores[at], -times[at], ids[at]))

@@ -1,0 +1,71 @@
+"""Where everything is kept: SQLite on one machine, PostgreSQL beyond."""
+
+from datetime import datetime
+from pathlib import Path
+
+from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
+from athand.store.base import Index, Passage, Row, Snapshot, Store, Transaction
+from athand.store.ids import new_id
+from athand.store.times import to_datetime, to_microseconds
+
+__all__ = [
+    "Index",
+    "Passage",
+    "Row",
+    "Snapshot",
+    "Store",
+    "Transaction",
+    "check_target",
+    "new_id",
+    "open_store",
+    "restore_store",
+    "to_datetime",
+    "to_microseconds",
+]
+
+
+def open_store(location: str) -> Store:
+    """The store at a path, `:memory:` or an address; the engine is imported here, so others need not be installed."""
+    if location.startswith(("postgresql://", "postgres://")):
+        return _open_postgres(location)
+    if "://" in location:
+        engine = location.split("://")[0]
+        raise InvalidInput(f"No store engine for {engine}://. Give a file path, :memory:, or a postgresql:// address.")
+    from athand.store.sqlite import SqliteStore
+
+    return SqliteStore(location)
+
+
+def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
+    """Put a backup in the place of a store that is a file; where the old one is now, if there was one."""
+    if "://" in location or location == ":memory:":
+        raise InvalidInput(
+            "This store is no file. A dump of PostgreSQL is put back with: pg_restore --clean --dbname=ADDRESS FILE"
+        )
+    from athand.store.sqlite.backups import restore
+
+    place = Path(location).expanduser().absolute()
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return restore(place, backup, now)
+
+
+def check_target(store: Store, target: Path) -> None:
+    """Refuse to write a file over the store it is made from, or over a folder or a device."""
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} cannot be written: it is there, and is no file. Choose another path.")
+    place = Path(store.location).resolve()
+    own = [file for file in (place, Path(f"{place}-wal"), Path(f"{place}-shm")) if file.exists()]
+    if target.exists() and any(target.samefile(file) for file in own):
+        raise Conflict(f"{target} is the store itself. Give another path.")
+
+
+def _open_postgres(location: str) -> Store:
+    try:
+        from athand.store.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name not in ("psycopg", "psycopg_pool"):
+            raise
+        raise Unavailable(
+            "PostgreSQL needs another package. Install it with: pip install 'athand[postgres]'"
+        ) from error
+    return PostgresStore(location)

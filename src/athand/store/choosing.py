@@ -1,0 +1,81 @@
+"""Which passages become candidates: the best of each side that pass the filter. The same for every engine."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from athand.rank import KeywordQuery, bm25, prepare
+from athand.store.base import Index
+from athand.types import Candidate, Query, QueryWord, Statistics
+
+# The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
+ROWS_SCORED = 1000
+# Up to so many passages, scoring all of them takes less time than choosing among them.
+SCORED_WHOLE = 200
+# How much deeper to look when a filter let too few through.
+DEEPER = 16
+
+Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
+Load = Callable[[Collection[int]], dict[int, Candidate]]  # those of these passages that pass the filter
+Passing = Callable[[Sequence[int]], list[int]]  # the same, their numbers alone, in the same order
+
+
+def telling_terms(words: Sequence[QueryWord]) -> list[str]:
+    """The terms that choose: words before their variants, the rare before the common, until they bring enough rows."""
+    variants = sorted(
+        (variant for word in words for variant in word.variants),
+        key=lambda variant: (-variant.worth, variant.frequency, variant.term),
+    )
+    chosen: dict[str, int] = {}
+    for variant in variants:
+        if not chosen or sum(chosen.values()) + variant.frequency <= ROWS_SCORED:
+            chosen[variant.term] = variant.frequency
+    return list(chosen)
+
+
+def choosing_words(
+    words: Sequence[QueryWord], terms: Sequence[str], statistics: Statistics, index: Index
+) -> KeywordQuery:
+    """The query made ready to score passages by the telling terms alone."""
+    keywords = prepare(words, statistics, index.weights)
+    return replace(keywords, worths={term: keywords.worths[term] for term in terms})
+
+
+def best_by_words(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
+    """The numbers of these passages, the best by BM25 first; each is a number, a time, an id, then the fields.
+
+    Equals in the order of hits, newest first: what is cut off does not depend on the engine.
+    """
+    scores = bm25([row[3:] for row in found], keywords).round(9).tolist()
+    ranked = sorted(zip(scores, found, strict=True), key=lambda each: (-each[0], -each[1][1], each[1][2]))
+    return [row[0] for _, row in ranked]
+
+
+def first_look(query: Query) -> int:
+    """A few more than wanted: some may not pass the filter, or be gone."""
+    return query.candidates + query.candidates // 4
+
+
+def choose(query: Query, sides: Sequence[Ranking], load: Load, passing: Passing) -> dict[int, Candidate]:
+    """The best of each side that pass the filter; what is seen at the first look of all sides is loaded together."""
+    limit = first_look(query)
+    seen = [side(limit) for side in sides]
+    loaded = load({number for numbers in seen for number in numbers})
+    chosen: set[int] = set()
+    for side, numbers in zip(sides, seen, strict=True):
+        kept = [number for number in numbers if number in loaded]
+        if len(kept) < query.candidates and len(numbers) >= limit:
+            kept = _deeper(query, side, limit, passing)
+        chosen.update(kept[: query.candidates])
+    missing = load(chosen - loaded.keys())
+    return {number: candidate for number, candidate in (loaded | missing).items() if number in chosen}
+
+
+def _deeper(query: Query, side: Ranking, limit: int, passing: Passing) -> list[int]:
+    """The best that pass the filter: looks deeper until there are enough, or no more."""
+    while True:
+        limit *= DEEPER
+        numbers = side(limit)
+        kept = passing(numbers)
+        if len(kept) >= query.candidates or len(numbers) < limit:
+            return kept

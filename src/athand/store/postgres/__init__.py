@@ -1,0 +1,3 @@
+from athand.store.postgres.engine import PostgresStore
+
+__all__ = ["PostgresStore"]

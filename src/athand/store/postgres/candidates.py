@@ -1,0 +1,155 @@
+"""Which passages may answer a query: the best by word and the best by vector, filters inside."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from athand.store.base import Index
+from athand.store.choosing import (
+    ROWS_SCORED,
+    SCORED_WHOLE,
+    Ranking,
+    best_by_words,
+    choose,
+    choosing_words,
+    telling_terms,
+)
+from athand.store.postgres.coverage import Model
+from athand.store.postgres.nearest import INDEXED_FROM, Looks, nearest
+from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.sql import Connection, rows
+from athand.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
+from athand.store.words import resolve
+from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
+
+# A word that is nearly everywhere brings no more rows than these: the newest that pass the filter. It tells little.
+MOST_ROWS = 4 * ROWS_SCORED
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds the passages of one query; `model` is the one to compare vectors of, if it covers the corpus."""
+
+    connection: Connection
+    index: Index
+    query: Query
+    model: Model | None
+    looks: Looks
+
+    def candidates(self, remembered: Vocabularies) -> Candidates:
+        """The candidates of both sides, united; each with its terms and its true cosine."""
+        by_vector = self._begun_early()
+        vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, remembered)
+        words, corrections = resolve(self.query, vocabulary)
+        statistics = vocabulary.statistics
+        if statistics.passages <= max(SCORED_WHOLE, self.query.candidates):
+            found = self._load("TRUE", {})
+        else:
+            by_vector = by_vector or self._by_vector(statistics.passages)
+            sides = [self._by_words(words, statistics), by_vector]
+            found = choose(self.query, [side for side in sides if side], self._numbered, self._passing)
+        passages = tuple(found[number] for number in sorted(found))
+        return Candidates(passages, words, statistics, corrections, self.model is not None)
+
+    def of_items(self, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
+        return tuple(self._load("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
+
+    def _by_words(self, words: Sequence[QueryWord], statistics: Statistics) -> Ranking | None:
+        """The best passages by BM25: the index brings those that have the telling words, `rank` scores them all."""
+        chosen = telling_terms(words)
+        if not chosen:
+            return None
+        found = self._having(chosen, filtered=False)
+        if len(found) == MOST_ROWS:
+            found = self._having(chosen, filtered=True)
+        ranked = best_by_words(found, choosing_words(words, chosen, statistics, self.index))
+        return lambda limit: ranked[:limit]
+
+    def _having(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:
+        """Number, time, id and fields of the passages that have any of the terms; the newest of very many."""
+        fields = ", ".join(f"p.{field}" for field in self.index.fields)
+        item, passed = (self._with_item, self._passed) if filtered else ("", "")
+        spaces = "" if self.query.spaces is None else "AND p.words && :lexemes::text[]"
+        return self._rows(
+            f"SELECT p.number, p.created_at, p.id, {fields} FROM {self.index.corpus}_passages p {item} "
+            f"WHERE p.words && :terms::text[] {spaces} {self._inside} {passed} "
+            f"{'ORDER BY p.created_at DESC, p.id' if filtered else ''} LIMIT {MOST_ROWS}",
+            {"terms": list(terms), "lexemes": [f" {space}" for space in self.query.spaces or ()]},
+        )
+
+    def _begun_early(self) -> Ranking | None:
+        """A search everywhere asks the vector index before anything else: it goes on beside the rest."""
+        if self.query.spaces is not None or self.model is None or self.looks.exact:
+            return None
+        indexed = self.looks.indexed(self.connection, self.index.corpus, self.model)
+        return self._by_vector(indexed) if indexed > INDEXED_FROM else None
+
+    def _by_vector(self, passages: int) -> Ranking | None:
+        if self.model is None or self.query.vector is None or not self.query.vector.any():
+            return None
+        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.looks)
+
+    @property
+    def _inside(self) -> str:
+        """The condition that keeps a search in its spaces."""
+        return "" if self.query.spaces is None else "AND p.space = ANY(:spaces)"
+
+    @property
+    def _passed(self) -> str:
+        """The condition that an item passes the filter."""
+        return f"AND ({self.query.filter.where})" if self.query.filter.where else ""
+
+    def _rows(self, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        known = {"spaces": list(self.query.spaces or ()), "model": self.model and self.model.number}
+        return rows(self.connection, sql, {**self.query.filter.parameters, **known, **values})
+
+    def _passing(self, numbers: Sequence[int]) -> list[int]:
+        """Those whose item passes the filter, in the same order."""
+        found = self._rows(
+            f"SELECT p.number FROM {self.index.corpus}_passages p {self._with_item} "
+            f"WHERE p.number = ANY(:numbers) {self._inside} {self._passed}",
+            {"numbers": list(numbers)},
+        )
+        passing = {row[0] for row in found}
+        return [number for number in numbers if number in passing]
+
+    @property
+    def _with_item(self) -> str:
+        return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id"
+
+    def _numbered(self, numbers: Collection[int]) -> dict[int, Candidate]:
+        return self._load("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
+
+    def _load(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
+        """Those of the chosen passages that pass the filter, by number."""
+        fields = [f"p.{field}" for field in self.index.fields]
+        columns = [*fields, *(f"i.{column}" for column in self.index.item_columns)]
+        corpus = self.index.corpus
+        found = self._rows(
+            "SELECT p.number, p.id, p.item_id, p.space, p.created_at, halfvec_send(v.vector), v.checksum, "
+            f"{', '.join(columns)} FROM {corpus}_passages p {self._with_item} LEFT JOIN {corpus}_vectors v "
+            "ON v.space = p.space AND v.model = :model AND v.hash = p.hash "
+            f"WHERE {chosen} {self._inside} {self._passed} ORDER BY p.number",
+            values,
+        )
+        cosines = self._cosines([row[5:7] for row in found])
+        start, end = 7, 7 + len(fields)
+        return {
+            row[0]: Candidate(row[1], row[2], row[3], row[start:end], row[4], cosine, row[end:])
+            for row, cosine in zip(found, cosines, strict=True)
+        }
+
+    def _cosines(self, sent: Sequence[tuple[bytes | None, int]]) -> list[float | None]:
+        """In double precision and rounded, exactly as SQLite's are; None where a vector is missing or damaged."""
+        if self.query.vector is None:
+            return [None] * len(sent)
+        vectors = [None if packed is None else unpacked(packed) for packed, _ in sent]
+        whole = [vector is not None and is_whole(vector, sum_) for vector, (_, sum_) in zip(vectors, sent, strict=True)]
+        known = [vector for vector, good in zip(vectors, whole, strict=True) if vector is not None and good]
+        if not known:
+            return [None] * len(sent)
+        cosines = iter((np.stack(known).astype(np.float64) @ self.query.vector.astype(np.float64)).round(9).tolist())
+        return [next(cosines) if good else None for good in whole]

@@ -1,0 +1,214 @@
+"""Connections to a PostgreSQL server: pooled, with a limit on every wait, their errors in words."""
+
+import logging
+import re
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from athand.errors import InvalidInput
+from athand.store.postgres.errors import Lost, in_words
+from athand.store.postgres.nearest import LOOKED_AT
+from athand.store.postgres.schema import SCHEMA, prepare
+
+POOL_SIZE = 8
+# How long, in seconds, to wait for a connection, for another writer, for a question's answer, for a write's.
+CONNECTING, LOCKED, READING, WRITING = 10, 10, 30, 300
+_NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "application_name": "athand",
+}
+# pgvector may live in a schema of its own: "extensions" is where hosted servers keep it.
+_OPTIONS = {
+    "search_path": f"{SCHEMA},public,extensions",
+    "lock_timeout": f"{LOCKED}s",
+    "synchronize_seqscans": "off",
+    "statement_timeout": f"{READING}s",
+    # A client that vanished must not hold its locks for hours.
+    "tcp_keepalives_idle": 5,
+    "tcp_keepalives_interval": 2,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "idle_in_transaction_session_timeout": f"{WRITING}s",
+    "hnsw.ef_search": LOOKED_AT,
+    "hnsw.iterative_scan": "relaxed_order",
+}
+# Another after each start, also after a crash: then the server may give out numbers of transactions again.
+_START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
+_UNREADABLE = (
+    "The address of the store cannot be read. It should look like postgresql://user@host:5432/database; "
+    "write / @ and % in a password as %2F %40 and %25, or set PGPASSWORD."
+)
+_FREE = 0.005  # seconds to wait for a connection that is not needed
+_Answer = TypeVar("_Answer")
+
+# Values are put into the text of a query here, quoted by psycopg: so a NULL needs no type.
+_KWARGS: dict[str, Any] = {"autocommit": True, "cursor_factory": psycopg.ClientCursor}
+
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of, our errors say
+
+
+class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that waits for an answer only so long: a server that is silent must not stop its callers."""
+
+    limit: float | None = READING
+    start = ""
+
+    def note_start(self) -> None:
+        """Remember since when the server runs that this connection leads to."""
+        [(self.start,)] = self.execute(_START).fetchall()
+
+    def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
+        """Wait for the network, not beyond the limit."""
+        limited = gen if self.limit is None else self._limited(gen, time.monotonic() + self.limit)
+        return super().wait(limited, *arguments, **options)
+
+    def _limited(self, gen: PQGen[_Answer], deadline: float) -> Generator[Any, Any, _Answer]:
+        try:
+            state = next(gen)
+            while True:
+                ready = yield state
+                if time.monotonic() > deadline:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer within {self.limit:g} s")
+                state = gen.send(ready)
+        except StopIteration as stop:
+            answer: _Answer = stop.value
+            return answer
+
+
+class Connections:
+    """A pool; the first connection makes or migrates the tables."""
+
+    def __init__(self, location: str) -> None:
+        self._address, self.shown = _read(location)
+        with self.unlimited() as connection:
+            prepare(connection)
+        self._pool = ConnectionPool(
+            self._address,
+            connection_class=LimitedConnection,
+            kwargs=_KWARGS,
+            min_size=1,
+            max_size=POOL_SIZE,
+            timeout=CONNECTING,
+            reconnect_timeout=CONNECTING,  # later ones are tried when they are asked for, not ever more seldom
+            configure=LimitedConnection.note_start,
+            check=self._check,
+            open=False,
+        )
+        self._threads = ThreadPoolExecutor(POOL_SIZE, "athand-beside")
+        with self.errors():
+            self._pool.open()
+
+    @contextmanager
+    def borrow(self, limit: float = READING) -> Iterator[LimitedConnection]:
+        """A connection for this thread alone, until the block ends."""
+        with self.errors(), self._pool.connection() as connection:
+            connection.limit = limit
+            yield connection
+
+    @contextmanager
+    def unlimited(self) -> Iterator[LimitedConnection]:
+        """A connection of its own for long work."""
+        with self.errors(), LimitedConnection.connect(self._address, **_KWARGS) as connection:
+            connection.limit = None
+            connection.execute("SET statement_timeout = 0")
+            yield connection
+
+    def beside(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
+        """Begin something on another connection, if one is free; a function that waits for what it gives."""
+        try:
+            connection = self._pool.getconn(timeout=_FREE)
+        except PoolTimeout:
+            return None
+        return self._threads.submit(self._give_back_after, connection, work).result
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Do something in the background; closing waits for it."""
+        self._threads.submit(work)
+
+    def _give_back_after(self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]) -> _Answer:
+        connection.limit = READING
+        try:
+            return work(connection)
+        finally:
+            self._pool.putconn(connection)
+
+    def _check(self, connection: LimitedConnection) -> None:
+        """See that an idle connection still works; where one does not, the others have hardly fared better."""
+        connection.limit = CONNECTING
+        try:
+            ConnectionPool.check_connection(connection)
+        except psycopg.Error:
+            self._pool.drain()
+            raise
+
+    def was_committed(self, transaction: str, start: str) -> bool:
+        """Whether a transaction took place whose commit was not answered; asks until the server is back."""
+        deadline = time.monotonic() + CONNECTING
+        while True:
+            try:
+                status = self._status(transaction, start)
+            except Lost:
+                status = "unknown"
+            if status not in ("unknown", "in progress") or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        if status in ("unknown", "in progress", "restarted"):
+            raise Lost(
+                f"{self.shown} went away during a write, and it is not known whether it was kept. "
+                "When the server is back, look, or write it again with the same id or key: nothing is kept twice."
+            )
+        return status == "committed"
+
+    def _status(self, transaction: str, start: str) -> str:
+        with self.unlimited() as connection:
+            connection.limit = READING
+            connection.note_start()
+            if connection.start != start:
+                return "restarted"
+            [(status,)] = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchall()
+            return str(status)
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._threads.shutdown()
+        self._pool.close()
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Say what the server's errors mean, and what to do."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise in_words(error, self.shown) from error
+
+
+def _read(location: str) -> tuple[str, str]:
+    """The address with our options, and the address to show: without the password."""
+    try:
+        given = conninfo_to_dict(location)
+    except psycopg.Error:
+        raise InvalidInput(_UNREADABLE) from None  # the cause would show the password
+    place = f"{given.get('host') or ''}{given.get('dbname') or ''}"
+    if "@" in place or not re.fullmatch(r"[\d,]*", str(given.get("port") or "")):
+        raise InvalidInput(_UNREADABLE)
+    ours = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
+    options = {"options": f"{ours} {given.get('options') or ''}".strip()}
+    wanted: dict[str, Any] = {**_NETWORK, **given, **options, "client_encoding": "utf8"}
+    address = make_conninfo("", **wanted)
+    user = f"{given['user']}@" if given.get("user") else ""
+    port = f":{given['port']}" if given.get("port") else ""
+    host = given.get("host") or given.get("hostaddr") or "localhost"
+    return address, f"postgresql://{user}{host}{port}/{given.get('dbname') or ''}"

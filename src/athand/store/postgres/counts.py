@@ -1,0 +1,137 @@
+"""What BM25 and spelling need to know of a space: how many passages, how long, which terms in how many.
+
+Each write adds its changes as rows of their own; whoever reads adds them up. No row is updated by every writer, and
+writers of one space do not wait for those of another. Now and then the changes are folded into sums.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from athand.store.base import Index
+from athand.store.postgres.sql import Connection, execute, insert, rows, value
+
+ALL_SPACES = ""
+# Pseudo-terms with a blank, which no term has: how many passages a space has, and how long each field is in all.
+PASSAGES = " passages"
+# So many changes are folded at once.
+FOLDED = 20_000
+# So many, from one write of many passages, are sums already and need no folding.
+SUMMED_AT_ONCE = 2_000
+_SUMS = 8  # so many sums of one term are as good as one
+_FOLDING = 0x5243_4C01  # an advisory lock: one folds at a time
+
+Counted = Mapping[str, Counter[str]]  # space → term → change
+
+
+def length_of(field: str) -> str:
+    """The pseudo-term under which the length of a field is counted."""
+    return f" {field}"
+
+
+def counted(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: int) -> Counted:
+    """What these passages (their space, and the terms of each field) add to the counts, or take away."""
+    changes: dict[str, Counter[str]] = defaultdict(Counter)
+    for space, fields in passages:
+        here = changes[space]
+        for term in {*"".join(fields).split(), PASSAGES}:
+            here[term] += sign
+        for name, field in zip(index.fields, fields, strict=True):
+            here[length_of(name)] += sign * len(field)
+    return changes
+
+
+def add(connection: Connection, corpus: str, changes: Counted, words: Mapping[str, str]) -> int:
+    """Write the changes down; how many of them there are to fold."""
+    new = _listed(changes, words)
+    if len(new) < SUMMED_AT_ONCE:
+        _insert(connection, corpus, new, folded=False)
+        return len(new)
+    everywhere: Counter[str] = Counter()
+    for terms in changes.values():
+        everywhere.update(terms)
+    _insert(connection, corpus, [*new, *_listed({ALL_SPACES: everywhere}, words)], folded=True)
+    return 0
+
+
+def _listed(changes: Counted, words: Mapping[str, str]) -> list[tuple[str, str, str, int]]:
+    return [
+        (space, term, words.get(term, term), change)
+        for space, terms in changes.items()
+        for term, change in sorted(terms.items())
+        if change
+    ]
+
+
+def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, str, int]], *, folded: bool) -> None:
+    columns = {"space": "text", "term": "text", "word": "text", "frequency": "bigint", "folded": "boolean"}
+    insert(connection, f"{corpus}_counts", columns, [(*row, folded) for row in new])
+
+
+def is_time_to_fold(changed: int, chance: bytes) -> bool:
+    """So often that about as many changes are folded at once as should be, whichever processes make them."""
+    return int.from_bytes(chance[:4], "big") % FOLDED < changed
+
+
+def fold(connection: Connection, corpus: str) -> None:
+    """Put sums in the place of the changes since the last time, unless another process is doing it."""
+    if not value(connection, "SELECT pg_try_advisory_xact_lock(:lock)", {"lock": _FOLDING}):
+        return
+    columns = "space, term, word, frequency, change"
+    fresh = rows(connection, f"DELETE FROM {corpus}_counts WHERE NOT folded RETURNING {columns}")
+    touched: dict[str, set[str]] = defaultdict(set)
+    for space, term, *_ in fresh:
+        touched[space].add(term)
+        touched[ALL_SPACES].add(term)
+    older = [
+        row
+        for space, terms in touched.items()
+        for row in rows(
+            connection,
+            f"DELETE FROM {corpus}_counts WHERE folded AND space = :space AND term = ANY(:terms) RETURNING {columns}",
+            {"space": space, "terms": list(terms)},
+        )
+    ]
+    everywhere = [(ALL_SPACES, *row[1:]) for row in fresh]
+    _insert(connection, corpus, _sums([*older, *fresh, *everywhere]), folded=True)
+
+
+def merge(connection: Connection, corpus: str) -> None:
+    """One row per term in the spaces where many passages were written at a time; nobody else may be writing."""
+    table = f"{corpus}_counts"
+    crowded = rows(
+        connection,
+        f"SELECT space FROM {table} WHERE term = :term AND folded GROUP BY space HAVING count(*) > :most",
+        {"term": PASSAGES, "most": _SUMS},
+    )
+    for (space,) in crowded:
+        here = {"space": space, "last": value(connection, f"SELECT max(change) FROM {table}")}
+        execute(
+            connection,
+            f"INSERT INTO {table} (space, term, word, frequency, folded) "
+            "SELECT space, term, (array_agg(word ORDER BY change))[1], sum(frequency), TRUE "
+            f"FROM {table} WHERE space = :space AND folded GROUP BY space, term HAVING sum(frequency) <> 0",
+            here,
+        )
+        execute(connection, f"DELETE FROM {table} WHERE space = :space AND folded AND change <= :last", here)
+
+
+def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]:
+    """One row for each term of a space that still occurs, with the word as it was first written since it occurs."""
+    frequencies: Counter[tuple[str, str]] = Counter()
+    words: dict[tuple[str, str], str] = {}
+    for space, term, word, frequency, _ in sorted(changes, key=itemgetter(4)):
+        frequencies[space, term] += frequency
+        words.setdefault((space, term), word)
+        if not frequencies[space, term]:
+            del words[space, term]
+    return [(space, term, words[space, term], count) for (space, term), count in frequencies.items() if count]
+
+
+def source(corpus: str, spaces: Sequence[str] | None) -> str:
+    """The changes of these spaces, or of all of them together, to be summed up."""
+    table = f"SELECT term, word, change, frequency FROM {corpus}_counts WHERE"
+    if spaces is not None:
+        return f"({table} space = ANY(:spaces)) c"
+    return f"({table} space = '{ALL_SPACES}' UNION ALL {table} NOT folded) c"

@@ -1,0 +1,132 @@
+"""The nearest vectors: read one by one where that is fast, by pgvector's HNSW index beyond."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from psycopg.errors import DiskFull
+
+from athand.store.choosing import Ranking, first_look
+from athand.store.postgres.coverage import Model
+from athand.store.postgres.schema import SCHEMA
+from athand.store.postgres.sql import Connection, execute, rows, value
+from athand.types import Query, Vector
+
+log = logging.getLogger("athand")
+
+# Milliseconds, measured on 100,000 vectors of 384 numbers (docs/decisions/006): to read a vector, to ask the index,
+# and to ask it once more for every vector that lies outside the spaces.
+READING, ASKING, SKIPPING = 0.0012, 6.0, 2.4
+# Below so many passages there is no index: reading is as fast.
+INDEXED_FROM = 10_000
+# How many neighbours the index looks at when it is asked, and when it is built: more are found, and slower.
+LOOKED_AT, LOOKED_AT_BUILDING = 200, 128
+MOST_DIMENSIONS = 4000  # that pgvector can index
+BUILDING_MEMORY = "512MB"
+_REMEMBERED = 60.0  # seconds
+
+
+def reading_is_faster(passages: int, indexed: int) -> bool:
+    """Whether to read all vectors of the searched spaces rather than ask the index for them."""
+    return passages * READING <= ASKING + SKIPPING * max(0, indexed / max(1, passages) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How to look for vectors: always at all of them if `exact`, and at an index `beside` other work."""
+
+    exact: bool
+    beside: Callable[[Callable[[Connection], list[int]]], Callable[[], list[int]] | None]
+    _sizes: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
+
+    def indexed(self, connection: Connection, corpus: str, model: Model) -> int:
+        """About how many vectors the index of a model has; asked now and then."""
+        asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
+        if not asked or time.monotonic() - asked > _REMEMBERED:
+            size = index_size(connection, corpus, model)
+            self._sizes[corpus, model.number] = time.monotonic(), size
+        return size
+
+
+def nearest(connection: Connection, corpus: str, query: Query, model: Model, passages: int, looks: Looks) -> Ranking:
+    """The passages whose vectors are nearest, filters aside."""
+    indexed = 0 if looks.exact or passages <= INDEXED_FROM else looks.indexed(connection, corpus, model)
+    if not indexed or reading_is_faster(passages, indexed):
+        return lambda limit: _look(connection, corpus, query, "vector", model, limit)
+    first, vector = first_look(query), f"vector::halfvec({model.dimensions})"
+    # Begun now, while the words are looked for. It may see what is newer: what is not of this snapshot is not loaded.
+    ahead = looks.beside(lambda other: _look(other, corpus, query, vector, model, first))
+
+    def best(limit: int) -> list[int]:
+        if limit == first:
+            numbers = ahead() if ahead else _look(connection, corpus, query, vector, model, limit)
+            if len(numbers) >= limit:  # else the index gave up: too few lie in the searched spaces
+                return numbers
+        return _look(connection, corpus, query, "vector", model, limit)
+
+    return best
+
+
+def _look(connection: Connection, corpus: str, query: Query, vector: str, model: Model, limit: int) -> list[int]:
+    """The nearest passages, newest first among equals. Vectors of texts that are gone stay known: they are skipped."""
+    inside = "" if query.spaces is None else "AND space = ANY(:spaces)"
+    distance = f"({vector}) <#> :asked::{vector.partition('::')[2] or 'halfvec'}"
+    values = {"model": model.number, "asked": vector_text(query.vector), "spaces": list(query.spaces or ())}
+    wanted = limit
+    while True:
+        found = rows(
+            connection,
+            f"SELECT p.number FROM (SELECT space, hash, {distance} AS distance FROM {corpus}_vectors "
+            f"WHERE model = :model {inside} ORDER BY distance LIMIT :wanted) n "
+            f"LEFT JOIN {corpus}_passages p ON p.space = n.space AND p.hash = n.hash "
+            "ORDER BY n.distance, p.number DESC",
+            {**values, "wanted": wanted},
+        )
+        numbers = [row[0] for row in found if row[0] is not None]
+        if len(numbers) >= limit or len(found) < wanted:
+            return numbers[:limit]
+        wanted *= 4
+
+
+def vector_text(vector: Vector | None) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(str, np.asarray(vector, np.float16).tolist()))}]"
+
+
+def index_name(corpus: str, model: Model) -> str:
+    """What the index of a model's vectors is called."""
+    return f"{corpus}_vectors_{model.number}"
+
+
+def index_size(connection: Connection, corpus: str, model: Model) -> int:
+    """About how many vectors the index of a model has; 0 where there is none."""
+    about = value(
+        connection,
+        "SELECT c.reltuples FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid "
+        "WHERE c.oid = to_regclass(:name) AND x.indisvalid",
+        {"name": f"{SCHEMA}.{index_name(corpus, model)}"},
+    )
+    return 0 if about is None else max(1, int(about))
+
+
+def make_index(connection: Connection, corpus: str, model: Model) -> None:
+    """Build the index of a model's vectors beside other work; not in a transaction."""
+    name = index_name(corpus, model)
+    if model.dimensions > MOST_DIMENSIONS:
+        log.warning("Vectors of %d numbers cannot be indexed by pgvector; they are all read.", model.dimensions)
+        return
+    execute(connection, f"DROP INDEX IF EXISTS {name}")  # what a build left that was cut off
+    execute(connection, f"SET maintenance_work_mem = '{BUILDING_MEMORY}'")  # with less, it takes three times as long
+    create = (
+        f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
+        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {LOOKED_AT_BUILDING}) "
+        f"WHERE model = {model.number}"
+    )
+    try:
+        execute(connection, create)
+    except DiskFull:  # of a container's shared memory, which workers need and one process alone does not
+        execute(connection, f"DROP INDEX IF EXISTS {name}")
+        execute(connection, "SET max_parallel_maintenance_workers = 0")
+        execute(connection, create)

@@ -1,0 +1,87 @@
+"""Every passage that is near enough, or has a text in it: nothing is cut off."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from athand.store.base import Index
+from athand.store.postgres.coverage import Model
+from athand.store.postgres.nearest import vector_text
+from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.sql import Connection, execute, rows
+from athand.types import Scan, Scanned, Vector
+
+# By how much the server's cosine may be less than the true one: the vector that is asked for loses up to 2^-11 there.
+_ROUNDING = 1e-3
+
+
+def scan_all(connection: Connection, index: Index, scan: Scan, model: Model | None) -> list[Scanned]:
+    """The passages the scan is after, in the order of their numbers."""
+    vectors = scan.vectors if model else ()
+    texts, values = _texts(scan)
+    inside = "" if scan.spaces is None else "AND {}.space = ANY(:spaces)"
+    passed = f"AND ({scan.filter.where})" if scan.filter.where else ""
+    near = _near(len(vectors), ":least") or "FALSE"
+    near_with_text = _near(len(vectors), ":least_with_text") or "TRUE"
+    values |= {f"asked{at}": vector_text(vector) for at, vector in enumerate(vectors)}
+    values |= {"least": scan.least - _ROUNDING, "least_with_text": scan.least_with_text - _ROUNDING}
+    values |= {"spaces": list(scan.spaces or ())}
+    values |= {**scan.filter.parameters, "model": model.number if model else 0}
+    corpus = index.corpus
+    found = _rows_at_once(
+        connection,
+        "SELECT p.space, p.item_id, t.position, p.id, halfvec_send(v.vector), v.checksum, "
+        f"CASE WHEN {texts} THEN t.content END FROM {corpus}_passages p "
+        f"JOIN {corpus} i ON i.space = p.space AND i.id = p.item_id "
+        f"JOIN {index.texts} t ON t.space = p.space AND t.id = p.id {inside.format('t')} "
+        f"LEFT JOIN {corpus}_vectors v ON v.space = p.space AND v.hash = p.hash AND v.model = :model "
+        f"{inside.format('v')} WHERE ({texts} AND ({near_with_text}) OR {near}) {inside.format('p')} {passed} "
+        "ORDER BY p.number",
+        values,
+    )
+    cosines = _cosines([row[4:6] for row in found], vectors)
+    return [Scanned(row[0], row[1], row[2], row[3], each, row[6]) for row, each in zip(found, cosines, strict=True)]
+
+
+def _near(vectors: int, least: str) -> str:
+    """The condition that a passage is near to one of the vectors; a missing one is near where anything is."""
+    conditions = [f"v.vector <#> :asked{at}::halfvec <= -({least}::float8)" for at in range(vectors)]
+    return f"({' OR '.join(conditions)} OR {least}::float8 <= -1)" if conditions else ""
+
+
+def _rows_at_once(connection: Connection, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a query that reads whole tables: one new to the server is else read once per row of another."""
+    execute(connection, "SET LOCAL enable_nestloop = off")
+    found = rows(connection, sql, values)
+    execute(connection, "SET LOCAL enable_nestloop TO DEFAULT")
+    return found
+
+
+def _texts(scan: Scan) -> tuple[str, dict[str, Any]]:
+    """The condition that a passage may have one of the texts: anything that is not ASCII may be another case of it."""
+    if not scan.texts:
+        return "FALSE", {}
+    values = {f"text{at}": _pattern(text) for at, text in enumerate(scan.texts)}
+    likes = [f"lower(t.content) LIKE :{name}" for name in values]
+    return f"({' OR '.join(likes)} OR octet_length(t.content) <> char_length(t.content))", dict(values)
+
+
+def _pattern(text: str) -> str:
+    """What LIKE finds the text by, case aside; nothing in it is a wildcard but what stands for other letters."""
+    escaped = "".join(f"\\{each}" if each in "\\%_" else each if each.isascii() else "%" for each in text.lower())
+    return f"%{escaped}%"
+
+
+def _cosines(sent: Sequence[tuple[bytes | None, int]], vectors: Sequence[Vector]) -> list[tuple[float, ...]]:
+    """In double precision and rounded, exactly as SQLite's are; not a number where a vector is missing or damaged."""
+    if not sent or not vectors:
+        return [()] * len(sent)
+    asked = np.stack(vectors).T.astype(np.float64)
+    missing = np.full(len(asked), np.nan)
+    known = [None if packed is None else unpacked(packed) for packed, _ in sent]
+    whole = [
+        vector.astype(np.float64) if vector is not None and is_whole(vector, checksum) else missing
+        for vector, (_, checksum) in zip(known, sent, strict=True)
+    ]
+    return [tuple(row) for row in (np.stack(whole) @ asked).round(9).tolist()]

@@ -1,0 +1,145 @@
+"""Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
+
+import json
+from collections.abc import Iterator
+
+from athand.store.base import Index
+from athand.store.fingerprint import digest
+from athand.store.postgres import counts
+from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.schema import CORPORA, REFERENCE_TABLES, SCHEMA
+from athand.store.postgres.sql import Connection, execute, rows, value
+
+_BATCH = 5_000
+
+
+def integrity(connection: Connection) -> list[str]:
+    """Everything that is wrong; empty when all is well."""
+    return list(_findings(connection))
+
+
+def _findings(connection: Connection) -> Iterator[str]:
+    if value(connection, "SHOW fsync") == "off":
+        yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
+    for corpus in CORPORA:
+        yield from _corpus_findings(connection, corpus)
+        damaged = sum(not is_whole(unpacked(sent), checksum) for sent, checksum in _vectors(connection, corpus))
+        if damaged:
+            yield f"{corpus}: {damaged} vectors are damaged; run: athand reindex"
+
+
+def _corpus_findings(connection: Connection, corpus: str) -> Iterator[str]:
+    unindexed = value(
+        connection,
+        f"SELECT count(*) FROM {corpus} i LEFT JOIN {corpus}_passages p ON p.space = i.space AND p.item_id = i.id "
+        "WHERE i.is_deleted = 0 AND p.id IS NULL",
+    )
+    if unindexed:
+        yield f"{corpus}: {unindexed} are not in the index; run: athand reindex"
+    passages = value(connection, f"SELECT count(*) FROM {corpus}_passages")
+    for spaces in ("space <> ''", "(space = '' OR NOT folded)"):
+        counted = value(
+            connection,
+            f"SELECT coalesce(sum(frequency), 0)::bigint FROM {corpus}_counts WHERE term = :term AND {spaces}",
+            {"term": counts.PASSAGES},
+        )
+        if counted != passages:
+            yield f"{corpus}: {passages} passages, but the statistics say {counted}; run: athand reindex"
+    for model_id, without in rows(
+        connection,
+        "SELECT m.model_id, count(*) FROM coverage c JOIN models m ON m.number = c.model "
+        f"CROSS JOIN {corpus}_passages p "
+        f"LEFT JOIN {corpus}_vectors v ON v.space = p.space AND v.hash = p.hash AND v.model = c.model "
+        "WHERE c.corpus = :corpus AND c.complete AND v.hash IS NULL GROUP BY 1",
+        {"corpus": corpus},
+    ):
+        yield f"{corpus}: {without} passages have no vector of {model_id}; run: athand reindex"
+
+
+def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]:
+    """All vectors, some thousands at a time."""
+    place: tuple[str, int, bytes] = ("", 0, b"")
+    sql = (
+        f"SELECT space, model, hash, halfvec_send(vector), checksum FROM {corpus}_vectors "
+        "WHERE (space, model, hash) > (:space, :model, :hash) ORDER BY space, model, hash LIMIT :limit"
+    )
+    values = ("space", "model", "hash")
+    while batch := rows(connection, sql, {**dict(zip(values, place, strict=True)), "limit": _BATCH}):
+        yield from ((row[3], row[4]) for row in batch)
+        place = (batch[-1][0], batch[-1][1], batch[-1][2])
+
+
+def drop_unused_vectors(connection: Connection) -> None:
+    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    for corpus in CORPORA:
+        execute(
+            connection,
+            f"DELETE FROM {corpus}_vectors v WHERE NOT EXISTS "
+            f"(SELECT 1 FROM {corpus}_passages p WHERE p.space = v.space AND p.hash = v.hash)",
+        )
+
+
+def clear(connection: Connection, corpus: str) -> None:
+    """Drop the derived data of a corpus; its items stay."""
+    execute(connection, f"DELETE FROM {corpus}_passages")
+    execute(connection, f"DELETE FROM {corpus}_counts")
+    execute(connection, "UPDATE coverage SET complete = TRUE WHERE corpus = :corpus", {"corpus": corpus})
+
+
+def tables(connection: Connection) -> list[str]:
+    """The tables that are spread by space, those with what users gave first."""
+    found = rows(connection, "SELECT tablename FROM pg_tables WHERE schemaname = :schema", {"schema": SCHEMA})
+    names = sorted(name for (name,) in found if name not in REFERENCE_TABLES)
+    return sorted(names, key=lambda name: name.endswith(("_passages", "_vectors", "_counts")))
+
+
+def size_bytes(connection: Connection) -> int:
+    """All tables and indexes, as they are on the server's disk."""
+    return int(
+        value(
+            connection,
+            "SELECT coalesce(sum(pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)), 0)::bigint "
+            "FROM pg_tables WHERE schemaname = :schema",
+            {"schema": SCHEMA},
+        )
+    )
+
+
+def fingerprint(connection: Connection, index: Index) -> str:
+    """A hash over passages, vectors, vocabulary and statistics; the same as another engine's over the same items."""
+    return digest(_passages(connection, index), _vocabulary(connection, index), _statistics(connection, index))
+
+
+def _passages(connection: Connection, index: Index) -> Iterator[tuple[object, ...]]:
+    fields = ", ".join(f"p.{field}" for field in index.fields)
+    corpus = index.corpus
+    place = {"space": "", "id": ""}
+    while batch := rows(
+        connection,
+        f"SELECT p.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, halfvec_send(v.vector) FROM "
+        f"(SELECT * FROM {corpus}_passages WHERE (space, id) > (:space, :id) ORDER BY space, id LIMIT {_BATCH}) p "
+        f"LEFT JOIN {corpus}_vectors v ON v.space = p.space AND v.hash = p.hash "
+        "LEFT JOIN models m ON m.number = v.model ORDER BY 1, 2, m.model_id",
+        place,
+    ):
+        for row in batch:
+            yield (*row[:-1], unpacked(row[-1]).tobytes() if row[-1] is not None else None)
+        place = {"space": batch[-1][0], "id": batch[-1][1]}
+
+
+def _vocabulary(connection: Connection, index: Index) -> Iterator[tuple[object, ...]]:
+    summed = "sum(frequency)::bigint FROM {} WHERE term >= '!' GROUP BY {} HAVING sum(frequency) > 0 ORDER BY {}"
+    everywhere = counts.source(index.corpus, None)
+    yield from rows(connection, f"SELECT '', term, {summed.format(everywhere, '2', '2')}")
+    inside = f"(SELECT * FROM {index.corpus}_counts WHERE space <> '') c"
+    yield from rows(connection, f"SELECT space, term, {summed.format(inside, '1, 2', '1, 2')}")
+
+
+def _statistics(connection: Connection, index: Index) -> Iterator[tuple[object, ...]]:
+    lengths = ", ".join(f"sum(length({field}))::bigint" for field in index.fields)
+    for columns, group in (("''", ""), ("space", "GROUP BY space ORDER BY space")):
+        for space, passages, *totals in rows(
+            connection, f"SELECT {columns}, count(*), {lengths} FROM {index.corpus}_passages {group}"
+        ):
+            if passages:
+                yield space, passages, json.dumps(totals)

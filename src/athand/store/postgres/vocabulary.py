@@ -1,0 +1,118 @@
+"""The known terms of the spaces a query searches, and their statistics."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from athand.store.base import Index
+from athand.store.postgres.counts import PASSAGES, length_of, source
+from athand.store.postgres.sql import Connection, rows
+from athand.store.words import KnownWords
+from athand.types import Statistics
+
+_REMEMBERED = 8
+
+State = tuple[int, int]
+
+
+class Vocabularies:
+    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+
+    def __init__(self) -> None:
+        self._remembered: dict[tuple[str, tuple[str, ...] | None], KnownWords] = {}
+
+    def words(self, vocabulary: "SpaceVocabulary", state: State) -> KnownWords:
+        """The words of a vocabulary, read again only if the index has changed."""
+        known = self._remembered.get(vocabulary.scope)
+        if known is None or known.state != state:
+            known = KnownWords.arranged(state, vocabulary.read())
+            self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_REMEMBERED:])
+        return known
+
+
+class SpaceVocabulary:
+    """The vocabulary of the searched spaces, as of the connection's snapshot."""
+
+    def __init__(
+        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, remembered: Vocabularies
+    ) -> None:
+        self.scope = (index.corpus, spaces)
+        self._connection = connection
+        self._index = index
+        self._source = source(index.corpus, spaces)
+        self._values: dict[str, Any] = {} if spaces is None else {"spaces": list(spaces)}
+        self._remembered = remembered
+        self._totals: dict[str, int] | None = None
+        self._last = 0
+
+    @property
+    def statistics(self) -> Statistics:
+        """How many passages, and how long each field is on average."""
+        totals = self._known_totals()
+        passages = totals.get(PASSAGES, 0)
+        lengths = [totals.get(length_of(field), 0) for field in self._index.fields]
+        return Statistics(passages, tuple(length / passages if passages else 0.0 for length in lengths))
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Known terms with the number of passages that have them."""
+        counted = self._count(terms)
+        return {term: counted[term] for term in terms if term in counted}
+
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+        if not prefixes:
+            return {}
+        each = " UNION ALL ".join(
+            f"(SELECT {at}, term, sum(frequency) FROM {self._source} WHERE term >= :from{at} AND term < :to{at} "
+            "GROUP BY term HAVING sum(frequency) > 0 ORDER BY 3 DESC, 2 LIMIT :limit)"
+            for at in range(len(prefixes))
+        )
+        bounds = {f"from{at}": prefix for at, prefix in enumerate(prefixes)}
+        bounds |= {f"to{at}": prefix + chr(0x10FFFF) for at, prefix in enumerate(prefixes)}
+        longer: dict[str, dict[str, int]] = {prefix: {} for prefix in prefixes}
+        for at, term, count in rows(self._connection, each, {**self._values, **bounds, "limit": limit}):
+            longer[prefixes[at]][term] = int(count)
+        return longer
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        return self._words().of_length(shortest, longest)
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return self._words().stems_of(words)
+
+    def read(self) -> dict[str, str]:
+        """Every word as it was first written since it occurs, with its term."""
+        running = f"SELECT *, sum(frequency) OVER (PARTITION BY term ORDER BY change) AS now FROM {self._source}"
+        since = f"SELECT *, max(change) FILTER (WHERE now = 0) OVER (PARTITION BY term) AS gone FROM ({running}) r"
+        # As two strings: thousands of rows would take longer to fetch than to split.
+        [(terms, words)] = rows(
+            self._connection,
+            "SELECT string_agg(term, ' '), string_agg(word, ' ') FROM "
+            f"(SELECT term, (array_agg(word ORDER BY change))[1] AS word FROM ({since}) s "
+            "WHERE term >= '!' AND (gone IS NULL OR change > gone) GROUP BY term) k",
+            self._values,
+        )
+        return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
+
+    def _words(self) -> KnownWords:
+        passages = self._known_totals().get(PASSAGES, 0)
+        return self._remembered.words(self, (self._last, passages))
+
+    def _known_totals(self) -> dict[str, int]:
+        return self._count(()) if self._totals is None else self._totals
+
+    def _count(self, terms: Sequence[str]) -> dict[str, int]:
+        """The frequencies of terms; the first visit brings the statistics along."""
+        pseudo = [] if self._totals is not None else [PASSAGES, *map(length_of, self._index.fields)]
+        found = rows(
+            self._connection,
+            f"SELECT term, sum(frequency), max(change) FROM {self._source} WHERE term = ANY(:terms) "
+            "GROUP BY term HAVING sum(frequency) > 0",
+            {**self._values, "terms": [*terms, *pseudo]},
+        )
+        counts = {term: int(count) for term, count, _ in found}
+        if self._totals is None:
+            self._totals = counts
+            self._last = next((last for term, _, last in found if term == PASSAGES), 0)
+        return counts

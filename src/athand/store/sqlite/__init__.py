@@ -1,0 +1,3 @@
+from athand.store.sqlite.engine import SqliteStore
+
+__all__ = ["SqliteStore"]

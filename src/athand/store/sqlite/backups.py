@@ -1,0 +1,168 @@
+"""A database copied while it is in use, and a copy put in its place. Whoever is killed in between loses nothing."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from athand.errors import Conflict, DataError, NotFound, StoreBusy, StoreError
+from athand.store.sqlite import upkeep
+from athand.store.sqlite.schema import APPLICATION_ID, VERSION
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_BUSY_MILLISECONDS = 2_000
+_DISK = (apsw.FullError, apsw.IOError)
+
+
+def back_up(source: apsw.Connection, target: Path, *, force: bool) -> None:
+    """Copy one moment of a database to a file for its owner's eyes; under another name until it is verified."""
+    if os.path.lexists(target) and not force:
+        raise Conflict(f"{target} is there already. Give another path, or --force to write over it.")
+    with _unfinished(target) as unfinished:
+        source.execute("VACUUM INTO ?", (str(unfinished),))  # leaves out what was deleted
+        _verify(unfinished)
+        _sync(unfinished)
+        unfinished.replace(target)
+
+
+def restore(location: Path, backup: Path, now: datetime) -> Path | None:
+    """Put a backup in the place of a database that nobody uses; where the old one is now, if there was one."""
+    if not backup.is_file():
+        raise NotFound(f"There is no backup {backup}. Make one with: athand backup PATH")
+    if location.exists() and backup.samefile(location):
+        raise Conflict(f"{backup} is the store itself. Give the path of a backup.")
+    with _unfinished(location) as staged:
+        _copy_file(backup, staged)
+        _verify(staged)
+        _sync(staged)
+        aside = location.with_name(f"{location.name}.before-{now:%Y%m%dT%H%M%S.%f}")
+        if not location.exists():
+            _take_place(location, staged, aside)
+            return None
+        try:
+            _write_over(location, staged, aside)
+        except (apsw.NotADBError, apsw.CorruptError):  # nothing of it can be read, so nobody reads it
+            aside.unlink(missing_ok=True)
+            os.link(location, aside)
+            _take_place(location, staged, aside)
+        return aside
+
+
+def _take_place(location: Path, staged: Path, aside: Path) -> None:
+    """Give a copy the name of the store; a log that was left there belongs to what was before."""
+    for end in ("-wal", "-shm"):
+        if Path(f"{location}{end}").exists():
+            Path(f"{location}{end}").replace(f"{aside}{end}")
+    shutil.rmtree(f"{location}-vectors", ignore_errors=True)
+    staged.replace(location)
+
+
+def _write_over(location: Path, staged: Path, aside: Path) -> None:
+    """Keep the pages of a database aside, and write others over them in one transaction."""
+    with _alone(location) as store:
+        _keep(store, aside)
+        shutil.rmtree(f"{location}-vectors", ignore_errors=True)  # derived, and of what is no more
+        with (
+            closing(apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READONLY)) as source,
+            store.backup("main", source, "main") as copy,
+        ):
+            copy.step()
+
+
+def _keep(store: apsw.Connection, aside: Path) -> None:
+    _create(aside)
+    try:
+        _pages(store, aside)
+    except apsw.Error:
+        aside.unlink()
+        raise
+
+
+@contextmanager
+def _alone(location: Path) -> Iterator[apsw.Connection]:
+    """A connection while no other process has the database open; its log is folded in."""
+    with closing(apsw.Connection(str(location), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        try:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+            connection.execute("BEGIN EXCLUSIVE; COMMIT")
+            connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy(
+                f"Another process has {location} open. Stop it first: athand serve, athand mcp, or an MCP client."
+            ) from error
+        yield connection
+
+
+def _pages(source: apsw.Connection, target: Path) -> None:
+    """Copy a database page by page, damaged ones too."""
+    with closing(apsw.Connection(str(target))) as copy, copy.backup("main", source, "main") as pages:
+        pages.step()
+
+
+def _copy_file(backup: Path, target: Path) -> None:
+    try:
+        with closing(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            _pages(source, target)
+    except _DISK:
+        raise
+    except apsw.Error as error:
+        raise DataError(f"{backup} is no backup of Athand, or damaged. Nothing was changed.") from error
+
+
+def _verify(path: Path) -> None:
+    """Refuse a copy that is not ours, newer than we are, or damaged."""
+    try:
+        with closing(apsw.Connection(str(path))) as copy:
+            version = int(copy.pragma("user_version"))
+            if copy.pragma("application_id") != APPLICATION_ID or not version:
+                raise DataError("The copy is not a database of Athand. Nothing was changed.")
+            if version > VERSION:
+                raise DataError(
+                    f"The copy is of a newer Athand (schema {version}, this one knows {VERSION}). Nothing was "
+                    "changed. Upgrade with: pip install --upgrade athand"
+                )
+            findings = upkeep.integrity(copy)
+    except apsw.Error as error:
+        findings = [str(error)]
+    if findings:
+        raise DataError(f"The copy is damaged, so nothing was changed: {findings[0]}. See: athand doctor")
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """A new file beside another, for its owner alone; gone in the end, unless it was renamed."""
+    path = target.with_name(f".{target.name}.unfinished-{os.getpid()}-{threading.get_ident()}")
+    try:
+        _create(path)
+        try:
+            yield path
+        finally:
+            for name in (path, path.with_name(f"{path.name}-journal")):
+                name.unlink(missing_ok=True)
+        _sync(target.parent)
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written ({error.strerror}). Choose another path.") from error
+    except _DISK as error:
+        raise StoreError(
+            f"{target} cannot be written: the disk may be full or failing, or a size limit was reached. "
+            "Nothing was changed."
+        ) from error
+
+
+def _create(path: Path) -> None:
+    os.close(os.open(path, _NEW, 0o600))
+
+
+def _sync(path: Path) -> None:
+    """What is in a file, or the names in a folder, must survive the loss of power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,220 @@
+"""Which passages may answer a query: the best by word and the best by vector, filters inside."""
+
+import json
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from math import isnan
+
+import apsw
+import numpy as np
+
+from athand.store.base import Index
+from athand.store.choosing import (
+    SCORED_WHOLE,
+    Ranking,
+    best_by_words,
+    choose,
+    choosing_words,
+    first_look,
+    telling_terms,
+)
+from athand.store.sqlite.matrix import MatrixView
+from athand.store.sqlite.passages import ALL_SPACES
+from athand.store.sqlite.sql import rows
+from athand.store.sqlite.vocabulary import Vocabularies
+from athand.store.words import resolve
+from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
+
+_SCANS = 4
+# How many more passages FTS5 chooses than are wanted, so that the best by our own BM25 are among them.
+LOOKED_AT = 8
+# Long passages take longer to look at: so many characters are enough, if that is four times as many as are wanted.
+LOOKED_AT_LEAST, LOOKED_AT_CHARACTERS = 4, 300_000
+# Up to so many passages, looking takes less time than handing it to another thread.
+SCANNED_BESIDE = 10_000
+
+
+class Finder:
+    """Finds candidates; remembers vocabularies, and scans vectors beside the keyword search."""
+
+    def __init__(self) -> None:
+        self._vocabularies = Vocabularies()
+        self._pool = ThreadPoolExecutor(_SCANS, "athand-scan")
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown()
+
+    def find(self, connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None) -> Candidates:
+        """The candidates of both sides, united; each with its terms and its true cosine."""
+        spaces = None if query.spaces is None else space_numbers(connection, index, query.spaces)
+        scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
+        statistics = _statistics(connection, index, scope)
+        words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
+        if statistics.passages <= max(SCORED_WHOLE, query.candidates):
+            found = _load(connection, index, query, view, _all(connection, index, spaces))
+        else:
+            scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
+            sides = [side for side in (_by_words(connection, index, words, statistics, spaces), scan) if side]
+            load = partial(_load, connection, index, query, view)
+            found = choose(query, sides, load, partial(_passing, connection, index, query))
+        passages = tuple(found[number] for number in sorted(found))
+        return Candidates(passages, words, statistics, corrections, view is not None)
+
+    def frequencies(
+        self, connection: apsw.Connection, index: Index, names: Sequence[str] | None, terms: Sequence[str]
+    ) -> dict[str, int]:
+        """In how many passages each term is; under an empty term, how many passages there are."""
+        scope = space_numbers(connection, index, (ALL_SPACES,) if names is None else names)
+        known = self._vocabularies.of(connection, index.corpus, scope).frequencies(terms)
+        return {**known, "": _statistics(connection, index, scope).passages}
+
+    def _start_scan(
+        self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, beside: bool
+    ) -> Ranking | None:
+        """The nearest vectors. A long first look at them runs while SQLite works: both leave Python's lock alone."""
+        vector = query.vector
+        if view is None or vector is None or not vector.any():
+            return None
+        if not beside:
+            return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
+        first = first_look(query)
+        ahead = self._pool.submit(view.nearest, vector, first, spaces)
+
+        def best(limit: int) -> list[int]:
+            numbers, _ = ahead.result() if limit == first else view.nearest(vector, limit, spaces)
+            nearest: list[int] = numbers.tolist()
+            return nearest
+
+        return best
+
+
+def passages_of(
+    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, item_ids: Sequence[str]
+) -> tuple[Candidate, ...]:
+    """The passages of these items, where they are in the query's spaces and pass its filter."""
+    inside = "" if query.spaces is None else "AND i.space IN (SELECT value FROM json_each(:spaces))"
+    numbers = rows(
+        connection,
+        f"SELECT p.number FROM {index.corpus} i JOIN spaces s ON s.corpus = :corpus AND s.space = i.space "
+        f"JOIN {index.corpus}_passages p ON p.space = s.number AND p.item_id = i.id "
+        f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside}",
+        {"corpus": index.corpus, "ids": json.dumps(list(item_ids)), "spaces": json.dumps(query.spaces)},
+    )
+    return tuple(_load(connection, index, query, view, [row[0] for row in numbers]).values())
+
+
+def space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
+    """The numbers of these spaces, as far as there are such."""
+    found = rows(
+        connection,
+        "SELECT number FROM spaces WHERE corpus = ? AND space IN (SELECT value FROM json_each(?)) ORDER BY number",
+        (index.corpus, json.dumps(names)),
+    )
+    return [row[0] for row in found]
+
+
+def _statistics(connection: apsw.Connection, index: Index, scope: Sequence[int]) -> Statistics:
+    found = rows(
+        connection,
+        "SELECT passages, lengths FROM spaces WHERE number IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(scope)),),
+    )
+    passages = sum(row[0] for row in found)
+    sums = [json.loads(row[1]) or [0] * len(index.fields) for row in found]
+    averages = [sum(field) / passages if passages else 0.0 for field in zip(*sums, strict=True)]
+    return Statistics(passages, tuple(averages or [0.0] * len(index.fields)))
+
+
+def _all(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None) -> list[int]:
+    """Every passage: where there are few, scoring them all is both exact and faster than choosing."""
+    inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
+    values = () if spaces is None else (json.dumps(spaces),)
+    return [row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)]
+
+
+def _by_words(
+    connection: apsw.Connection,
+    index: Index,
+    words: Sequence[QueryWord],
+    statistics: Statistics,
+    spaces: Sequence[int] | None,
+) -> Ranking | None:
+    """The best passages by BM25; FTS5's own, which knows nothing of spaces, chooses which of them ours looks at."""
+    chosen = telling_terms(words)
+    if not chosen:
+        return None
+    table = f"{index.corpus}_words"
+    match = _any(chosen, "-space")
+    if spaces is not None:
+        match = f"{_any(list(map(str, spaces)), 'space')} AND {match}"
+    weights = ", ".join(map(str, (0.0, *index.weights)))
+    fields = ", ".join(f"p.{field}" for field in index.fields)
+    keywords = choosing_words(words, chosen, statistics, index)
+    length = max(1, round(sum(statistics.average_lengths)))
+
+    def best(limit: int) -> list[int]:
+        found = rows(
+            connection,
+            # The numbers first: SQLite would read the fields of all that match, not only of the best.
+            f"SELECT p.number, p.created_at, p.id, {fields} "
+            f"FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
+            f"ORDER BY bm25({table}, {weights}), rowid DESC LIMIT ?) w "  # of equals the newest
+            f"CROSS JOIN {index.corpus}_passages p USING (number)",
+            (match, limit * max(LOOKED_AT_LEAST, min(LOOKED_AT, LOOKED_AT_CHARACTERS // (limit * length)))),
+        )
+        return best_by_words(found, keywords)[:limit]
+
+    return best
+
+
+def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
+    """Those whose passage still exists and whose item passes the filter, in the same order."""
+    found = rows(
+        connection,
+        f"SELECT p.number FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)}",
+        {**query.filter.parameters, "numbers": json.dumps(numbers)},
+    )
+    passing = {row[0] for row in found}
+    return [number for number in numbers if number in passing]
+
+
+WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
+
+
+def _condition(query: Query) -> str:
+    return f"AND ({query.filter.where})" if query.filter.where else ""
+
+
+def _any(terms: Sequence[str], columns: str) -> str:
+    """An FTS5 expression for any of these terms; every term is a quoted string, so nothing in it is syntax."""
+    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    return f"{columns} : ({quoted})"
+
+
+def _load(
+    connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Collection[int]
+) -> dict[int, Candidate]:
+    """Those of the passages that pass the filter, by number."""
+    if not numbers:
+        return {}
+    fields = "".join(f", p.{field}" for field in index.fields)
+    values = "".join(f", i.{column}" for column in index.item_columns)
+    found = rows(
+        connection,
+        f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
+        f"FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)} ORDER BY p.number",
+        {**query.filter.parameters, "numbers": json.dumps(list(numbers))},
+    )
+    cosines: list[float | None] = [None] * len(found)
+    if view is not None and query.vector is not None:
+        known = view.cosines(np.array([row[0] for row in found], np.int64), query.vector)
+        cosines = [None if isnan(cosine) else cosine for cosine in known.tolist()]
+    end = 5 + len(index.fields)
+    return {
+        row[0]: Candidate(row[1], row[2], row[3], row[5:end], row[4], cosine, row[end:])
+        for row, cosine in zip(found, cosines, strict=True)
+    }

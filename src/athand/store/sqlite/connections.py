@@ -1,0 +1,198 @@
+"""Connections to one database file: opened with care, shared by threads, their errors in words."""
+
+import os
+import queue
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from athand.errors import AthandError, Conflict, DataError, StoreBusy, StoreError
+from athand.store.sqlite.functions import add_functions
+from athand.store.sqlite.schema import VERSION, migrate, version_of
+
+BUSY_SECONDS = 5
+MEMORY = ":memory:"
+_POOL_SIZE = 8
+_FOLD_PAGES, _LONG_LOG_PAGES, _FOLD_MILLISECONDS = 1_000, 8_000, 20
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA secure_delete = ON;"
+    "PRAGMA temp_store = MEMORY;"
+    "PRAGMA cache_size = -32000;"
+    "PRAGMA journal_size_limit = 67108864"
+)
+
+
+class Connections:
+    """A pool of connections. An in-memory database has one; so has a file opened through a special VFS."""
+
+    def __init__(self, location: str, vfs: str | None = None) -> None:
+        self.location = location
+        self._vfs = vfs
+        self._closed = False
+        self.read_only = location != MEMORY and _is_read_only(Path(location))
+        single = location == MEMORY or vfs is not None
+        self._idle: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()
+        for _ in range(1 if single else _POOL_SIZE):
+            self._idle.put(None)
+        with self.errors():
+            self._idle.get()
+            self._idle.put(self._open())
+
+    @contextmanager
+    def borrow(self) -> Iterator[apsw.Connection]:
+        """A connection for this thread alone, until the block ends."""
+        if self._closed:
+            raise StoreError(f"{self.location} was closed. Open it again with: Athand(…)")
+        connection = self._idle.get()
+        try:
+            with self.errors():
+                connection = connection or self._open()
+                yield connection
+        finally:
+            self._idle.put(connection)
+
+    def close(self) -> None:
+        """Close all idle connections; the last one out folds the log into the file."""
+        self._closed = True
+        with self.errors():
+            # All are taken before one is put back: what is put back last would be taken first.
+            for connection in [self._idle.get() for _ in range(self._idle.qsize())]:
+                if connection is not None:
+                    connection.close()
+                self._idle.put(None)
+
+    def _open(self) -> apsw.Connection:
+        if self.location != MEMORY:
+            _create_privately(Path(self.location), self.read_only)
+        writable = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else writable
+        connection = apsw.Connection(self.location, flags=flags, vfs=self._vfs)
+        try:
+            connection.set_busy_timeout(BUSY_SECONDS * 1000)
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        if self._vfs is not None:  # a VFS written in Python has no shared memory: WAL needs the file for itself
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+        version = version_of(connection)
+        if not self.read_only:
+            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
+            _patiently(lambda: migrate(connection))
+        elif version < VERSION:
+            raise StoreError(
+                f"{self.location} is read-only and of an older version: make it writable once to upgrade it."
+            )
+        connection.execute(_PRAGMAS).fetchall()
+        add_functions(connection)
+        connection.set_wal_hook(_fold_log)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """SQLite's errors as ours: what happened, and what to do."""
+        try:
+            yield
+        except apsw.Error as error:
+            raise _explain(error, self.location) from error
+
+
+def _explain(error: apsw.Error, location: str) -> AthandError:
+    known: tuple[tuple[tuple[type[apsw.Error], ...], AthandError], ...] = (
+        (
+            (apsw.BusyError, apsw.LockedError),
+            StoreBusy(f"{location} is in use: another process has been writing for {BUSY_SECONDS} s. Try again."),
+        ),
+        (
+            (apsw.FullError,),
+            StoreError(
+                f"The disk of {location} is full. Nothing of this write was kept; free some space and try again."
+            ),
+        ),
+        (
+            (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+            StoreError(f"{location} is read-only. Nothing was written; choose another store with --store."),
+        ),
+        (
+            (apsw.NotADBError,),
+            DataError(f"{location} is not an Athand database. Choose another path with --store."),
+        ),
+        (
+            (apsw.CorruptError,),
+            DataError(f"{location} is damaged ({error}). Copy it away, then see: athand doctor"),
+        ),
+        (
+            (apsw.CantOpenError,),
+            StoreError(f"{location} cannot be opened ({error}). Give a file path with --store."),
+        ),
+        (
+            (apsw.ConstraintError,),
+            Conflict(f"The store refused the write ({error}). Nothing was changed."),
+        ),
+        (
+            (apsw.IOError,),
+            StoreError(
+                f"{location} cannot be read or written ({error}): the disk may be full or failing, "
+                "or a size limit was reached. Nothing of this write was kept."
+            ),
+        ),
+    )
+    for classes, explained in known:
+        if isinstance(error, classes):
+            return explained
+    return StoreError(f"{location}: {error}")
+
+
+def _fold_log(connection: apsw.Connection, schema: str, pages: int) -> int:
+    """Fold the log into the file now and then; once it is long, wait for readers that keep it from starting over."""
+    if pages >= _FOLD_PAGES:
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if pages >= _LONG_LOG_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
+        connection.set_busy_timeout(_FOLD_MILLISECONDS)  # a reader that stays must not hold up every write
+        with suppress(apsw.BusyError):
+            connection.wal_checkpoint(schema, mode)
+        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+    return apsw.SQLITE_OK
+
+
+def _patiently(action: Callable[[], object]) -> None:
+    """Creating a database races with other processes, and SQLite does not wait for every lock by itself."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            action()
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether the file is there and not ours to write; no write bit at all counts, even for root."""
+    return path.is_file() and (not os.access(path, os.W_OK) or path.stat().st_mode & 0o222 == 0)
+
+
+def make_private_folder(path: Path) -> None:
+    """The folder and those above it that are missing, for their owner alone; `mkdir` does so for the last one only."""
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(exist_ok=True, mode=0o700)
+
+
+def _create_privately(path: Path, read_only: bool) -> None:
+    """An empty file that only its owner may read, in a folder of the same kind where we had to make it."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, not a database file. Try: --store {path / 'athand.db'}")
+    if read_only or path.exists():
+        return
+    try:
+        make_private_folder(path.parent)
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be created ({error.strerror}). Choose another path with --store.") from error

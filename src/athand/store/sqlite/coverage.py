@@ -1,0 +1,61 @@
+"""Which corpora have a vector of a model for every passage: only those are searched by vector."""
+
+import apsw
+
+from athand.store.sqlite.passages import model_number
+from athand.store.sqlite.sql import rows, value
+from athand.types import Vectors
+
+
+def after_put(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
+    """New passages have vectors of at most one model: the others do not cover the corpus any more."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else None
+    connection.execute(
+        "UPDATE coverage SET complete = 0 WHERE corpus = ? AND model IS NOT ? AND complete", (corpus, model)
+    )
+    known = value(connection, "SELECT 1 FROM coverage WHERE corpus = ? AND model = ?", (corpus, model))
+    if model is not None and not known:
+        connection.execute(
+            "INSERT INTO coverage (corpus, model, complete) VALUES (?1, ?2, "
+            f"NOT EXISTS (SELECT 1 FROM {corpus}_passages p WHERE NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.model = ?2 AND v.hash = p.hash)))",
+            (corpus, model),
+        )
+
+
+def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
+    """Number and dimensions of the model, if it covers the corpus."""
+    return connection.execute(
+        "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
+        "WHERE m.model_id = ? AND c.corpus = ? AND c.complete",
+        (model_id, corpus),
+    ).fetchone()
+
+
+def uncovered(
+    connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int
+) -> list[tuple[int, str, str]]:
+    """Number, space and item id of the next passages that have no vector of this model yet."""
+    found = rows(
+        connection,
+        f"SELECT p.number, s.space, p.item_id FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
+        "WHERE p.number > ? AND NOT EXISTS "
+        "(SELECT 1 FROM vectors v JOIN models m ON m.number = v.model WHERE v.hash = p.hash AND m.model_id = ?) "
+        "ORDER BY p.number LIMIT ?",
+        (after, model_id, limit),
+    )
+    return [(number, space, item_id) for number, space, item_id in found]
+
+
+def finish(connection: apsw.Connection, corpus: str, model_id: str) -> bool:
+    """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+    if uncovered(connection, corpus, model_id, 0, 1):
+        return False
+    model = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
+    connection.execute("INSERT OR IGNORE INTO coverage (corpus, model, complete) VALUES (?, ?, 0)", (corpus, model))
+    connection.execute(
+        "UPDATE coverage SET complete = 1, epoch = epoch + 1 WHERE corpus = ? AND model = ?", (corpus, model)
+    )
+    connection.execute("DELETE FROM coverage WHERE corpus = ? AND model <> ?", (corpus, model))
+    connection.execute("DELETE FROM vectors WHERE model NOT IN (SELECT model FROM coverage)")
+    return True

@@ -1,0 +1,271 @@
+"""SQLite: one file, many threads, many processes."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from athand.errors import StoreError, Unavailable
+from athand.store.base import Index, Passage, Row
+from athand.store.sqlite import backups, coverage, passages, upkeep
+from athand.store.sqlite.candidates import Finder, passages_of
+from athand.store.sqlite.connections import MEMORY, Connections
+from athand.store.sqlite.matrix import MatrixView, VectorMatrix
+from athand.store.sqlite.matrix_files import BLOCK
+from athand.store.sqlite.scanning import scan_all
+from athand.store.sqlite.schema import VERSION
+from athand.store.sqlite.sql import rows
+from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
+
+Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
+
+
+class SqliteSnapshot:
+    """A read transaction: everything in it is of one moment."""
+
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
+        self._connection = connection
+        self._matrices = matrices
+        self._finder = finder
+        self._views: dict[tuple[str, str | None], MatrixView | None] = {}
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """The rows of a portable SELECT with named parameters."""
+        return rows(self._connection, sql, parameters or {})
+
+    def candidates(self, index: Index, query: Query) -> Candidates:
+        """Passages that may answer, filters applied."""
+        return self._finder.find(self._connection, index, query, self._view(index.corpus, query.model_id))
+
+    def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of these items, where they are in the query's spaces and pass its filter."""
+        return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
+
+    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        view = self._view(index.corpus, scan.model_id)
+        return scan_all(self._connection, index, scan, view), view is not None
+
+    def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
+        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+        return self._finder.frequencies(self._connection, index, spaces, terms)
+
+    def _view(self, corpus: str, model_id: str | None) -> MatrixView | None:
+        """The vectors as of this snapshot, brought up to date once."""
+        if (corpus, model_id) not in self._views:
+            self._views[corpus, model_id] = self._matrices(self._connection, corpus, model_id)
+        return self._views[corpus, model_id]
+
+    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors already known for these texts; damaged ones are left out."""
+        return passages.cached_vectors(self._connection, model_id, hashes)
+
+    def fingerprint(self, index: Index) -> str:
+        """A hash of everything that is derived: equal when two indexes hold the same."""
+        return upkeep.fingerprint(self._connection, index)
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """A write transaction."""
+
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
+        super().__init__(connection, matrices, finder)
+        self.removed: list[tuple[str, int]] = []
+        self.added: Counter[tuple[str, str]] = Counter()
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
+        """Run a portable statement; how many rows it changed."""
+        rows(self._connection, sql, parameters or {})
+        return self._connection.changes()
+
+    def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
+        """Run a portable statement once for each of these."""
+        self._connection.executemany(sql, parameters)
+
+    def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
+        """Index these passages by word and by vector."""
+        if not items:
+            return
+        passages.put(self._connection, index, items)
+        if vectors is not None:
+            passages.put_vectors(self._connection, vectors)
+            self.added[index.corpus, vectors.model_id] += len(items)
+        coverage.after_put(self._connection, index.corpus, vectors)
+
+    def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
+        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        numbers = passages.remove(self._connection, index, space, item_ids)
+        self.removed += [(index.corpus, number) for number in numbers]
+
+    def forget(self, index: Index, passage: Passage) -> None:
+        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        passages.forget(self._connection, upkeep.corpora(self._connection), index.corpus, passage)
+
+    def clear(self, index: Index) -> None:
+        """Drop all that is derived from the items of a corpus, to index them again."""
+        upkeep.clear(self._connection, index)
+
+
+class SqliteStore:
+    """The embedded engine."""
+
+    def __init__(self, location: str, vfs: str | None = None) -> None:
+        self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
+        self._connections = Connections(self.location, vfs)
+        self._writing = threading.Lock()
+        self._matrices: dict[tuple[str, int], VectorMatrix] = {}
+        self._matrices_lock = threading.Lock()
+        self._finder = Finder()
+        self._added: Counter[tuple[str, str]] = Counter()
+        on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
+        self._folder = Path(f"{self.location}-vectors") if on_disk else None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """One consistent view of the store."""
+        with self._connections.borrow() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSnapshot(connection, self._view, self._finder)
+            finally:
+                if connection.in_transaction:  # an I/O error has ended it already
+                    connection.execute("ROLLBACK")
+            self._save_matrices(connection)
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True, spaces: Iterable[str] | None = None) -> Iterator[SqliteTransaction]:
+        """Commit at the end, roll back on any error. SQLite has one writer at a time, whatever the spaces."""
+        with self._writing, self._connections.borrow() as connection:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            transaction = SqliteTransaction(connection, self._view, self._finder)
+            try:
+                yield transaction
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self._update_files(connection, transaction)
+
+    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Number, space and item id of the next passages that have no vector of this model yet."""
+        with self._connections.borrow() as connection:
+            return coverage.uncovered(connection, corpus, model_id, after, limit)
+
+    def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
+        """Keep vectors of passages that are there already, or soon will be."""
+        with self.transaction(durable=False) as transaction:
+            passages.put_vectors(transaction._connection, vectors)
+
+    def finish_cover(self, corpus: str, model_id: str) -> bool:
+        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        with self.transaction(durable=False) as transaction:
+            if not coverage.finish(transaction._connection, corpus, model_id):
+                return False
+            models = transaction.rows("SELECT number, dimensions, model_id FROM models")
+        for number, dimensions, other in models:
+            if other != model_id:
+                self._matrix(corpus, number, dimensions).discard()
+        return True
+
+    def counts(self, corpus: str) -> dict[str, int]:
+        """Passages per space."""
+        with self._connections.borrow() as connection:
+            sql = "SELECT space, passages FROM spaces WHERE corpus = ? AND space <> '' AND passages > 0 ORDER BY space"
+            return {space: count for space, count in rows(connection, sql, (corpus,))}
+
+    def erase_traces(self) -> bool:
+        """Write the database anew and empty the log, so that deleted text is nowhere on disk; False if others read it.
+
+        Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
+        """
+        with self._writing, self._connections.borrow() as connection:
+            upkeep.drop_unused_vectors(connection)
+            upkeep.merge_words(connection)
+            connection.execute("VACUUM")
+            [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return bool(busy != 1)
+
+    def integrity(self) -> list[str]:
+        """Everything that is wrong with the store; empty when all is well."""
+        with self._connections.borrow() as connection:
+            return upkeep.integrity(connection)
+
+    def fingerprint(self, index: Index) -> str:
+        """The fingerprint of the newest snapshot."""
+        with self.snapshot() as snapshot:
+            return snapshot.fingerprint(index)
+
+    def size_bytes(self) -> int:
+        """The database and its log, as they are on disk."""
+        files = [Path(self.location), Path(f"{self.location}-wal")]
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def facts(self) -> dict[str, str | int]:
+        """The engine, its version, the version of the schema, and the bytes of the log."""
+        log = Path(f"{self.location}-wal")
+        size = log.stat().st_size if log.is_file() else 0
+        return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "schema": VERSION, "log": size}
+
+    def back_up(self, path: Path, *, force: bool = False) -> None:
+        """Copy one moment to a file, verified, while others read and write."""
+        with self._connections.borrow() as connection:
+            backups.back_up(connection, path, force=force)
+
+    def distribute(self) -> dict[str, str]:
+        """A file cannot be spread."""
+        raise Unavailable(
+            f"{self.location} is a file and stays on one machine. Copy it to a server first: "
+            f"athand store copy {self.location} postgresql://user@host/database"
+        )
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._finder.close()
+        self._connections.close()
+
+    def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
+        """The vectors of this corpus and model, or None while some passages have none yet."""
+        model = coverage.complete_model(connection, corpus, model_id) if model_id else None
+        if model is None:
+            return None
+        return self._matrix(corpus, *model).refresh(connection)
+
+    def _matrix(self, corpus: str, model: int, dimensions: int) -> VectorMatrix:
+        with self._matrices_lock:
+            return self._matrices.setdefault((corpus, model), VectorMatrix(self._folder, corpus, model, dimensions))
+
+    def _update_files(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
+        """Bring the files of vectors up to what was just committed."""
+        try:
+            self._blank(connection, transaction.removed)
+            self._lay_out(connection, transaction.added)
+        except OSError as error:
+            raise StoreError(
+                f"The change was made, but the files in {self._folder} cannot be written ({error.strerror}). "
+                "Delete that folder; it is made again."
+            ) from error
+
+    def _blank(self, connection: apsw.Connection, removed: Sequence[tuple[str, int]]) -> None:
+        """Overwrite removed vectors in every derived copy, loaded or not: they may have been secrets."""
+        for corpus in {corpus for corpus, _ in removed}:
+            numbers = [number for owner, number in removed if owner == corpus]
+            for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
+                self._matrix(corpus, model, dimensions).erase(numbers)
+
+    def _lay_out(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
+        """After many additions, write their vectors now, so that the next process finds them in the files."""
+        self._added += added
+        for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:
+            self._view(connection, corpus, model_id)
+            self._save_matrices(connection)
+            del self._added[corpus, model_id]
+
+    def _save_matrices(self, connection: apsw.Connection) -> None:
+        for matrix in list(self._matrices.values()):
+            matrix.save(connection)

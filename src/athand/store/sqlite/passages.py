@@ -1,0 +1,182 @@
+"""Writing the derived tables of a corpus: passages, words, vocabulary, vectors. Always in the caller's transaction."""
+
+import json
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+
+from athand.store.base import Index, Passage
+from athand.store.sqlite.sql import rows, value
+from athand.text import analysed, terms_and_words, text_hash
+from athand.types import Vector, Vectors
+
+ALL_SPACES = ""
+
+
+def space_number(connection: apsw.Connection, corpus: str, space: str) -> int:
+    """The number of a space, made on first use."""
+    connection.execute("INSERT OR IGNORE INTO spaces (corpus, space) VALUES (?, ?)", (corpus, space))
+    number: int = value(connection, "SELECT number FROM spaces WHERE corpus = ? AND space = ?", (corpus, space))
+    return number
+
+
+def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) -> None:
+    """Index these passages by their words."""
+    numbers = {space: space_number(connection, index.corpus, space) for space in {each.space for each in passages}}
+    table = f"{index.corpus}_passages"
+    last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0
+    words: dict[str, str] = {}
+    indexed: list[tuple[Any, ...]] = []
+    for number, each in enumerate(passages, last + 1):
+        fields = []
+        for terms, written in map(analysed, each.fields):
+            words.update(written)
+            fields.append(terms)
+        space, address = numbers[each.space], text_hash(each.text)
+        indexed.append((number, space, each.id, each.item_id, address, each.created_at, *fields))
+    columns = ", ".join(index.fields)
+    marks = ", ".join("?" * len(index.fields))
+    connection.executemany(
+        f"INSERT INTO {table} (number, space, id, item_id, hash, created_at, {columns}) "
+        f"VALUES (?, ?, ?, ?, ?, ?, {marks})",
+        indexed,
+    )
+    connection.executemany(
+        f"INSERT INTO {index.corpus}_words (rowid, space, {columns}) VALUES (?, ?, {marks})",
+        ((row[0], row[1], *row[6:]) for row in indexed),
+    )
+    if index.texts:
+        contents = ((row[0], each.content.casefold()) for row, each in zip(indexed, passages, strict=True))
+        connection.executemany(f"INSERT INTO {index.corpus}_literals (rowid, content) VALUES (?, ?)", contents)
+    _count(connection, index, [(row[1], row[6:]) for row in indexed], +1, words)
+
+
+def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iterable[str]) -> list[int]:
+    """Take the items' passages out; their numbers, for whoever keeps something derived from them."""
+    columns = ", ".join(index.fields)
+    found = rows(
+        connection,
+        f"SELECT number, space, {columns} FROM {index.corpus}_passages WHERE item_id IN "
+        "(SELECT value FROM json_each(?)) AND space = (SELECT number FROM spaces WHERE corpus = ? AND space = ?)",
+        (json.dumps(list(item_ids)), index.corpus, space),
+    )
+    marks = ", ".join("?" * len(index.fields))
+    words = f"{index.corpus}_words"
+    # FTS5 must be told the indexed words to forget them.
+    connection.executemany(
+        f"INSERT INTO {words} ({words}, rowid, space, {columns}) VALUES ('delete', ?, ?, {marks})",
+        ((row[0], row[1], *row[2:]) for row in found),
+    )
+    if index.texts:
+        _remove_literals(connection, index, space, [row[0] for row in found])
+    connection.executemany(f"DELETE FROM {index.corpus}_passages WHERE number = ?", ((row[0],) for row in found))
+    _count(connection, index, [(row[1], row[2:]) for row in found], -1, {})
+    return [row[0] for row in found]
+
+
+def _remove_literals(connection: apsw.Connection, index: Index, space: str, numbers: Sequence[int]) -> None:
+    """FTS5 must be told what was written, too: so the texts are deleted after the passages."""
+    table = f"{index.corpus}_literals"
+    written = rows(
+        connection,
+        f"SELECT p.number, t.content FROM {index.corpus}_passages p "
+        f"JOIN {index.texts} t ON t.space = ? AND t.id = p.id WHERE p.number IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(numbers)),
+    )
+    connection.executemany(
+        f"INSERT INTO {table} ({table}, rowid, content) VALUES ('delete', ?, ?)",
+        ((number, content.casefold()) for number, content in written),
+    )
+
+
+def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
+    """Keep the vectors, as float16: half the size, and cosines differ by less than 0.001."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    rows = []
+    for address, vector in vectors.by_hash.items():
+        packed = np.asarray(vector, dtype="<f2").tobytes()
+        rows.append((model, address, packed, zlib.crc32(packed)))
+    connection.executemany("INSERT OR REPLACE INTO vectors (model, hash, vector, checksum) VALUES (?, ?, ?, ?)", rows)
+
+
+def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """What is known of these texts; an entry that fails its checksum does not count."""
+    found = {}
+    for address in hashes:
+        row = connection.execute(
+            "SELECT v.vector, v.checksum FROM vectors v JOIN models m ON m.number = v.model "
+            "WHERE v.hash = ? AND m.model_id = ?",
+            (address, model_id),
+        ).fetchone()
+        if row and zlib.crc32(row[0]) == row[1]:
+            found[address] = np.frombuffer(row[0], dtype="<f2").astype(np.float32)
+    return found
+
+
+def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
+    """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+    used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
+    connection.execute(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", (text_hash(passage.text),))
+    connection.executemany(
+        "UPDATE vocabulary SET word = term WHERE term = ? AND word = ? "
+        "AND space IN (SELECT number FROM spaces WHERE corpus = ? AND space IN (?, ''))",
+        {(*pair, corpus, passage.space) for field in passage.fields for pair in terms_and_words(field)},
+    )
+
+
+def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:
+    """The number of a model, made on first use."""
+    connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
+    number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
+    return number
+
+
+def _count(
+    connection: apsw.Connection,
+    index: Index,
+    rows: Sequence[tuple[int, Sequence[str]]],
+    sign: int,
+    words: dict[str, str],
+) -> None:
+    """Add the passages to the statistics of their spaces and of the whole corpus, or take them away."""
+    everywhere = space_number(connection, index.corpus, ALL_SPACES)
+    frequencies: dict[int, Counter[str]] = defaultdict(Counter)
+    passages: Counter[int] = Counter()
+    lengths: dict[int, list[int]] = defaultdict(lambda: [0] * len(index.fields))
+    for space, fields in rows:
+        distinct = set("".join(fields).split())
+        for number in (space, everywhere):
+            frequencies[number].update(distinct)
+            passages[number] += 1
+            lengths[number] = [before + len(field) for before, field in zip(lengths[number], fields, strict=True)]
+    for number, counted in frequencies.items():
+        _count_terms(connection, number, counted, sign, words)
+    for number, count in passages.items():
+        _count_passages(connection, number, sign * count, [sign * length for length in lengths[number]])
+
+
+def _count_terms(
+    connection: apsw.Connection, space: int, frequencies: Counter[str], sign: int, words: dict[str, str]
+) -> None:
+    connection.executemany(
+        "INSERT INTO vocabulary (space, term, word, frequency) VALUES (?1, ?2, ?3, ?4) "
+        "ON CONFLICT (space, term) DO UPDATE SET frequency = frequency + ?4",
+        ((space, term, words.get(term, term), sign * count) for term, count in sorted(frequencies.items())),
+    )
+    if sign < 0:
+        connection.executemany(
+            "DELETE FROM vocabulary WHERE space = ? AND term = ? AND frequency <= 0",
+            ((space, term) for term in frequencies),
+        )
+
+
+def _count_passages(connection: apsw.Connection, space: int, passages: int, lengths: Sequence[int]) -> None:
+    before = json.loads(value(connection, "SELECT lengths FROM spaces WHERE number = ?", (space,)))
+    total = [old + new for old, new in zip(before or [0] * len(lengths), lengths, strict=True)]
+    connection.execute(
+        "UPDATE spaces SET passages = passages + ?, lengths = ? WHERE number = ?", (passages, json.dumps(total), space)
+    )

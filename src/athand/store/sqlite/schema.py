@@ -1,0 +1,159 @@
+"""The tables, and how a database of an older version becomes one of this version."""
+
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from athand.errors import DataError
+from athand.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
+
+APPLICATION_ID = 0x5243_4C54  # "RCLT": tells our files from other SQLite databases
+
+_ENGINE_TABLES = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- A corpus's spaces, and one row without a name for all of them together. BM25 takes its statistics from here.
+CREATE TABLE spaces (
+    number INTEGER PRIMARY KEY,
+    corpus TEXT NOT NULL,
+    space TEXT NOT NULL,
+    passages INTEGER NOT NULL DEFAULT 0,
+    lengths TEXT NOT NULL DEFAULT '[]',
+    UNIQUE (corpus, space)
+);
+
+-- In how many passages of a space a term is, and a word as someone wrote it, to show in corrections.
+CREATE TABLE vocabulary (
+    space INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    word TEXT NOT NULL,
+    frequency INTEGER NOT NULL,
+    PRIMARY KEY (space, term)
+) WITHOUT ROWID;
+
+CREATE TABLE models (number INTEGER PRIMARY KEY, model_id TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL);
+
+-- Whether every passage of a corpus has a vector of a model. The epoch changes when old passages get new vectors, or
+-- all are indexed again: copies of the vectors made before are then stale.
+CREATE TABLE coverage (
+    corpus TEXT NOT NULL,
+    model INTEGER NOT NULL REFERENCES models (number),
+    complete INTEGER NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (corpus, model)
+) WITHOUT ROWID;
+
+-- Content-addressed: the same text is embedded once per model, whichever passages have it.
+CREATE TABLE vectors (
+    model INTEGER NOT NULL REFERENCES models (number),
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (model, hash)
+);
+"""
+
+
+def _passage_tables(corpus: str, *fields: str) -> str:
+    """The derived tables of a corpus. AUTOINCREMENT: numbers only grow, so 'newer than N' finds all that is new."""
+    columns = ", ".join(fields)
+    typed = ", ".join(f"{field} TEXT NOT NULL" for field in fields)
+    return f"""
+    CREATE TABLE {corpus}_passages (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        space INTEGER NOT NULL REFERENCES spaces (number),
+        id TEXT NOT NULL,
+        item_id TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        created_at INTEGER NOT NULL,
+        {typed}
+    );
+    CREATE UNIQUE INDEX {corpus}_passages_by_id ON {corpus}_passages (space, id);
+    CREATE INDEX {corpus}_passages_by_item ON {corpus}_passages (space, item_id);
+    CREATE INDEX {corpus}_passages_by_hash ON {corpus}_passages (hash);
+    CREATE VIRTUAL TABLE {corpus}_words USING fts5(
+        space, {columns}, content='{corpus}_passages', content_rowid='number', tokenize='ascii'
+    );
+    """
+
+
+def _erasing(corpus: str) -> str:
+    """What is taken out leaves no word behind, at once; slow where much is taken out, so `erase_traces` does it too."""
+    return f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('secure-delete', 1);"
+
+
+_LITERALS = """
+-- Which passages have which three letters in a row, case aside: finds whatever is written in them.
+CREATE VIRTUAL TABLE {corpus}_literals USING fts5(
+    content, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1'
+);
+"""
+
+
+MIGRATIONS = (
+    _ENGINE_TABLES
+    + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));"
+    + MEMORIES
+    + _passage_tables("memories", "content", "context")
+    + _erasing("memories"),
+    MEMORIES_IN_FULL,
+    DOCUMENTS
+    + _passage_tables("documents", "content", "heading", "names", "path")
+    + _LITERALS.format(corpus="documents"),
+    TOOLS + _passage_tables("tools", "name", "server", "description", "parameters"),
+    FLOWS
+    + _passage_tables(
+        "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
+    )
+    + _erasing("flows"),
+)
+VERSION = len(MIGRATIONS)
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """The schema version of an opened database; refuses what is not ours or newer than we are."""
+    with connection:  # all three of one moment: another process may be creating the tables
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        application = connection.pragma("application_id")
+        version = int(connection.pragma("user_version"))
+    if application not in (0, APPLICATION_ID) or (application == 0 and tables):
+        raise DataError(f"{connection.filename} is a database of another program. Choose another path with --store.")
+    if version > VERSION:
+        raise DataError(
+            f"{connection.filename} was written by a newer Athand (schema {version}, this one knows {VERSION}). "
+            "Nothing was changed. Upgrade with: pip install --upgrade athand"
+        )
+    return version
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the database to this version, all or nothing, after a copy of one that already had content."""
+    if version_of(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(connection)  # another process may have been faster
+        if version:
+            _copy_before_migration(connection.filename, version)
+        for step in MIGRATIONS[version:]:
+            connection.execute(step).fetchall()
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}").fetchall()
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _copy_before_migration(filename: str, version: int) -> None:
+    """The database as it was, beside it; readable by its owner alone, like the original."""
+    if not filename:
+        return
+    copy = Path(f"{filename}.v{version}.bak")
+    copy.touch(mode=0o600)
+    with (
+        closing(apsw.Connection(filename)) as source,
+        closing(apsw.Connection(str(copy))) as target,
+        target.backup("main", source, "main") as backup,
+    ):
+        backup.step()

@@ -1,0 +1,96 @@
+"""The known terms of the spaces a query searches."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import apsw
+
+from athand.store.sqlite.sql import rows, value
+from athand.store.words import KnownWords
+
+_REMEMBERED = 8
+
+
+class Vocabularies:
+    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+
+    def __init__(self) -> None:
+        self._remembered: dict[tuple[str, tuple[int, ...]], KnownWords] = {}
+
+    def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
+        """The vocabulary of these spaces, as of the connection's snapshot."""
+        return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
+
+    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> KnownWords:
+        state = _state(connection, corpus)
+        words = self._remembered.get((corpus, spaces))
+        if words is None or words.state != state:
+            words = _read(connection, spaces, state)
+            remembered = {**self._remembered, (corpus, spaces): words}
+            self._remembered = dict(list(remembered.items())[-_REMEMBERED:])
+        return words
+
+
+class SpaceVocabulary:
+    """The vocabulary of the searched spaces."""
+
+    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], KnownWords]) -> None:
+        self._connection = connection
+        self._spaces = json.dumps(spaces)
+        self._words = words
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Known terms with the number of passages that have them."""
+        return self._counted("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
+
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+        found = rows(
+            self._connection,
+            "SELECT p.value, v.term, sum(v.frequency) FROM json_each(?2) p CROSS JOIN vocabulary v "
+            "ON v.space IN (SELECT value FROM json_each(?1)) AND v.term >= p.value "
+            "AND v.term < p.value || char(1114111) GROUP BY p.value, v.term ORDER BY 3 DESC, 2",
+            (self._spaces, json.dumps(prefixes)),
+        )
+        longer: dict[str, dict[str, int]] = {prefix: {} for prefix in prefixes}
+        for prefix, term, count in found:
+            if len(longer[prefix]) < limit:
+                longer[prefix][term] = count
+        return longer
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        return self._words().of_length(shortest, longest)
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return self._words().stems_of(words)
+
+    def _counted(self, condition: str, *values: object) -> dict[str, int]:
+        found = rows(
+            self._connection,
+            "SELECT term, sum(frequency) FROM vocabulary "
+            f"WHERE space IN (SELECT value FROM json_each(?1)) AND {condition}",
+            (self._spaces, *values),
+        )
+        return {term: count for term, count in found}
+
+
+def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
+    """Changes whenever a passage comes or goes: numbers only grow, and a removal lowers the count."""
+    last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (f"{corpus}_passages",))
+    count = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,))
+    return last or 0, count or 0
+
+
+def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> KnownWords:
+    # As two strings: thousands of rows would take longer to fetch than to split.
+    [(terms, words)] = rows(
+        connection,
+        "SELECT group_concat(term, ' '), group_concat(word, ' ') FROM vocabulary "
+        "WHERE space IN (SELECT value FROM json_each(?))",
+        (json.dumps(spaces),),
+    )
+    stems = dict(zip((words or "").split(" "), (terms or "").split(" "), strict=True)) if words else {}
+    return KnownWords.arranged(state, stems)

@@ -1,0 +1,119 @@
+"""From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
+from athand.types import Query, QueryWord, Variant
+
+# What a match is worth beside the word itself (benchmarks/tune.py).
+SYNONYM_WORTH = 0.7
+TYPO_WORTH = {1: 0.7, 2: 0.4}  # by the number of edits
+PREFIX_WORTH = 0.3
+PREFIX_EXPANSIONS = 4
+# Words asked beyond these add noise and time, not meaning: a megabyte of text is answered by its first words.
+LONGEST_QUERY = 64
+
+
+class Vocabulary(Protocol):
+    """The terms of the spaces that are searched, and in how many passages each is."""
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]: ...
+
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """Every word of some spaces with its stem, as of a state of the index."""
+
+    state: tuple[int, int]
+    stems: Mapping[str, str]
+    by_length: Mapping[int, Sequence[str]]
+
+    @classmethod
+    def arranged(cls, state: tuple[int, int], stems: Mapping[str, str]) -> "KnownWords":
+        """The words by their lengths, ready to be compared with one that is not known."""
+        by_length: dict[int, list[str]] = defaultdict(list)
+        for word in stems:
+            by_length[len(word)].append(word)
+        return cls(state, stems, dict(by_length))
+
+    def of_length(self, shortest: int, longest: int) -> list[str]:
+        """Words of about this length, as they were written."""
+        return [word for length in range(shortest, longest + 1) for word in self.by_length.get(length, ())]
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """The terms under which known words are indexed."""
+        return list(map(self.stems.__getitem__, words))
+
+
+def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
+    """Each word of the query with the terms it may mean, and the corrections that were made."""
+    words = query.words[:LONGEST_QUERY]
+    synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
+    wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
+    known = vocabulary.frequencies(sorted(wanted))
+    variants = {word: _direct(word, synonyms[word], known) for word in words}
+    if query.literal:
+        return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
+    longer = vocabulary.with_prefixes([word for word in words if len(word) >= PREFIX_LENGTH], PREFIX_EXPANSIONS)
+    variants = {word: variants[word] | _prefixed(word, longer.get(word, {})) for word in words}
+    corrections = _corrections([word for word in words if not variants[word]], vocabulary)
+    variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
+    resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)
+    return resolved, {word: meant for word, (meant, _) in corrections.items()}
+
+
+def _direct(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
+    term = stem(word)
+    worth = {other: SYNONYM_WORTH for other in synonyms} | {term: 1.0}
+    return {each: Variant(each, worth[each], known[each]) for each in worth if known.get(each)}
+
+
+def _prefixed(word: str, longer: Mapping[str, int]) -> dict[str, Variant]:
+    return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != stem(word)}
+
+
+def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
+    """Unknown word → the known word it was probably meant to be, and the term to search for."""
+    mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
+    if not mistyped:
+        return {}
+    meant = _meant(mistyped, vocabulary)
+    counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
+    corrections = {}
+    for word, (edits, found) in meant.items():
+        if found:
+            best = max(found, key=lambda each: (counts[found[each]], each))
+            corrections[word] = (best, Variant(found[best], TYPO_WORTH[edits], counts[found[best]]))
+    return corrections
+
+
+def _meant(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int, dict[str, str]]]:
+    """Each word's edits, and word → term: the nearest words; else the nearest stems, of words known in another form."""
+    edits = [allowed_edits(word) for word in words]
+    lengths = [(len(word) - most, len(word) + most) for word, most in zip(words, edits, strict=True)]
+    written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
+    near = dict(zip(words, nearest_words(words, written, edits), strict=True))
+    rest = [word for word in words if not near[word][1]]
+    stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
+    short = [stem(word) for word in rest]
+    forms = nearest_words(short, stems, list(map(allowed_edits, short)))
+    as_words = {
+        word: (least, dict(zip(found, vocabulary.stems_of(found), strict=True)))
+        for word, (least, found) in near.items()
+    }
+    as_stems = {
+        word: (least, dict(zip(found, found, strict=True))) for word, (least, found) in zip(rest, forms, strict=True)
+    }
+    return as_words | as_stems

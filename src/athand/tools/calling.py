@@ -1,0 +1,128 @@
+"""Calling a tool: only what is approved and allowed, with arguments that fit, and an answer that can be held."""
+
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
+from athand.tools.model import CallResult, Rule, Tool
+
+DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
+_KEPT = 8  # answers that can be read on
+_KEPT_CHARACTERS = 16_000_000
+_LONGEST_REASON = 4_000  # characters of what a tool says when it fails, or has changed
+
+Confirm = Callable[[Tool, Mapping[str, Any]], bool]
+
+
+def check_state(tool: Tool, as_hash: str | None = None) -> None:
+    """Refuse what is not approved, with what has changed; and what is not the tool that was looked at before."""
+    if tool.blocked is None:
+        if as_hash not in (None, tool.hash):
+            raise Refused(f"{tool.id} has just changed. Look at it again: athand tools describe {tool.id}")
+        return
+    if not tool.enabled:
+        raise Refused(f"{tool.id} {tool.blocked}. Enable it with: athand tools enable {tool.id}")
+    change = f"\n{_cut(tool.diff)}\n" if tool.diff else " "
+    raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: athand tools approve {tool.id}")
+
+
+def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:
+    """Refuse a tool that may do more than the caller has said."""
+    if kinds is not None and tool.kind not in kinds:
+        name = {"read": "call_tool", "write": "call_tool_write", "destructive": "call_tool_destructive"}[tool.kind]
+        said = "changes things" if tool.kind == "write" else "may destroy something, as far as its server says"
+        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else said}. Call it with {name}.")
+
+
+def decision(rules: Sequence[Rule], tool: Tool) -> str:
+    """What the user's rules say of calls of a tool: allow, where they say nothing."""
+    said = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
+    return next((each for each in DECISIONS if each in said), "allow")
+
+
+def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None) -> None:
+    """Refuse what a rule denies, and what nobody confirms."""
+    said = decision(rules, tool)
+    if said == "deny":
+        raise Refused(f"A rule of yours denies {tool.id}. See: athand tools rules")
+    if said == "ask" and confirm is None:
+        raise Refused(
+            f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer. "
+            f"Call it with: athand tools call {tool.id}, or see the rule: athand tools rules"
+        )
+    if said == "ask" and confirm is not None and not confirm(tool, arguments):
+        raise Refused(f"{tool.id} was not called: the answer was no.")
+
+
+def check_size(max_chars: object) -> int:
+    """How much of an answer is wanted: at least a character, or reading on would never end."""
+    if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1:
+        raise InvalidInput(f"max_chars must be a whole number above 0, not {max_chars!r}.")
+    return max_chars
+
+
+def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
+    """The answer of a tool; ToolFailed if it says that it failed."""
+    content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
+    result = CallResult(tool.id, content, raw.get("structuredContent"))
+    if raw.get("isError"):
+        raise ToolFailed(f"{tool.id} failed: {_cut(result.text or 'it does not say why')}")
+    return result
+
+
+class Rests:
+    """The rests of long answers, for those who read on; the newest only."""
+
+    def __init__(self) -> None:
+        self._rests: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def cut(self, result: CallResult, most: int | None) -> CallResult:
+        """The answer, or as much of its text as is wanted and the token that reads on."""
+        if most is None:
+            return result
+        structured = "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False)
+        texts = (result.text, structured, "\n".join(_texts(result.content)))
+        long = next((text for text in texts if len(text) > most), None)
+        return result if long is None else self._piece(result.tool, long, most)
+
+    def read_on(self, token: str, most: int) -> CallResult:
+        """The next piece of an answer."""
+        with self._lock:
+            found = self._rests.get(token)
+        if found is None:
+            raise NotFound("There is nothing more to read under this token. Call the tool again.")
+        tool, text = found
+        return CallResult(tool, (_text(text),)) if len(text) <= most else self._piece(tool, text, most)
+
+    def _piece(self, tool: str, text: str, most: int) -> CallResult:
+        token = secrets.token_urlsafe(16)
+        with self._lock:
+            self._rests[token] = (tool, text[most:])
+            while len(self._rests) > _KEPT or (self._size() > _KEPT_CHARACTERS and len(self._rests) > 1):
+                self._rests.popitem(last=False)
+        return CallResult(tool, (_text(text[:most]),), truncated=True, continuation=token)
+
+    def _size(self) -> int:
+        return sum(len(text) for _, text in self._rests.values())
+
+
+def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """All texts of an answer, also those of the resources in it."""
+    for part in content:
+        within = part.get("resource") if part.get("type") == "resource" else part
+        if isinstance(within, Mapping) and isinstance(within.get("text"), str):
+            yield within["text"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

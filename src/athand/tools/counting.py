@@ -1,0 +1,92 @@
+"""What is counted: searches, calls, failures, and the tokens that searching saves against listing everything."""
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from athand.errors import AthandError, StoreError
+from athand.store import Store
+from athand.tools import records
+from athand.tools.catalogue import Taken
+from athand.tools.desk import Desk
+from athand.tools.model import Tool, ToolStats
+from athand.tools.scoring import INDEX
+
+_FLUSHED_AFTER = 200  # searches: a search must not wait for the disk
+
+log = logging.getLogger("athand")
+
+
+class Counter:
+    """Counts in memory, and now and then in the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._amounts: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def searched(self, tools: Sequence[Tool]) -> None:
+        """Count a search, and the tokens of the tools it has shown."""
+        self._add(searches=1, shown=sum(map(records.tokens_of, tools)))
+        if self._amounts.get("searches", 0) >= _FLUSHED_AFTER:
+            self.flush()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Count a call, and whether it failed."""
+        self._add(calls=1)
+        try:
+            yield
+        except AthandError:
+            self._add(failures=1)
+            raise
+
+    def flush(self) -> None:
+        """Keep what was counted."""
+        with self._lock:
+            amounts, self._amounts = self._amounts, {}
+        try:
+            self._keep(amounts)
+        except StoreError as error:  # what was asked for goes on without being counted
+            self._add(**amounts)
+            log.warning("What was counted of the tools could not be kept: %s", error)
+
+    def _keep(self, amounts: Mapping[str, int]) -> None:
+        if amounts:
+            with self._store.transaction(durable=False, spaces=(records.EVERYWHERE,)) as transaction:
+                records.count(transaction, records.EVERYWHERE, amounts)
+
+    def took(self, taken: Taken) -> None:
+        """Count the texts that had to be embedded, and those that had a vector already."""
+        self._add(embedded=taken.embedded, reused=taken.reused)
+
+    def stats(self, desk: Desk) -> ToolStats:
+        """All that was ever counted, beside what there is."""
+        self.flush()
+        model_id = desk.embedder.attempt(lambda model: model.model_id)
+        with self._store.snapshot() as snapshot:
+            amounts = records.counted(snapshot)
+            servers, tools, tokens = records.sizes(snapshot)
+        indexed = sum(self._store.counts(INDEX.corpus).values())
+        bare = len(self._store.uncovered(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
+        searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)
+        made, known = amounts.get("embedded", 0), amounts.get("reused", 0)
+        return ToolStats(
+            servers=servers,
+            tools=tools,
+            indexed=indexed,
+            cached=indexed - bare,
+            searches=searches,
+            hit_rate=known / (made + known) if made + known else 0.0,
+            calls=amounts.get("calls", 0),
+            failures=amounts.get("failures", 0),
+            tokens_of_all=tokens,
+            tokens_per_search=shown // searches if searches else 0,
+            tokens_saved=max(0, tokens * searches - shown),
+        )
+
+    def _add(self, **amounts: int) -> None:
+        with self._lock:
+            for name, amount in amounts.items():
+                self._amounts[name] = self._amounts.get(name, 0) + amount

@@ -1,0 +1,50 @@
+"""What every operation on tools works with: the store, the model, the clock, and what the user has chosen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from athand.derive import embed_passages
+from athand.embed import LazyEmbedder
+from athand.store import Passage, Snapshot, Store
+from athand.tools.known import Remembered
+from athand.tools.scoring import ALPHA, LIMIT, THRESHOLD
+from athand.types import Vectors
+
+POLICIES = ("first", "quarantine", "accept")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen about tools.
+
+    `policy` is about tools that nobody has approved: "first" accepts what a new server offers and keeps back what comes
+    or changes later, "quarantine" keeps back all, "accept" nothing.
+    """
+
+    limit: int = LIMIT
+    threshold: float = THRESHOLD
+    alpha: float = ALPHA
+    policy: str = "first"
+    search_seconds: float = 10.0
+    idle_seconds: float = 300.0
+    tokens: Path | None = None  # the folder of logins
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Store, model, clock, environment and choices."""
+
+    store: Store
+    embedder: LazyEmbedder
+    use_cache: bool
+    now: Callable[[], datetime]
+    environment: Mapping[str, str] = field(repr=False)
+    choices: Choices = Choices()
+    when_uncovered: Callable[[], None] = lambda: None
+    remembered: Remembered = field(default_factory=Remembered)
+
+    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
+        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

@@ -1,0 +1,265 @@
+"""What should make one careful about a tool, before anybody calls it: hidden text, orders to the model, broken schemas.
+
+Nothing here blocks anything. The rules are general, so they find what is common and not everything: whoever writes a
+description can always find other words.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
+from typing import Any
+
+from athand.tools.characters import invisible, mixed_words, named, visible
+from athand.tools.encoded import decoded
+from athand.tools.model import Definition, Flag
+from athand.tools.phrases import Found, dangers, hidden_dangers, oddities, plain
+from athand.tools.shapes import flaws_in
+
+LONGEST = 100_000  # characters of one text that are looked at
+_MOST, _MOST_TEXTS = 400_000, 20_000  # characters and texts of one tool
+_LONG = 20_000
+_LONGEST_NAME = 128
+_LONGEST_DETAIL = 120
+_MOST_FLAGS = 50
+
+_TOPICS = (
+    "ssh",
+    "aws",
+    "kube",
+    "docker",
+    "git",
+    "npm",
+    "pypi",
+    "env",
+    "gnupg",
+    "netrc",
+    "cookie",
+    "wallet",
+    "keychain",
+)
+_SENDING = re.compile(
+    r"send|upload|post|sync|copy|push|publish|deploy|ftp|scp|transfer|hook|mail|export|backup|share|notif"
+)
+_UGLY = re.compile(r"exfil|attack|advers|evil|secret|silent|quiet|collector")
+
+_HARMLESS = frozenset("\x0b\x0c\x85\u2028\u2029")
+_JOINING = "\u0590-\u1fff\ua800-\uabff\ufb1d-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff"
+_EMOJI = "\u00a9\u00ae\u2000-\u32ff\ufe0f\U0001f000-\U0001faff"
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_FINE = re.compile(
+    "\U0001f3f4(?:\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
+    "\U000e0077\U000e006c\U000e0073))\U000e007f"  # flags of England, Scotland, Wales
+    f"|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])|(?<=[0-9#*{_EMOJI}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"
+    f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+    "|(?<=[\u3400-\u9fff\U00020000-\U0003ffff])[\ufe00-\ufe02\U000e0100-\U000e01ef](?![\ufe00-\ufe0f\U000e0100-\U000e01ef])"
+    r"|(?<=\w)" + "\u00ad" + r"(?=\w)|\A" + "\ufeff"
+)
+_MARKS_OF_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069")
+_ESCAPES = re.compile("\x1b[\\[\\]()PX^_]|\x9b")
+_COMMENTS = (
+    (re.compile("<!--"), re.compile("-->")),
+    (re.compile(r"\[//\]: ?# ?[(\"']"), re.compile("[)\"']")),
+)
+_UNSEEN_STYLE = re.compile(r"display ?: ?none|visibility ?: ?hidden|font-size ?: ?0|opacity ?: ?0(?![.\d])")
+_PADDING = re.compile("[ \t\u00a0\u3000]{100}|(?:[ \t]{0,20}\r?\n){25}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Who else is in a catalogue: the other servers, their tools with descriptions, and the server's own tools."""
+
+    servers: Sequence[str] = ()
+    tools: Mapping[str, tuple[str, str]] = dataclasses.field(
+        default_factory=dict
+    )  # by folded name: the name, the description
+    own: Set[str] = frozenset()
+
+    @classmethod
+    def of(cls, servers: Sequence[str], tools: Iterable[tuple[str, str]], own: Iterable[str] = ()) -> "Neighbours":
+        """From names and descriptions as they are."""
+        by_name = {name.casefold(): (name, description) for name, description in tools}
+        return cls(servers, by_name, frozenset(name.casefold() for name in own))
+
+
+def flags_of(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
+    """All that is odd about a tool."""
+    texts = _bounded(_texts(definition))
+    purpose = plain(f"{server} {definition.name}")
+    found = [flag for field, text in _worth_a_look(texts) for flag in _look_at(field, text, purpose)]
+    found += islice(_about_others(definition, server, neighbours), _MOST_FLAGS)
+    found += _shape(definition)
+    if len(texts) == _MOST_TEXTS or sum(len(text) for _, text in texts) > _MOST:
+        found.insert(0, Flag("too long", texts[-1][0], "what follows was not looked at"))
+    return tuple(dict.fromkeys(found))[:_MOST_FLAGS]
+
+
+def _texts(definition: Definition) -> Iterator[tuple[str, str]]:
+    """Every text of a definition and where it stands."""
+    yield "name", definition.name
+    yield "title", definition.title or ""
+    yield "description", definition.description
+    for field in ("input_schema", "output_schema", "annotations"):
+        yield from _within(getattr(definition, field), field)
+
+
+def _bounded(texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
+    found, room = [], _MOST
+    for field, text in islice(texts, _MOST_TEXTS):
+        found.append((field, text))
+        room -= len(text)
+        if room < 0:
+            break
+    return found
+
+
+def _within(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value; names of keys too."""
+    waiting = [(field, value)]
+    while waiting:
+        place, here = waiting.pop()
+        if isinstance(here, str):
+            yield place, here
+        elif isinstance(here, Mapping):
+            yield from ((place, key) for key in here)
+            waiting += [(f"{place}.{visible(key[:40])}", below) for key, below in here.items()]
+        elif isinstance(here, list):
+            waiting += [(place, below) for below in here]
+
+
+def _worth_a_look(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Nothing, if all texts together have nothing in them: that is ten times quicker than each by itself."""
+    together = " . ".join(text[:LONGEST] for _, text in texts)[: 2 * LONGEST]
+    if sum(len(text) for _, text in texts) > len(together) or any(_look_at("", together, "")):
+        return texts
+    return []
+
+
+def _look_at(field: str, text: str, purpose: str) -> Iterator[Flag]:
+    if len(text) > LONGEST:
+        yield Flag("too long", field, f"{len(text):,} characters; only the first {LONGEST:,} were looked at")
+    text = text[:LONGEST]
+    yield from _characters(field, text)
+    yield from _hidden_markup(field, text)
+    clear = plain(text)
+    for found in dangers(clear):
+        rule = found.rule if found.is_meant else f"quotes: {found.rule}"
+        is_dangerous = found.is_meant and not _is_its_trade(found, purpose)
+        yield Flag(rule, field, _cut(found.words), is_dangerous)
+    for found in oddities(clear):
+        yield Flag(found.rule, field, _cut(found.words), is_dangerous=False)
+    for hidden in decoded(text):
+        for found in hidden_dangers(plain(hidden)):
+            yield Flag(f"encoded: {found.rule}", field, _cut(found.words))
+
+
+def _is_its_trade(found: Found, purpose: str) -> bool:
+    """Whether the names of tool and server promise what was found: a tool named `ssh_connect` may speak of `~/.ssh`."""
+    if found.rule == "asks for secrets":
+        return any(topic in purpose and topic in found.words for topic in _TOPICS)
+    is_sending = found.rule == "sends data elsewhere" and not _UGLY.search(found.words)
+    return is_sending and _SENDING.search(purpose) is not None
+
+
+def _characters(field: str, text: str) -> Iterator[Flag]:
+    """What is not seen, or not what it seems."""
+    seen = text if text.isascii() else _FINE.sub("", text)
+    hidden = [char for _, char in invisible(seen) if char not in _HARMLESS]
+    if _RIGHT_TO_LEFT.search(text):
+        hidden = [char for char in hidden if char not in _MARKS_OF_DIRECTION]
+    if hidden:
+        names = ", ".join(named(char) for char in list(dict.fromkeys(hidden))[:4])
+        yield Flag("invisible characters", field, f"{len(hidden)} of them: {names}")
+    if mixed := mixed_words(text):
+        shown = "".join(char if char.isascii() else named(char) for char in mixed[0][:40])
+        yield Flag("letters that look like others", field, _cut(shown))
+    if _ESCAPES.search(text):
+        yield Flag("terminal escapes", field, "it can change what a terminal shows")
+
+
+def _hidden_markup(field: str, text: str) -> Iterator[Flag]:
+    """What is there, but not where one looks."""
+    for comment in _comments(text):
+        words = comment.split()
+        yield Flag("hidden comment", field, _cut(" ".join(words)), is_dangerous=len(words) > 3)
+    if style := _UNSEEN_STYLE.search(text.lower()):
+        yield Flag("hidden by style", field, style[0])
+    if _PADDING.search(text.strip()):
+        yield Flag("text after a long gap", field, "there is text far below or beside what one sees")
+
+
+def _comments(text: str) -> Iterator[str]:
+    """What stands in comments; each kind is looked for once through, or a text of openings would take for ever."""
+    for opening, closing in _COMMENTS:
+        begin = opening.search(text)
+        while begin and (end := closing.search(text, begin.end())):
+            yield text[begin.end() : end.start()]
+            begin = opening.search(text, end.end())
+
+
+def _about_others(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
+    """Orders about the tools of other servers, and a twin of one of them."""
+    clear = plain(definition.description[:LONGEST])
+    for name in _mentioned(clear, server, neighbours):
+        yield Flag("speaks for other tools", "description", f"it gives orders about {visible(name)}")
+    _, twin = neighbours.tools.get(definition.name.casefold(), ("", ""))
+    if clear and twin and _are_alike(clear, plain(twin[:LONGEST])):
+        yield Flag("twin of another tool", "name", "another server has a tool of this name and description", False)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two descriptions have nearly the same words."""
+    words, others = set(re.findall(r"\w+", one)), set(re.findall(r"\w+", other))
+    return len(words & others) >= 0.8 * max(len(words), len(others), 1)
+
+
+_ORDER = re.compile(
+    r"\b(?:must|should|always|never|first|instead|before|after|when(?:ever)?|invoke|call|use|override|replace)s?\b"
+)
+_NEAR = 60  # characters between an order and what it is about
+
+
+def _mentioned(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
+    words = sorted(set(_near_orders(clear, neighbours)) - neighbours.own)
+    yield from (name for name in (neighbours.tools[word][0] for word in words) if _is_telling(name))
+    for server in neighbours.servers:
+        if server != own_server and server.casefold() in clear and _orders_about(re.escape(server.casefold()), clear):
+            yield server
+
+
+def _near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
+    """The names of tools that stand near to an order, in the same sentence."""
+    for sentence in re.split("[.!?]", clear):
+        for word in re.finditer(r"[\w-]+", sentence) if neighbours.tools else ():
+            reach = max(0, word.start() - _NEAR - 10), word.end() + _NEAR + 10  # an order has up to ten letters
+            if word[0] in neighbours.tools and _ORDER.search(sentence, *reach):
+                yield word[0]
+
+
+def _orders_about(server: str, clear: str) -> bool:
+    named = rf"\b(?:{server}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{server}\b|{server}__\w)"
+    between = rf"[^.!?]{{0,{_NEAR}}}"
+    return re.search(f"{_ORDER.pattern}{between}{named}|{named}{between}{_ORDER.pattern}", clear) is not None
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a name is no plain word, which a description could have by chance."""
+    return len(name) > 5 and (not name.isalpha() or not name[1:].islower())
+
+
+def _shape(definition: Definition) -> Iterator[Flag]:
+    """What is broken or missing, without any harm meant."""
+    if not definition.description.strip():
+        yield Flag("no description", "description", "nothing says what it does", is_dangerous=False)
+    if len(definition.description) > _LONG:
+        yield Flag("very long", "description", f"{len(definition.description):,} characters", is_dangerous=False)
+    if len(definition.name) > _LONGEST_NAME:
+        yield Flag("very long", "name", f"{len(definition.name)} characters", is_dangerous=False)
+    for field, schema in (("input_schema", definition.input_schema), ("output_schema", definition.output_schema)):
+        for place, flaw in islice(flaws_in(schema or {}, field), 3):
+            yield Flag("broken schema", place, _cut(flaw), is_dangerous=False)
+
+
+def _cut(text: str) -> str:
+    shown = visible(text).replace("\n", " ")
+    return shown if len(shown) <= _LONGEST_DETAIL else shown[: _LONGEST_DETAIL - 1] + "…"

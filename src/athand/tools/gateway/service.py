@@ -1,0 +1,228 @@
+"""The gateway: all servers behind plain functions that any thread may call."""
+
+import asyncio
+import json
+import logging
+import os
+import random
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from athand.errors import AthandError, InvalidInput, Unavailable
+from athand.tools.gateway.model import Listing, ServerState
+from athand.tools.launch import Launch, ServerKey
+
+if TYPE_CHECKING:
+    from athand.tools.gateway.upstream import Upstream
+
+log = logging.getLogger("athand")
+
+T = TypeVar("T")
+IDLE_SECONDS, AT_ONCE = 300.0, 8
+_SHUTDOWN_SECONDS = 20.0  # for tasks that are still ending; each has a limit of its own
+
+
+class Gateway:
+    """Starts, reaches, lists, calls and stops servers. Close it when you are done."""
+
+    def __init__(
+        self,
+        launch_of: Callable[[ServerKey], Launch],
+        on_listing: Callable[[ServerKey, Listing], None],
+        *,
+        tokens: Path | None,
+        idle_seconds: float = IDLE_SECONDS,
+        at_once: int = AT_ONCE,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
+        self._launch_of, self._on_listing, self._tokens = launch_of, on_listing, tokens
+        self._idle_seconds, self._at_once, self._dice = idle_seconds, at_once, dice
+        self._servers: dict[ServerKey, Upstream] = {}
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._owner = os.getpid()
+        # Two, because reading a configuration must not wait until another server's tools are indexed.
+        self._launching = ThreadPoolExecutor(4, "athand-launch")
+        self._delivering = ThreadPoolExecutor(1, "athand-listing")
+
+    def connect(self, key: ServerKey) -> None:
+        """Connect in the background, again and again until it works."""
+
+        async def begin() -> None:
+            self._server(key).connect()
+
+        loop = self._running()
+        asyncio.run_coroutine_threadsafe(begin(), loop)
+
+    def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
+        """List the tools of a server again; returns when they have been handed over."""
+        self._do(lambda: self._server(key).refresh(seconds))
+
+    def call(
+        self,
+        key: ServerKey,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        seconds: float | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> dict[str, Any]:
+        """What a tool answers; `seconds` holds for starting the server, too.
+
+        `check` runs when the tools of the server, as it is now, have been handed over: what it raises stops the call.
+        """
+        _check_json(arguments)
+        return self._do(lambda: self._server(key).call(tool, arguments, seconds, check))
+
+    def wait(self, seconds: float) -> bool:
+        """Until every server that was asked for has been listed, or has failed once; False when that takes longer."""
+
+        async def settled() -> bool:
+            waits = [asyncio.create_task(server.settled.wait()) for server in self._servers.values()]
+            _, pending = await asyncio.wait(waits, timeout=seconds) if waits else ((), ())
+            for task in pending:
+                task.cancel()
+            return not pending
+
+        return self._do(settled)
+
+    def states(self) -> dict[ServerKey, ServerState]:
+        """How the servers are that were asked for so far."""
+        return {key: server.state for key, server in list(self._servers.items())}
+
+    def forget(self, key: ServerKey) -> None:
+        """Stop a server and know nothing of it any more."""
+
+        async def stop() -> None:
+            server = self._servers.pop(key, None)
+            if server is not None:
+                await server.stop()
+
+        if key in self._servers:
+            self._do(stop)
+
+    def login(self, key: ServerKey, *, open_page: Callable[[str], None], seconds: float = 300.0) -> None:
+        """Let the user log in to a remote server in a browser, and keep the tokens."""
+        from athand.tools.oauth import login
+
+        async def run() -> None:
+            launch = await self._launched(key)
+            await login(self._tokens, key, launch, open_page, seconds)
+            self._server(key).begin_again()
+
+        self._do(run)
+
+    def close(self) -> None:
+        """Stop everything, all at the same time; after that no process and no thread is left."""
+        if os.getpid() != self._owner:
+            return  # a fork has copied us, without the thread that all this runs in
+        with self._lock:
+            thread, self._is_closed = self._thread, True
+            self._thread = None
+        if thread is not None and self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._stop_all(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join()
+        for pool in (self._launching, self._delivering):
+            pool.shutdown(cancel_futures=True)
+
+    async def _stop_all(self) -> None:
+        await asyncio.gather(*(server.stop() for server in self._servers.values()))
+
+    def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run work in the thread of the gateway and wait for it."""
+
+        async def run() -> T:
+            return await work()
+
+        loop = self._running()
+        future = asyncio.run_coroutine_threadsafe(run(), loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise Unavailable("The gateway was closed meanwhile.") from None
+        finally:
+            future.cancel()
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if os.getpid() != self._owner:
+            raise Unavailable("The gateway belongs to the process that was forked. Open Athand in this one, too.")
+        with self._lock:
+            if self._is_closed:
+                raise Unavailable("The gateway is closed.")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._loop,), name="athand-gateway", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        from athand.tools.gateway.timing import Turns
+        from athand.tools.gateway.upstream import Office
+
+        _hush_libraries()
+        asyncio.set_event_loop(loop)
+        self._office = Office(
+            self._launched, self._delivered, self._auth, self._dice, Turns(self._at_once), self._idle_seconds
+        )
+        try:
+            loop.run_forever()
+        finally:
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(_gone(asyncio.all_tasks(loop)))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+    def _server(self, key: ServerKey) -> "Upstream":
+        from athand.tools.gateway.upstream import Upstream
+
+        if key not in self._servers:
+            self._servers[key] = Upstream(key, self._office)
+        return self._servers[key]
+
+    async def _launched(self, key: ServerKey) -> Launch:
+        return await asyncio.get_running_loop().run_in_executor(self._launching, self._launch_of, key)
+
+    async def _delivered(self, key: ServerKey, listing: Listing) -> None:
+        """Hand a listing over; Unavailable where nobody could look at it."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._delivering, self._on_listing, key, listing)
+        except AthandError as error:
+            raise Unavailable(f"The tools of {key[1]} could not be taken over: {error}") from error
+        except Exception as error:
+            log.exception("The tools of %s could not be taken over.", key[1])
+            raise Unavailable(f"The tools of {key[1]} could not be taken over.") from error
+
+    def _auth(self, key: ServerKey, launch: Launch) -> Any:
+        from athand.tools.oauth import kept_login
+
+        return kept_login(self._tokens, key, launch)
+
+
+def _check_json(arguments: dict[str, Any]) -> None:
+    """Refuse what cannot be written: else the connection would break, and everybody's calls with it."""
+    try:
+        json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"The arguments are not JSON: {str(error)[:200]}. Nothing was called.") from error
+
+
+def _hush_libraries() -> None:
+    """What they log may hold addresses, arguments and tokens; what matters is in the reasons that we give."""
+    for name in ("mcp.client", "mcp.shared", "httpx2", "httpcore2"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+
+
+async def _gone(tasks: "set[asyncio.Task[Any]]") -> None:
+    if tasks:
+        await asyncio.wait(tasks, timeout=_SHUTDOWN_SECONDS)

@@ -1,0 +1,151 @@
+"""What is remembered of a catalogue between searches: the names of its tools, and how much noise there is in it."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from athand.embed import Embedder
+from athand.store import Row, Snapshot
+from athand.text import split_identifier
+from athand.tools import records
+from athand.tools.requests import directions_for_no_tool
+from athand.tools.scoring import INDEX
+from athand.types import Query, Vector
+
+_CACHED = 16  # catalogues, or sets of them
+_MOST_WORDS = 6  # of a server's name that is recognised, and of a tool's that may be misspelt
+_SHORTEST = 4  # letters of a name that may be misspelt
+
+Place = tuple[str, str]  # a catalogue, and a tool in it
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The tools of some catalogues: where they are, what they are called, and how much noise there is."""
+
+    places: Sequence[Place]
+    names: Sequence[str]  # of each, split into words
+    by_name: Mapping[str, Sequence[Place]]  # with the server's name before it, or without
+    servers: Mapping[str, Sequence[str]]  # the words of a server's name, and the servers that are called so
+    longest: int
+    noise: float  # how near the nearest tool is to a request that no tool is for
+    is_settled: bool  # False while vectors are being made: then the noise is a guess
+    hidden: frozenset[Place]  # by a server of the same name in a catalogue that was named before theirs
+
+    def named(self, request: str) -> Mapping[Place, int]:
+        """The tools whose name the request is, with how many letters are wrong in it."""
+        if len(request) > 2 * self.longest:
+            return {}
+        words = key(request)
+        found = self.by_name.get(words, ())
+        return {place: 0 for place in found} or self._misspelt(words)
+
+    def servers_in(self, request: str) -> set[str]:
+        """The servers that a request of several words names."""
+        words = key(request).split()
+        runs = ((at, end) for at in range(len(words)) for end in range(at + 1, at + _MOST_WORDS + 1))
+        return {server for at, end in runs for server in self.servers.get(" ".join(words[at:end]), ())}
+
+    def like(self, request: str, most: int) -> list[Place]:
+        """The tools with the names most like a short request, best first."""
+        from rapidfuzz import fuzz, process
+
+        if len(request) > self.longest + 2:
+            return []
+        near = process.extract(key(request), self.names, scorer=fuzz.ratio, limit=most, score_cutoff=60)
+        return [self.places[at] for _, _, at in near]
+
+    def _misspelt(self, words: str) -> dict[Place, int]:
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import cdist
+
+        most = 0 if len(words) < _SHORTEST else 1 if len(words) <= 8 else 2
+        if not most or not self.by_name or words.count(" ") >= _MOST_WORDS:
+            return {}
+        names = list(self.by_name)
+        edits = cdist([words], names, scorer=OSA.distance, score_cutoff=most)[0]
+        least = int(edits.min())
+        near = np.flatnonzero(edits == least).tolist() if least <= most else []
+        return {place: least for at in near for place in self.by_name[names[at]]}
+
+
+class Remembered:
+    """What is known of each set of catalogues, read again when one of them has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], tuple[object, Known]] = {}
+        self._probes: dict[str, Sequence[Vector]] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, model: Embedder) -> None:
+        """Have the vectors of requests that no tool is for."""
+        if model.model_id not in self._probes:
+            self._probes[model.model_id] = directions_for_no_tool(model)
+
+    def of(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> Known:
+        """What is known now of these catalogues."""
+        place, state = (spaces, model_id), records.generations(snapshot, spaces)
+        with self._lock:
+            before = self._known.get(place)
+        if before is not None and before[0] == state:
+            return before[1]
+        known = _read(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
+        if not known.is_settled:
+            return known
+        with self._lock:
+            while len(self._known) >= _CACHED:
+                self._known.pop(next(iter(self._known)))
+            self._known[place] = (state, known)
+        return known
+
+
+def key(name: str) -> str:
+    """A name as its words: however it is written, it is the same."""
+    return " ".join(split_identifier(name))
+
+
+def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]) -> Known:
+    rows = records.searched_names(snapshot, spaces)
+    overruled = records.hidden_servers(snapshot, spaces)
+    servers: dict[str, list[str]] = {}
+    for server in sorted({row[2] for row in rows}):
+        servers.setdefault(key(server), []).append(server)
+    names = [key(name) for *_, name in rows]
+    by_name = _by_name(rows, names)
+    noise = _noise(snapshot, spaces, model_id, probes)
+    return Known(
+        places=[(space, id_) for space, id_, _, _ in rows],
+        names=names,
+        by_name=by_name,
+        servers=servers,
+        longest=max(map(len, by_name), default=0),
+        noise=noise or 0.0,
+        is_settled=noise is not None,
+        hidden=frozenset((space, id_) for space, id_, server, _ in rows if (space, server) in overruled),
+    )
+
+
+def _by_name(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Place]]:
+    """The tools under all that they are called: their name, with the server before it, and their id."""
+    found: dict[str, list[Place]] = {}
+    for (space, id_, server, _), name in zip(rows, names, strict=True):
+        for each in filter(None, {name, f"{key(server)} {name}".strip(), key(id_)}):
+            found.setdefault(each, []).append((space, id_))
+    return found
+
+
+def _noise(
+    snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
+) -> float | None:
+    """How near the nearest tool comes to a request that no tool is for, mostly; None while vectors cannot tell."""
+    nearest = []
+    for vector in probes if model_id else ():
+        query = Query("", (), vector, model_id, spaces, records.SEARCHED, candidates=1)
+        found = snapshot.candidates(INDEX, query)
+        if not found.by_vector:
+            return None
+        nearest.append(max((each.cosine or 0.0 for each in found.passages), default=0.0))
+    return median(nearest) if nearest else 0.0

@@ -1,0 +1,239 @@
+"""One search of tools, from the request to the hits."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from concurrent.futures import TimeoutError as TookTooLong
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from athand.derive import without_meaning
+from athand.embed import Embedder
+from athand.errors import InvalidInput
+from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_query
+from athand.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
+from athand.store import Snapshot
+from athand.text import are_near, tokenize
+from athand.tools import records
+from athand.tools.desk import Desk
+from athand.tools.known import Known, Place
+from athand.tools.model import Tool, ToolHit
+from athand.tools.requests import direction
+from athand.tools.scoring import INDEX, MOST, combined, coverage, matches, naming, of_server
+from athand.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
+
+MODES = ("hybrid", "semantic", "keyword")
+CANDIDATES = 32
+CLOSEST = 3
+_SENTENCES = 6  # at most, of a request
+_FEW_WORDS = 4  # are looked for by meaning with their typos mended too
+_BETWEEN = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of a search, checked."""
+
+    text: str
+    limit: int
+    threshold: float
+    alpha: float
+    server: str | None
+    spaces: tuple[str, ...] | None
+
+    @classmethod
+    def checked(
+        cls,
+        desk: Desk,
+        query: object,
+        limit: object,
+        threshold: object,
+        alpha: object,
+        mode: object,
+        server: object,
+        spaces: tuple[str, ...] | None,
+    ) -> "Asked":
+        """The same, or the error that names what is wrong; what is not given comes from the settings."""
+        choices = desk.choices
+        shares = {"semantic": 1.0, "keyword": 0.0}
+        if mode is not None and check_choice("mode", mode, MODES) in shares:
+            if alpha is not None:
+                raise InvalidInput("Give either mode or alpha: a mode is alpha 1 or 0.")
+            alpha = shares[str(mode)]
+        return cls(
+            check_query(query),
+            check_limit(choices.limit if limit is None else limit, MOST),
+            check_fraction("threshold", choices.threshold if threshold is None else threshold),
+            check_fraction("alpha", choices.alpha if alpha is None else alpha),
+            None if server is None else check_name("server", server),
+            spaces,
+        )
+
+    @property
+    def filter(self) -> Filter:
+        """What may be found at all."""
+        if self.server is None:
+            return records.SEARCHED
+        return Filter(f"{records.SEARCHED.where} AND i.server = :server", {"server": self.server})
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The vectors of a request: of the whole, then of each of its sentences."""
+
+    vectors: tuple[Vector, ...] = ()
+    model_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Candidates with all that their scores are made of."""
+
+    candidates: Sequence[Candidate]
+    parts: dict[str, Part]
+    factors: dict[str, Factor]
+    keywords: KeywordQuery
+    edits: Sequence[int | None]
+
+    @property
+    def sides(self) -> dict[str, Part]:
+        """Meaning and words alone."""
+        return {name: part for name, part in self.parts.items() if name in ("semantic", "lexical")}
+
+    @property
+    def places(self) -> list[Place]:
+        """Where the candidates are."""
+        return [(each.space, each.id) for each in self.candidates]
+
+
+def search(desk: Desk, asked: Asked, pool: Executor) -> Hits[ToolHit]:
+    """The tools that fit, best first; none if none does."""
+    if not asked.text.strip():
+        return Hits()
+    meaning, notes = _meaning(desk, asked, asked.text, pool)
+    with desk.store.snapshot() as snapshot:
+        known = desk.remembered.of(snapshot, asked.spaces, meaning.model_id)
+        named = known.named(asked.text)
+        found, cosines = _candidates(snapshot, asked, meaning, named)
+        if found.corrections and len(tokenize(asked.text)) <= _FEW_WORDS and meaning.vectors:
+            mended, _ = _meaning(desk, asked, _mended(asked.text, found), pool)
+            meaning = replace(meaning, vectors=(*meaning.vectors, *mended.vectors[:1]))
+            found, cosines = _candidates(snapshot, asked, meaning, named)
+        scored = _scored(asked, found, cosines, known, named)
+        hits, closest = _answer(snapshot, asked, scored, known)
+    if asked.alpha > 0 and cosines is None and found.statistics.passages and not notes:
+        notes = (without_meaning("Tools", desk.embedder, desk.when_uncovered, needed=False),)
+    return Hits(hits, notes=notes, did_you_mean=found.corrections, closest=closest)
+
+
+def _meaning(desk: Desk, asked: Asked, text: str, pool: Executor) -> tuple[Meaning, tuple[str, ...]]:
+    """The vectors of a request, unless they are not wanted or take too long; then a note says so."""
+    if asked.alpha == 0:
+        return Meaning(), ()
+    parts = [part for part in _BETWEEN.split(text.strip()) if len(tokenize(part)) > 1][:_SENTENCES]
+    texts = [text, *parts] if len(parts) > 1 else [text]
+
+    def embedded(model: Embedder) -> Meaning:
+        desk.remembered.learn(model)
+        return Meaning(tuple(direction(model, each) for each in texts), model.model_id)
+
+    seconds = desk.choices.search_seconds
+    try:
+        return pool.submit(desk.embedder.attempt, embedded).result(seconds) or Meaning(), ()
+    except TookTooLong:
+        desk.embedder.pause(f"the model {desk.embedder.name} did not answer within {seconds:g} s.")
+        return Meaning(), (f"Searched by keyword only: {desk.embedder.problem}",)
+
+
+def _mended(text: str, found: Candidates) -> str:
+    """A short request with its typos mended; a word with more than one letter wrong may mean something else."""
+    meant = {word: right for word, right in found.corrections.items() if are_near(word, right)}
+    return " ".join(meant.get(word, word) for word in tokenize(text))
+
+
+def _candidates(
+    snapshot: Snapshot, asked: Asked, meaning: Meaning, named: Iterable[Place]
+) -> tuple[Candidates, Numbers | None]:
+    """The tools that may fit the request or one of its sentences, with their cosines to each; the named ones too."""
+    whole, *others = [_query(asked, meaning, vector) for vector in meaning.vectors or (None,)]
+    others = [replace(query, words=()) for query in others]
+    found = snapshot.candidates(INDEX, whole)
+    if meaning.vectors and not found.by_vector:  # the vectors are still being made: the words must do
+        return _candidates(snapshot, asked, Meaning(), named)
+    passages = {(each.space, each.id): each for each in found.passages}
+    further = [(each.space, each.id) for query in others for each in snapshot.candidates(INDEX, query).passages]
+    missing = sorted({id_ for space, id_ in (*further, *named) if (space, id_) not in passages})
+    if missing:
+        passages |= {(each.space, each.id): each for each in snapshot.passages_of(INDEX, whole, missing)}
+    found = replace(found, passages=tuple(passages[place] for place in sorted(passages)))
+    if not found.by_vector:
+        return found, None
+    own = [each.cosine or 0.0 for each in found.passages]
+    return found, np.array([own, *(_cosines(snapshot, query, found) for query in others)])
+
+
+def _query(asked: Asked, meaning: Meaning, vector: Vector | None) -> Query:
+    words = () if asked.alpha == 1 and vector is not None else tuple(tokenize(asked.text))
+    most = max(CANDIDATES, asked.limit)
+    return Query(asked.text, words, vector, meaning.model_id, asked.spaces, asked.filter, candidates=most)
+
+
+def _cosines(snapshot: Snapshot, query: Query, found: Candidates) -> list[float]:
+    """The cosine of every candidate to one of the vectors."""
+    ids = sorted({each.id for each in found.passages})
+    near = {(each.space, each.id): each.cosine for each in snapshot.passages_of(INDEX, query, ids)}
+    return [near.get((each.space, each.id)) or 0.0 for each in found.passages]
+
+
+def _scored(
+    asked: Asked, found: Candidates, cosines: Numbers | None, known: Known, named: Mapping[Place, int]
+) -> Scored:
+    """What meaning, words and names say of every candidate."""
+    keywords = prepare(found.words, found.statistics, INDEX.weights)
+    edits = [named.get((each.space, each.id)) for each in found.passages]
+    parts = matches(found.passages, cosines, keywords, known.noise, asked.alpha)
+    parts = naming(parts, coverage(found.passages, found.words), edits)
+    factors = {"server": of_server(found.passages, known.servers_in(asked.text), edits)}
+    return Scored(found.passages, parts, factors, keywords, edits)
+
+
+def _answer(snapshot: Snapshot, asked: Asked, scored: Scored, known: Known) -> tuple[list[ToolHit], list[str]]:
+    """The hits, and if there are none, the ids of what came closest."""
+    scores, places = totals(scored.parts, scored.factors), scored.places
+    times, ids = [each.created_at for each in scored.candidates], [each.id for each in scored.candidates]
+    best = [at for at in order(scores, times, ids, 0.0) if places[at] not in known.hidden]
+    fitting = [at for at in best if scores[at] >= asked.threshold][: asked.limit]
+    if not fitting:
+        near = [*known.like(asked.text, CLOSEST), *(places[at] for at in best)]
+        return [], list(dict.fromkeys(id_ for _, id_ in near))[:CLOSEST]
+    tools = {(row[0], row[1]): row for row in records.rows_of(snapshot, [places[at] for at in fitting])}
+    return [_hit(scored, at, records.to_tool(tools[places[at]])) for at in fitting], []
+
+
+def _hit(scored: Scored, at: int, tool: Tool) -> ToolHit:
+    why = Why(explain(scored.parts, at, scored.factors), matched_words(scored.candidates[at].fields, scored.keywords))
+    sides = {name: float(part.calibrated[at]) for name, part in scored.sides.items()}
+    return ToolHit(
+        id=tool.id,
+        corpus="tools",
+        score=clamp(why.total),
+        title=f"{tool.server} · {tool.title or tool.name}",
+        text=tool.description,
+        why=why,
+        item=tool,
+        semantic=sides.get("semantic", 0.0),
+        lexical=sides["lexical"],
+        combined=float(combined(scored.sides)[at]),
+        reason=_reason(sides, why.matched, scored.edits[at]),
+    )
+
+
+def _reason(sides: dict[str, float], matched: Sequence[str], wrong: int | None) -> str:
+    """Why it fits, in a few words."""
+    if wrong is not None:
+        return "its name" if wrong == 0 else "its name, misspelt"
+    meaning = sides.get("semantic", 0.0)
+    means = "means the same" if meaning >= 0.75 else "means about that" if meaning >= 0.4 else ""
+    words = f"has {', '.join(matched[:5])}" if matched else ""
+    return "; ".join(filter(None, (means, words))) or "is a little like it"

@@ -1,0 +1,346 @@
+"""Tools: everything that can be done with them, each in its own module; this is the list."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from athand.derive import Corpus
+from athand.embed import LazyEmbedder
+from athand.errors import InvalidInput
+from athand.inputs import check_choice, check_name, check_names, check_text
+from athand.store import Store
+from athand.tools import approving, calling, records, search, servers, sources, upkeep
+from athand.tools import catalogue as catalogues
+from athand.tools.catalogue import Taken
+from athand.tools.counting import Counter
+from athand.tools.desk import POLICIES, Choices, Desk
+from athand.tools.launch import ServerKey
+from athand.tools.model import DEFAULT, CallResult, Rule, Server, Tool, ToolHit, ToolStats
+from athand.tools.running import Running
+from athand.types import Hits
+
+Catalogues = str | Sequence[str] | None
+# The class below has a method named list.
+ToolList: TypeAlias = list[Tool]
+ServerList: TypeAlias = list[Server]
+RuleList: TypeAlias = list[Rule]
+T = TypeVar("T", Tool, Server)
+_PIECE = 20_000  # characters of an answer, where one reads on
+
+
+class Tools:
+    """The tools of a store: what servers offer, found, typed, pinned and called."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: LazyEmbedder,
+        *,
+        choices: Choices = Choices(),  # noqa: B008 - it is frozen
+        environment: Mapping[str, str],
+        use_cache: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        when_uncovered: Callable[[], None] = lambda: None,
+    ) -> None:
+        check_choice("tool policy", choices.policy, POLICIES)
+        self._desk = Desk(store, embedder, use_cache, clock, environment, choices, when_uncovered)
+        self._pool = ThreadPoolExecutor(4, "athand-tools")
+        self._rests = calling.Rests()
+        self._counter = Counter(store)
+        self._running = Running(self._desk, self._take_in)
+        self.catalogues: tuple[str, ...] | None = None  # those that load_all named; before, all
+
+    # Servers
+
+    def load(
+        self, config_path: str | PathLike[str], *, catalogue: str = DEFAULT, origin: str = "code", connect: bool = True
+    ) -> ServerList:
+        """Register the servers of an mcpServers file, and connect to them in the background.
+
+        A configuration that the caller did not choose, but found in a project, has the origin "project": nothing in it
+        is started until the user trusts it.
+        """
+        space = check_name("catalogue", catalogue)
+        entries, stale = servers.register(
+            self._desk, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
+        )
+        for key in stale:
+            self._running.forget(key)
+        for entry in entries:
+            self._running.forget_other((space, entry.name), entry)
+        if connect:
+            self.connect([(space, entry.name) for entry in entries if not entry.disabled])
+        names = {entry.name for entry in entries}
+        return [server for server in self.servers(catalogue=space) if server.name in names]
+
+    def add(
+        self,
+        server: str,
+        tools: Iterable[Mapping[str, Any]],
+        *,
+        description: str | None = None,
+        catalogue: str = DEFAULT,
+    ) -> Taken:
+        """Add tools without a live server, as dicts like those of tools/list. What the caller adds is approved."""
+        space, name = check_name("catalogue", catalogue), check_name("server", server)
+        if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
+            raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
+        given = catalogues.offer(space, name, tools, is_all=False, by_hand=True)
+        about = check_text("description", description) if description else None
+        servers.register_list(self._desk, space, name, about)
+        return self._take_in(given)
+
+    def load_all(
+        self,
+        *,
+        user: str | PathLike[str] | None = None,
+        folder: str | PathLike[str] | None = None,
+        config: str | PathLike[str] | None = None,
+    ) -> tuple[str, ...]:
+        """Register what the user's own file, the project around a folder and one more configuration name.
+
+        Nothing is started. Returns the catalogues to search, what wins first.
+        """
+        given = (None if each is None else Path(each) for each in (user, folder, config))
+        self.catalogues = sources.load_all(self, *given)
+        return self.catalogues
+
+    def connect_new(self, catalogue: Catalogues = None) -> int:
+        """Connect to the servers whose tools were never seen, in the background; how many there are."""
+        new = [each for each in self.servers(catalogue=catalogue) if each.state == "unknown"]
+        self.connect([(server.catalogue, server.name) for server in new])
+        return len(new)
+
+    def connect(self, keys: Iterable[ServerKey]) -> None:
+        """Connect to registered servers in the background."""
+        self._running.connect(keys)
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until every server that was asked for is connected or has failed; whether all have answered."""
+        return self._running.wait(seconds)
+
+    def refresh(self, server: str, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
+        """List the tools of a server again, now."""
+        key = self._key(server, catalogue)
+        self._running.refresh(key, seconds)
+        return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
+
+    def login(
+        self, server: str, *, open_page: Callable[[str], None], catalogue: Catalogues = None, seconds: float = 300.0
+    ) -> None:
+        """Log in to a remote server: `open_page` shows the user a page, and the tokens are kept for the next time."""
+        self._running.login(self._key(server, catalogue), open_page, seconds)
+
+    def logout(self, server: str, *, catalogue: Catalogues = None) -> bool:
+        """Forget the login to a remote server, and stop using it; whether there was one."""
+        return self._running.logout(self._key(server, catalogue))
+
+    def servers(self, *, catalogue: Catalogues = None) -> ServerList:
+        """All servers, and how they are."""
+        found = approving.list_servers(self._desk, _spaces(catalogue), self._running.states())
+        return _first_of_each(found, _spaces(catalogue), lambda server: server.name)
+
+    def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
+        """Take a server and its tools out of a catalogue."""
+        key = self._key(server, catalogue)
+        self._running.forget(key)
+        with self._desk.store.transaction(spaces=(key[0],)) as transaction:
+            servers.unregister(transaction, self._desk, *key)
+
+    def hash_to_trust(self, path: str | PathLike[str]) -> str:
+        """The hash of a project's configuration, with the files of variables that it names."""
+        return servers.hash_now(self._desk, servers.place_of(Path(path)))
+
+    def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
+        """Let a project's configuration start what it names, as long as it is as it is now, or as its `hash` was."""
+        hash_ = servers.trust(self._desk, Path(path), hash)
+        self.connect(self._running.forget_all_of(Path(path)))
+        return hash_
+
+    def distrust(self, path: str | PathLike[str]) -> bool:
+        """Take trust back, and stop what was started by it; whether there was any."""
+        was_trusted = servers.distrust(self._desk, Path(path))
+        self._running.forget_all_of(Path(path))
+        return was_trusted
+
+    def is_trusted(self, path: str | PathLike[str]) -> bool:
+        """Whether a project's configuration is trusted as it is now."""
+        return servers.is_trusted(self._desk, Path(path))
+
+    # Finding
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        threshold: float | None = None,
+        alpha: float | None = None,
+        server: str | None = None,
+        catalogue: Catalogues = None,
+        mode: str | None = None,
+    ) -> Hits[ToolHit]:
+        """The tools that fit a request, best first; nothing if nothing does, with what came closest."""
+        asked = search.Asked.checked(self._desk, query, limit, threshold, alpha, mode, server, _spaces(catalogue))
+        hits = search.search(self._desk, asked, self._pool)
+        self._counter.searched([hit.item for hit in hits])
+        return hits
+
+    def list(self, server: str | None = None, *, catalogue: Catalogues = None) -> ToolList:
+        """All tools, also those that wait for approval."""
+        own = None if server is None else check_name("server", server)
+        with self._desk.store.snapshot() as snapshot:
+            return records.list_tools(snapshot, _spaces(catalogue), own)
+
+    def describe(self, id: str, *, catalogue: Catalogues = None) -> Tool:
+        """Everything about one tool."""
+        with self._desk.store.snapshot() as snapshot:
+            return records.get_tool(snapshot, id, _spaces(catalogue))
+
+    def stubs(
+        self,
+        ids: str | Sequence[str],
+        language: str = "typescript",
+        *,
+        catalogue: Catalogues = None,
+        gateway: str | None = None,
+    ) -> str:
+        """A module with a typed function for each of these tools."""
+        from athand.tools.stubs import stubs
+
+        names = [ids] if isinstance(ids, str) else ids
+        return stubs([self.describe(id_, catalogue=catalogue) for id_ in names], language, gateway=gateway)
+
+    # Calling
+
+    def call(
+        self,
+        id: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        *,
+        catalogue: Catalogues = None,
+        kinds: Collection[str] | None = None,
+        confirm: calling.Confirm | None = None,
+        seconds: float | None = None,
+        max_chars: int | None = None,
+    ) -> CallResult:
+        """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
+        most = None if max_chars is None else calling.check_size(max_chars)
+        tool = self.describe(id, catalogue=catalogue)
+        calling.check_state(tool)
+        calling.check_kind(tool, kinds)
+        from athand.tools.schemas import prepare
+
+        prepared = prepare(arguments, tool.input_schema)
+        calling.check_rules(self.rules(catalogue=tool.catalogue), tool, prepared, confirm)
+        key = (tool.catalogue, tool.server)
+
+        def check() -> None:
+            """A server that had to be started may offer something else than before."""
+            calling.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
+
+        with self._counter.calling():
+            raw = self._running.call(key, tool.name, prepared, seconds, check)
+            return self._rests.cut(calling.to_result(tool, raw), most)
+
+    def read_on(self, continuation: str, max_chars: int = _PIECE) -> CallResult:
+        """The next piece of an answer that was cut."""
+        return self._rests.read_on(continuation, calling.check_size(max_chars))
+
+    # Deciding
+
+    def approve(self, id: str, *, catalogue: Catalogues = None) -> Tool:
+        """Approve a tool as it is offered now."""
+        return approving.approve(self._desk, id, _spaces(catalogue))
+
+    def reject(self, id: str, *, catalogue: Catalogues = None) -> Tool:
+        """Never call or show this tool, until it is approved."""
+        return approving.reject(self._desk, id, _spaces(catalogue))
+
+    def enable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
+        """Show and call a tool, or all tools of a server, again."""
+        return approving.switch(self._desk, id, _spaces(catalogue), on=True) or self._switched(id, catalogue, on=True)
+
+    def disable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
+        """Neither show nor call a tool, or any tool of a server."""
+        return approving.switch(self._desk, id, _spaces(catalogue), on=False) or self._switched(id, catalogue, on=False)
+
+    def rules(self, *, catalogue: str = DEFAULT) -> RuleList:
+        """What was decided about calls, in this catalogue and in all."""
+        space = check_name("catalogue", catalogue)
+        with self._desk.store.snapshot() as snapshot:
+            return records.rules(snapshot, space)
+
+    def rule(self, pattern: str, decision: str | None, *, catalogue: str = records.EVERYWHERE) -> None:
+        """Decide about calls of the tools whose id fits a pattern: allow, ask or deny; None takes the rule back."""
+        approving.rule(self._desk, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
+
+    # Upkeep
+
+    def stats(self) -> ToolStats:
+        """How much there is, how often it was used, and what that saves."""
+        return self._counter.stats(self._desk)
+
+    def count(self) -> dict[str, int]:
+        """How many tools there are, by catalogue."""
+        with self._desk.store.snapshot() as snapshot:
+            return records.counts(snapshot)
+
+    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
+        """Make everything derived from the tools anew; how many there are."""
+        return upkeep.reindex(self._desk, progress)
+
+    def fingerprint(self) -> str:
+        """A hash of everything derived from the tools: a fresh index has the same."""
+        return self._desk.store.fingerprint(upkeep.CORPUS.index)
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every tool a vector of the current model."""
+        return upkeep.embed_missing(self._desk, stop)
+
+    @property
+    def corpus(self) -> Corpus:
+        """How passages come from tools, for those who copy or check everything."""
+        return upkeep.CORPUS
+
+    def close(self) -> None:
+        """Stop all servers, and keep what was counted."""
+        self._running.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._counter.flush()
+
+    def _take_in(self, given: catalogues.Offer) -> Taken:
+        taken = catalogues.take_in(self._desk, given)
+        self._counter.took(taken)
+        return taken
+
+    def _key(self, server: str, catalogue: Catalogues) -> ServerKey:
+        with self._desk.store.snapshot() as snapshot:
+            space, name, *_ = servers.get(snapshot, _spaces(catalogue), server)
+        return space, name
+
+    def _switched(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
+        """Switch all tools of a server; one that is switched off is stopped, too."""
+        key = self._key(server, catalogue)
+        approving.switch_server(self._desk, key, on=on)
+        if not on:
+            self._running.forget(key)
+        return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
+
+
+def _spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
+    """The catalogues that are meant: all, if none is named."""
+    if catalogue is None:
+        return None
+    return (check_name("catalogue", catalogue),) if isinstance(catalogue, str) else check_names("catalogue", catalogue)
+
+
+def _first_of_each(found: Sequence[T], spaces: tuple[str, ...] | None, named: Callable[[T], str]) -> list[T]:
+    """Of catalogues in an order, what the first that has a name calls by it; of all catalogues, everything."""
+    if spaces is None:
+        return list(found)
+    best = {named(each): each for each in sorted(found, key=lambda each: -spaces.index(each.catalogue))}
+    return [each for each in found if best[named(each)] is each]

@@ -1,0 +1,133 @@
+"""Stubs in TypeScript: a module that stands alone, compiles strictly, and calls; only types that Node can strip."""
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+
+from athand.tools.model import Tool
+from athand.tools.stubs.drawing import Field, Record
+from athand.tools.stubs.module import Function, Group, Module, planned
+from athand.tools.stubs.naming import legal, remark
+
+RESERVED = frozenset(
+    """
+    abstract any arguments as assert async await bigint boolean break case catch class const continue debugger
+    declare default delete do else enum eval export extends false finally for from function get if implements import in
+    infer instanceof interface is keyof let module namespace never new null number object of package private protected
+    public readonly require return set static string super switch symbol this throw true try type typeof undefined
+    unique unknown var void while with yield
+    Array Error Function JSON Map Object Promise Record Response Set String Number Boolean Symbol URL Infinity NaN
+    encodeURIComponent fetch globalThis process environment args
+    ToolError ToolResult call result structured given
+    """.split()
+)
+_OF_OBJECTS = frozenset(("constructor", "hasOwnProperty", "then", "toString", "valueOf"))  # a function may have others
+_SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
+
+class _TypeScript:
+    anything, nothing = "unknown", "never"
+
+    def scalar(self, name: str) -> str:
+        return _SCALARS[name]
+
+    def literal(self, value: Any) -> str | None:
+        if isinstance(value, str):
+            return quoted(value)
+        return json.dumps(value) if value is None or isinstance(value, (int, float)) else None
+
+    def one_of(self, literals: Sequence[str]) -> str:
+        return self.union(literals)
+
+    def list_of(self, item: str) -> str:
+        return f"Array<{item}>"
+
+    def tuple_of(self, items: Sequence[str], rest: str | None) -> str:
+        return f"[{', '.join([*items, f'...Array<{rest}>'] if rest else items)}]"
+
+    def map_of(self, value: str) -> str:
+        return f"Record<string, {value}>"
+
+    def union(self, members: Sequence[str]) -> str:
+        return " | ".join(members)
+
+
+def plan(tools: Sequence[Tool]) -> Module:
+    """The module, with the names that TypeScript takes."""
+    return planned(tools, _TypeScript(), RESERVED, _OF_OBJECTS, has_inputs=True)
+
+
+def written(module: Module, gateway: str | None) -> str:
+    """The source of the module."""
+    given = "undefined" if gateway is None else quoted(gateway)
+    runtime = files(__package__).joinpath("runtime.ts.txt").read_text("utf-8").replace("GATEWAY_GIVEN", given)
+    parts = [runtime.rstrip(), *map(_record, module.records), *map(_group, module.groups)]
+    return "\n\n".join(parts) + "\n"
+
+
+def called(group: Group, function: Function, values: dict[str, Any]) -> str:
+    """A call with these values."""
+    given = f"{{ {', '.join(f'{_key(name)}: {_value(each)}' for name, each in values.items())} }}" if values else ""
+    return f"await {group.name}.{function.name}({given})"
+
+
+def quoted(text: str) -> str:
+    """A string that no text can leave."""
+    return '"' + "".join(_escaped(char) for char in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() and char not in '"\\' else json.dumps(char)[1:-1]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(name)}: {_value(each)}' for name, each in value.items())} }}" if value else "{}"
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if legal(name) == name else quoted(name)
+
+
+def _record(record: Record) -> str:
+    lines = [line for field in record.fields for line in _field(field)]
+    if record.is_open:
+        lines.append("  [key: string]: unknown;")
+    return "\n".join([*_comment(remark(record.description), 0), f"export interface {record.name} {{", *lines, "}"])
+
+
+def _field(field: Field) -> Iterator[str]:
+    said = remark(field.form.get("description", ""))
+    if "default" in field.form:
+        said = [*said, " ".join(remark(f"@default {json.dumps(field.form['default'])}"))]
+    yield from _comment(said, 2)
+    yield f"  {_key(field.name)}{'' if field.is_required else '?'}: {field.type};"
+
+
+def _group(group: Group) -> str:
+    head = _comment([f"The tools of the server {' '.join(remark(group.server))}."], 0)
+    body = [line for function in group.functions for line in _function(function)]
+    return "\n".join([*head, f"export const {group.name} = {{", *body, "};"])
+
+
+def _function(function: Function) -> Iterator[str]:
+    takes = function.input or "Record<string, unknown>"
+    is_needed = function.input is not None and (function.form.get("required") or "properties" not in function.form)
+    answer = function.output or "ToolResult"
+    caller = "result" if function.output is None else f"structured<{answer}>"
+    yield from _comment(remark(function.tool.description) or remark(function.tool.title or ""), 2)
+    yield f"  {function.name}: (args: {takes}{'' if is_needed else ' = {}'}): Promise<{answer}> =>"
+    yield f"    {caller}({quoted(function.tool.id)}, args),"
+
+
+def _comment(lines: Sequence[str], indent: int) -> list[str]:
+    """A comment that no text can leave, and that tells the compiler nothing."""
+    safe = [line.replace("*/", "*\\/").replace("@ts-", "@ts ").rstrip() for line in lines]
+    room = " " * indent
+    if len(safe) < 2:
+        return [f"{room}/** {line} */" for line in safe]
+    return [f"{room}/**", *(f"{room} * {line}".rstrip() for line in safe), f"{room} */"]

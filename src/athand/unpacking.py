@@ -1,0 +1,99 @@
+"""Taking an archive apart: only files with the names it may have, no more than it may hold, as its hashes say."""
+
+import hashlib
+import json
+import lzma
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from athand.errors import BadData, NotFound, StoreError
+
+HEADER = "athand.json"
+LARGEST = 20_000_000_000  # bytes, unpacked
+_SWELLS = 300  # times; what swells more was made to
+_SMALL = 200_000_000
+_PIECE = 1 << 20
+_PART = r"[^/.\\:\0][^/\\:\0]{0,254}"
+_NAMES = re.compile(
+    rf"{re.escape(HEADER)}|(memories|tools|folders|rejections)\.jsonl|flows/{_PART}/{_PART}/(session\.json|steps/{_PART})"
+)
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, RecursionError),
+)
+
+
+def unpack(path: Path, folder: Path, form: Mapping[str, Any], progress: Callable[[str, int, int], None]) -> None:
+    """Put the files of an archive into an empty folder, each checked."""
+    if not path.is_file():
+        raise NotFound(f"There is no archive {path}. Write one with: athand export PATH")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _unpack(archive, folder, _header(archive, path, form), path, progress)
+    except _BROKEN as error:
+        raise BadData(f"{path} is no archive of Athand, or damaged ({error}). Nothing was imported.") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be unpacked: {error.strerror or error}. Nothing was imported.") from error
+
+
+def _header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) -> Mapping[str, str]:
+    """The hashes by name that an archive says it has."""
+    if HEADER not in archive.namelist() or archive.getinfo(HEADER).file_size > _SMALL:
+        raise BadData(f"{path} is no archive of Athand: it has no {HEADER}. Nothing was imported.")
+    header = json.loads(archive.read(HEADER))
+    if not isinstance(header, dict) or header.get("format") != form["format"]:
+        raise BadData(f"{path} is no archive of Athand. Nothing was imported.")
+    if header.get("version") != form["version"]:
+        raise BadData(
+            f"{path} is of version {header.get('version')}, this program reads {form['version']}. "
+            "Upgrade with: pip install --upgrade athand"
+        )
+    files = header.get("files")
+    if not isinstance(files, dict):
+        raise BadData(f"{path} does not say which files it has. Nothing was imported.")
+    return files
+
+
+def _unpack(
+    archive: zipfile.ZipFile,
+    folder: Path,
+    hashes: Mapping[str, str],
+    path: Path,
+    progress: Callable[[str, int, int], None],
+) -> None:
+    entries = [entry for entry in archive.infolist() if entry.filename != HEADER]
+    names = [entry.filename for entry in entries]
+    if sorted(names) != sorted(hashes) or not all(_NAMES.fullmatch(name) for name in names):
+        raise BadData(f"{path} has files in it that it should not have, or lacks some. Nothing was imported.")
+    if sum(entry.file_size for entry in entries) > _most(path):
+        raise BadData(f"{path} would take more room than an archive of its size may. Nothing was imported.")
+    for at, entry in enumerate(entries):
+        with archive.open(entry) as source:
+            found = _copy(source, folder / entry.filename, entry.file_size)
+        if found != hashes[entry.filename]:
+            raise BadData(f"{entry.filename} in {path} is not what was written. Nothing was imported.")
+        progress("unpacking", at + 1, len(entries))
+
+
+def _most(path: Path) -> int:
+    return min(LARGEST, max(_SMALL, _SWELLS * path.stat().st_size))
+
+
+def _copy(source: IO[bytes], target: Path, size: int) -> str:
+    """Write a file for its owner alone, no larger than was said; its hash."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    left = size
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        while piece := source.read(min(_PIECE, left + 1)):
+            left -= len(piece)
+            if left < 0:
+                raise BadData(f"{target.name} is larger than the archive says. Nothing was imported.")
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()

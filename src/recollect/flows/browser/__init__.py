@@ -1,3 +1,0 @@
-from recollect.flows.browser.service import Browser
-
-__all__ = ["Browser"]

@@ -1,3 +1,0 @@
-from recollect.store.postgres.engine import PostgresStore
-
-__all__ = ["PostgresStore"]

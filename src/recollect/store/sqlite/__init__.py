@@ -1,3 +1,0 @@
-from recollect.store.sqlite.engine import SqliteStore
-
-__all__ = ["SqliteStore"]
