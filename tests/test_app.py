@@ -11,7 +11,7 @@ from athand.errors import InvalidInput, StoreError, Unavailable
 
 def test_the_public_names_are_these():
     assert sorted(athand.__all__) == [
-        "Hit", "Hits", "Memory", "Athand", "SEED_WEIGHTS", "Settings", "Signal", "Status", "Weights", "Why",
+        "Athand", "Hit", "Hits", "Memory", "SEED_WEIGHTS", "Settings", "Signal", "Status", "Weights", "Why",
         "errors",
     ]  # fmt: skip
     for name in athand.__all__:

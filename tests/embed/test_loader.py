@@ -20,7 +20,7 @@ def test_the_default_is_the_bundled_model():
     [
         ("all-minilm-l6-v2", "all-MiniLM-L6-v2"),
         ("BAAI/bge-small-en", "bge-small-en-v1.5"),
-        ("recolect-static", "athand-static-1"),
+        ("athnd-static", "athand-static-1"),
     ],
 )
 def test_an_unknown_name_is_told_the_closest(name, meant):
