@@ -216,7 +216,7 @@ def test_a_mistake_is_one_clear_sentence_with_the_right_exit_code(run, arguments
 
 
 def test_the_words_options_accept_are_those_of_the_engine():
-    from athand.memories.foreign import FORMATS
+    from athand.memories.importers import FORMATS
     from athand.memories.model import RELATIONS, WRITERS
     from athand.memories.scoring import MODES
     from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS

@@ -18,7 +18,7 @@ from athand.adapters.operations.memories import Emptied, Named
 from athand.documents import Documents
 from athand.errors import InvalidInput
 from athand.everything import CORPORA
-from athand.memories import Memories, entry, sectors
+from athand.memories import Memories, sectors, validation
 from athand.memories.model import RELATIONS, WRITERS
 
 
@@ -113,7 +113,7 @@ def test_no_two_operations_have_a_name_or_a_path_in_common():
         (words.MemoryType, sectors.MEMORY_TYPES),
         (words.Writer, WRITERS),
         (Named, RELATIONS),
-        (Emptied, entry._OPTIONAL),
+        (Emptied, validation._OPTIONAL),
     ],
 )
 def test_choices_are_the_words_that_are_known(literal, known):

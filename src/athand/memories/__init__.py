@@ -1,6 +1,6 @@
 """What an agent should remember: short texts, kept for good, found by word and by meaning."""
 
-from athand.memories.folder import MemoryFolder
+from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
     GLOBAL_SPACE,
     Memory,

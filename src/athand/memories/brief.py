@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain
 
-from athand.memories import records
-from athand.memories.filters import both, selection, showing
+from athand.memories import rows
+from athand.memories.filters import and_, build_filter, visible_filter
 from athand.memories.model import GLOBAL_SPACE, Memory
-from athand.memories.salience import EFFECTIVE_SQL
+from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Snapshot
 from athand.types import Filter
 
 _EACH = 50
 _NEWEST = "ORDER BY i.created_at DESC, i.id"
-_MOST_SALIENT = f"ORDER BY {EFFECTIVE_SQL} DESC, i.created_at DESC, i.id"
+_MOST_SALIENT = f"ORDER BY {SALIENCE_NOW_SQL} DESC, i.created_at DESC, i.id"
 
 
 def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> str:
@@ -54,13 +54,13 @@ def _select(snapshot: Snapshot, project: str, now: datetime, order: str, **filte
     here = Filter(
         "i.space IN (:project, :everywhere) AND i.is_deleted = 0", {"project": project, "everywhere": GLOBAL_SPACE}
     )
-    shown = showing(now, None, (None, None), with_superseded=False)
-    chosen = both(both(here, shown), selection(now, **filters))
-    return records.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_EACH)
+    shown = visible_filter(now, None, (None, None), with_superseded=False)
+    chosen = and_(and_(here, shown), build_filter(now, **filters))
+    return rows.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_EACH)
 
 
 def _last_session(snapshot: Snapshot, project: str) -> list[str]:
-    ended = (each for each in records.select_sessions(snapshot, project, _EACH) if each.summary)
+    ended = (each for each in rows.select_sessions(snapshot, project, _EACH) if each.summary)
     return [f"{each.started_at:%Y-%m-%d}: {_one_line(each.summary or '')}" for each in chain(ended)][:1]
 
 

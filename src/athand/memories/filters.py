@@ -8,7 +8,7 @@ from typing import Any
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_fraction, check_name, check_names, check_time
 from athand.memories.model import WRITERS
-from athand.memories.salience import EFFECTIVE_SQL, LEAST
+from athand.memories.salience import LEAST, SALIENCE_NOW_SQL
 from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
 from athand.store import to_microseconds
 from athand.types import Filter
@@ -43,13 +43,13 @@ _CONDITIONS: Mapping[str, tuple[Check, str]] = {
     "since": (_time("since"), "i.created_at >= :since"),
     "until": (_time("until"), "i.created_at < :until"),
     "pinned": (_flag("pinned"), "i.pinned = :pinned"),
-    "min_salience": (lambda value: check_fraction("min_salience", value), f"{EFFECTIVE_SQL} >= :min_salience"),
-    "max_salience": (lambda value: check_fraction("max_salience", value), f"{EFFECTIVE_SQL} <= :max_salience"),
+    "min_salience": (lambda value: check_fraction("min_salience", value), f"{SALIENCE_NOW_SQL} >= :min_salience"),
+    "max_salience": (lambda value: check_fraction("max_salience", value), f"{SALIENCE_NOW_SQL} <= :max_salience"),
 }
 NAMES = (*_CONDITIONS, "tags", "superseded")
 
 
-def selection(now: datetime, **given: Any) -> Filter:
+def build_filter(now: datetime, **given: Any) -> Filter:
     """The condition for memories of which all that is given holds; what is None is not asked."""
     asked = {name: value for name, value in given.items() if value is not None}
     tags = check_names("tags", asked.pop("tags", ()))
@@ -71,7 +71,7 @@ def selection(now: datetime, **given: Any) -> Filter:
 _ENDED = "(i.valid_until IS NOT NULL AND i.valid_until <= :now)"
 
 
-def showing(
+def visible_filter(
     now: datetime, as_of: datetime | None, sessions: tuple[str | None, ...], *, with_superseded: bool
 ) -> Filter:
     """The condition for memories that show: valid now or as of a time, and not the own matter of another session."""
@@ -84,7 +84,7 @@ def showing(
     return Filter(" AND ".join(where), {"moment": to_microseconds(as_of or now), "session": session, "within": within})
 
 
-def both(one: Filter, other: Filter) -> Filter:
+def and_(one: Filter, other: Filter) -> Filter:
     """What passes both."""
     where = " AND ".join(filter(None, (one.where, other.where)))
     return Filter(where, {**one.parameters, **other.parameters})

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from athand.memories.likeness import fingerprint, gist
-from athand.memories.salience import effective
+from athand.memories.dedupe import fingerprint, gist
+from athand.memories.salience import salience_now
 from athand.store import Passage, Row, to_datetime, to_microseconds
 from athand.types import Hit, Noun
 
@@ -202,11 +202,11 @@ def from_row(row: Row, now: datetime) -> Memory:
     """A memory from the COLUMNS of its row."""
     values = dict(zip(STORED, row, strict=True))
     since = to_microseconds(now) - values["last_accessed"]
-    felt = effective(values["salience"], values["importance"], values["sector"], values["pinned"], since)
+    current = salience_now(values["salience"], values["importance"], values["sector"], values["pinned"], since)
     values |= {name: to_datetime(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: tuple(json.loads(values[name])) for name in _LISTS}
     values |= {name: bool(values[name]) for name in _FLAGS}
-    return Memory(**values, effective_salience=felt)
+    return Memory(**values, effective_salience=current)
 
 
 def to_row(memory: Memory) -> dict[str, object]:
@@ -216,10 +216,10 @@ def to_row(memory: Memory) -> dict[str, object]:
     values |= {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     values |= {name: int(values[name]) for name in _FLAGS}
     derived = {"space": memory.space, "is_deleted": int(memory.is_deleted)}
-    return values | derived | likeness_row(memory)
+    return values | derived | fingerprint_row(memory)
 
 
-def likeness_row(memory: Memory) -> dict[str, object]:
+def fingerprint_row(memory: Memory) -> dict[str, object]:
     """The columns by which a memory that says the same is found."""
     return {"fingerprint": fingerprint(memory.content), "gist": gist(memory.content)}
 

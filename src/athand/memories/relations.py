@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from athand.errors import Conflict, InvalidInput
-from athand.memories import records
+from athand.memories import rows
 from athand.memories.model import Memory, Related, Relation, Successor
 from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
 
@@ -80,7 +80,7 @@ def bridge(transaction: Transaction, gone: Memory, now: datetime) -> None:
     successor = _successor_id(transaction, gone.id)
     if successor is None:
         return
-    for old in records.by_id(transaction, predecessors(transaction, gone.id), now).values():
+    for old in rows.by_id(transaction, predecessors(transaction, gone.id), now).values():
         _set_end(transaction, old, gone.valid_until, now)
         put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
 
@@ -94,25 +94,25 @@ def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
             raise Conflict(f"Memory {id_} is superseded by more than one.")
 
 
-def related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
+def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
     """The valid relations of a memory, with what is at the other end and still exists."""
-    rows = snapshot.rows(
+    found = snapshot.rows(
         f"SELECT {COLUMNS} FROM memory_relations WHERE (source_id = :id OR target_id = :id) AND valid_until IS NULL "
         "ORDER BY valid_from, type, source_id, target_id",
         {"id": id_},
     )
-    relations = [relation_from_row(row) for row in rows]
+    relations = [relation_from_row(row) for row in found]
     others = {
         relation: relation.target_id if relation.source_id == id_ else relation.source_id for relation in relations
     }
-    memories = records.by_id(snapshot, list(dict.fromkeys(others.values())), now)
-    found = ((relation, memories.get(other)) for relation, other in others.items())
-    return [Related(relation, memory) for relation, memory in found if memory and not memory.is_deleted]
+    memories = rows.by_id(snapshot, list(dict.fromkeys(others.values())), now)
+    pairs = ((relation, memories.get(other)) for relation, other in others.items())
+    return [Related(relation, memory) for relation, memory in pairs if memory and not memory.is_deleted]
 
 
-def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
+def count_relations(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
     """How many valid relations each has to memories that still exist."""
-    marks, values = records.listed(ids)
+    marks, values = rows.in_list(ids)
     ends = " UNION ALL ".join(
         f"SELECT {here} AS here, {there} AS there FROM memory_relations "
         f"WHERE {here} IN ({marks}) AND valid_until IS NULL"
@@ -121,7 +121,7 @@ def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
     found = snapshot.rows(ends, values)
     if not found:
         return {}
-    marks, values = records.listed(sorted({there for _, there in found}))
+    marks, values = rows.in_list(sorted({there for _, there in found}))
     living = {
         row[0] for row in snapshot.rows(f"SELECT id FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values)
     }
@@ -131,23 +131,23 @@ def count_related(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
 def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
     """The end of each memory's chain of successors, those left out that are deleted."""
     chains = {id_: _chain(snapshot, id_) for id_ in ids}
-    marks, values = records.listed(sorted({id_ for chain in chains.values() for id_ in chain}))
-    rows = snapshot.rows(
+    marks, values = rows.in_list(sorted({id_ for chain in chains.values() for id_ in chain}))
+    found = snapshot.rows(
         f"SELECT id, content, created_at FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values
     )
-    known = {row[0]: Successor(row[0], row[1][:_EXCERPT], to_datetime(row[2])) for row in rows}
+    known = {row[0]: Successor(row[0], row[1][:_EXCERPT], to_datetime(row[2])) for row in found}
     ends = {id_: [known[each] for each in chain if each in known] for id_, chain in chains.items()}
     return {id_: chain[-1] for id_, chain in ends.items() if chain}
 
 
 def predecessors(snapshot: Snapshot, id_: str) -> list[str]:
     """The ids of what a memory superseded directly."""
-    rows = snapshot.rows(
+    found = snapshot.rows(
         "SELECT target_id FROM memory_relations WHERE source_id = :id AND type = :type AND valid_until IS NULL "
         "ORDER BY target_id",
         {"id": id_, "type": SUPERSEDES},
     )
-    return [row[0] for row in rows]
+    return [row[0] for row in found]
 
 
 def relation_from_row(row: Row) -> Relation:
@@ -158,11 +158,11 @@ def relation_from_row(row: Row) -> Relation:
 
 
 def _successor_ids(snapshot: Snapshot, id_: str) -> list[str]:
-    rows = snapshot.rows(
+    found = snapshot.rows(
         "SELECT source_id FROM memory_relations WHERE target_id = :id AND type = :type AND valid_until IS NULL",
         {"id": id_, "type": SUPERSEDES},
     )
-    return [row[0] for row in rows]
+    return [row[0] for row in found]
 
 
 def _successor_id(snapshot: Snapshot, id_: str) -> str | None:
@@ -179,5 +179,5 @@ def _chain(snapshot: Snapshot, id_: str) -> list[str]:
 
 def _set_end(transaction: Transaction, memory: Memory, valid_until: datetime | None, now: datetime) -> Memory:
     changed = replace(memory, valid_until=valid_until, updated_at=memory.next_update(now))
-    records.write(transaction, memory, changed)
+    rows.write(transaction, memory, changed)
     return changed

@@ -1,7 +1,7 @@
 """How much a memory matters: reinforced by use, fading with time.
 
 Fading is computed whenever the salience is read and never written back: what is stored is the salience as of the last
-access. `effective` and `EFFECTIVE_SQL` are the same formula; a test holds them together.
+access. `effective` and `SALIENCE_NOW_SQL` are the same formula; a test holds them together.
 """
 
 import math
@@ -11,7 +11,7 @@ RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural
 LEAST, MOST = 0.05, 1.0
 # How much of what is missing to 1 comes back: when someone says so, and for being returned by a search.
 BY_CALLER, BY_SEARCH = 0.1, 0.02
-LESSENED = 0.2
+BY_DEEMPHASIZE = 0.2
 _DAY = 86_400_000_000  # in the database's microseconds
 
 _RATE = " ".join(f"WHEN sector = '{sector}' THEN {rate}" for sector, rate in RATES.items())
@@ -20,10 +20,10 @@ _LOSS = f"(CASE WHEN pinned = 1 THEN 0.0 {_RATE} END) / (importance + 0.1) * (:n
 _ALL = 100.0
 _BOUND = f"CASE WHEN {_LOSS} > {_ALL} THEN {_ALL} WHEN {_LOSS} < -{_ALL} THEN -{_ALL} ELSE {_LOSS} END"
 _FADED = f"salience * exp(-({_BOUND}))"
-EFFECTIVE_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
+SALIENCE_NOW_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
 
 
-def effective(salience: float, importance: float, sector: str, pinned: object, microseconds: int) -> float:
+def salience_now(salience: float, importance: float, sector: str, pinned: object, microseconds: int) -> float:
     """The salience now, so long after the last access."""
     rate = 0.0 if pinned else RATES[sector]
     loss = rate / (importance + 0.1) * microseconds / _DAY
@@ -31,11 +31,11 @@ def effective(salience: float, importance: float, sector: str, pinned: object, m
     return min(MOST, max(LEAST, faded))
 
 
-def reinforced(felt: float, amount: float) -> float:
+def reinforce_salience(current: float, amount: float) -> float:
     """The salience after a use."""
-    return felt + amount * (1 - felt)
+    return current + amount * (1 - current)
 
 
-def lessened(felt: float, amount: float) -> float:
+def lower_salience(current: float, amount: float) -> float:
     """The salience after someone said that it matters less."""
-    return max(LEAST, felt - amount)
+    return max(LEAST, current - amount)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from athand.memories.salience import effective
+from athand.memories.salience import salience_now
 from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25, bounded, calibrate_cosine, calibrate_keyword
 from athand.store import Index
 from athand.text import tokenize
@@ -42,7 +42,7 @@ MODES = ("hybrid", "semantic", "keyword")
 
 @dataclass(frozen=True, slots=True)
 class Weights(Noun):
-    """A plain weighted sum, for those who want one: cosine, BM25 over ten, salience and recency; then factors."""
+    """A plain weigh sum, for those who want one: cosine, BM25 over ten, salience and recency; then factors."""
 
     semantic: float
     keyword: float
@@ -84,7 +84,7 @@ class Facts:
 
 
 def floor(words: Sequence[QueryWord]) -> float:
-    """The least relevance worth showing for a query of these words."""
+    """The least relevance worth visible_filter for a query of these words."""
     return FLOOR if any(word.variants for word in words) else FLOOR_OF_UNKNOWN_WORDS
 
 
@@ -92,14 +92,14 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
     """The candidates' values, as of the situation. A memory of no session is a session of its own."""
     if not candidates:
         return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
-    projects, sessions, authors, sectors, tiers, *felt, ends = zip(*(each.item for each in candidates), strict=True)
-    accessed = felt.pop()
+    projects, sessions, authors, sectors, tiers, *faded, ends = zip(*(each.item for each in candidates), strict=True)
+    accessed = faded.pop()
     since = [situation.now - at for at in accessed]
     return Facts(
         [session or each.id for session, each in zip(sessions, candidates, strict=True)],
         authors,
         sectors,
-        np.array(list(map(effective, *felt[:2], sectors, felt[2], since))),
+        np.array(list(map(salience_now, *faded[:2], sectors, faded[2], since))),
         recency(np.array([each.created_at for each in candidates]), situation.moment),
         [end is not None and end <= situation.moment for end in ends],
         [tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)],
@@ -129,7 +129,7 @@ def matches(
     return {"semantic": semantic} if mode == "semantic" else {"keyword": keyword, "semantic": semantic}
 
 
-def joined(one: Mapping[str, Part], other: Mapping[str, Part]) -> dict[str, Part]:
+def concatenate_parts(one: Mapping[str, Part], other: Mapping[str, Part]) -> dict[str, Part]:
     """The parts of some candidates, and then of some more."""
     return {
         name: Part(
@@ -154,13 +154,13 @@ def add_neighbours(
 ) -> dict[str, Part]:
     """The parts, and the share each memory gets from the better of its neighbours, if that one is a hit by itself."""
     own = relevance(parts)
-    telling = {each.id: value for each, value in zip(candidates, own.tolist(), strict=True) if value >= FLOOR}
-    best = [max((telling.get(id_, 0.0) for id_ in beside.get(each.id, ())), default=0.0) for each in candidates]
+    relevance_by_id = {each.id: value for each, value in zip(candidates, own.tolist(), strict=True) if value >= FLOOR}
+    best = [max((relevance_by_id.get(id_, 0.0) for id_ in beside.get(each.id, ())), default=0.0) for each in candidates]
     return {**parts, "neighbours": Part(np.array(best), np.array(best), NEIGHBOUR)}
 
 
 def relevance(parts: Mapping[str, Part]) -> Numbers:
-    """The weighted sum of the parts."""
+    """The weigh sum of the parts."""
     total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
     return total
 
@@ -177,8 +177,8 @@ def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
     }
 
 
-def weighted(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:
-    """The plain weighted sum of the sides that matched, salience and recency; every signal counts as measured."""
+def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:
+    """The plain weigh sum of the sides that matched, salience and recency; every signal counts as measured."""
     together = weights.semantic + weights.keyword
     alone = len(matched) == 1
     parts = {}

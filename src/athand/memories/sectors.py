@@ -29,7 +29,7 @@ _MONTH = "(?:january|february|march|april|may|june|july|august|september|october
 _SENTENCE_START = r"(?:^|(?<=[.!?:;]\s)|(?<=\n))"
 # "is called" and "are stored" tell what things are, not what was done.
 _DONE = r"(?<!is\s)(?<!are\s)(?<!be\s)"
-# What was thought or felt is no event, even in the past tense.
+# What was thought or current is no event, even in the past tense.
 _NO_EVENT = r"(?!(?:agreed|concluded|considered|decided|evaluated|learned|liked|opted|picked|preferred|reali[sz]ed)\b)"
 # A sentence that begins "<word> the" is a command, unless the word is one of these, or a past or a plural.
 _NOT_A_VERB = """
@@ -54,7 +54,7 @@ _CUES = {
         worried|worries|anxious|nervous|afraid|scared|stressed|stressful|overwhelmed|disappointed|embarrassed
         dread(?:s|ed)?|terrified|grumpy|picky|patience|impatient|bother(?:s|ed)|pet peeve|allergic to|over the moon
         jealous|ashamed|hopeful|reluctant|hesitant|sceptical|skeptical|homesick|heartbroken|cried|laughed|a must for
-        tired of|sick of|fed up|(?:can't|cannot|can not) (?:stand|bear|wait)|feels?|felt|feelings?|mood|lonely
+        tired of|sick of|fed up|(?:can't|cannot|can not) (?:stand|bear|wait)|feels?|current|feelings?|mood|lonely
         wants|(?:would|\w+'d) love|insists on
         (?:asks?|asked|expects?|insists?)(?: \w+){0,4} (?:always|never)
     """,
@@ -126,10 +126,10 @@ def classify(text: str) -> str:
     return best if counts[best] else "semantic"
 
 
-def _compiled(cues: str) -> re.Pattern[str]:
+def _compile_patterns(cues: str) -> re.Pattern[str]:
     """One expression for all cues of a sector, each bounded by what is no letter or digit."""
     alternatives = "|".join(line.strip() for line in cues.strip().splitlines()).replace(" ", r"\s+")
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
-_PATTERNS = {sector: _compiled(_CUES[sector]) for sector in SECTORS}
+_PATTERNS = {sector: _compile_patterns(_CUES[sector]) for sector in SECTORS}

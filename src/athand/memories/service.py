@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 from athand.derive import Corpus
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
-from athand.memories import adding, brief, changing, exchange, records, relations, search, sessions, upkeep
-from athand.memories.desk import Desk
-from athand.memories.entry import check_project
-from athand.memories.filters import selection
-from athand.memories.folder import MemoryFolder
+from athand.memories import brief, maintenance, relations, rows, search, sessions, transfer, write
+from athand.memories.context import MemoryContext
+from athand.memories.filters import build_filter
+from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
     RELATIONS,
     Imported,
@@ -25,10 +24,11 @@ from athand.memories.model import (
     Stats,
     Timeline,
 )
-from athand.memories.salience import BY_CALLER, LESSENED
+from athand.memories.rows import stats
+from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
 from athand.memories.scoring import INDEX, Weights
-from athand.memories.stats import stats
-from athand.memories.timeline import session_context, timeline
+from athand.memories.sessions import session_context, timeline
+from athand.memories.validation import check_project
 from athand.store import Store
 from athand.types import Hit, Hits
 
@@ -52,7 +52,7 @@ class Memories:
         when_uncovered: Callable[[], None] = lambda: None,
         documents: Documents | None = None,
     ) -> None:
-        self._desk = Desk(store, embedder, use_cache, clock)
+        self._context = MemoryContext(store, embedder, use_cache, clock)
         self._store = store
         self._now = clock
         self._when_uncovered = when_uncovered
@@ -94,7 +94,7 @@ class Memories:
 
     def add_many(self, items: Iterable[Mapping[str, Any]]) -> MemoryList:
         """Keep several texts, all or none; each a mapping of the arguments of `add`."""
-        return adding.add_many(self._desk, items)
+        return write.add_many(self._context, items)
 
     # Finding
 
@@ -132,12 +132,12 @@ class Memories:
             "min_salience": min_salience,
             "in_session": in_session,
         }
-        asked = search.Asked(
+        request = search.MemorySearchRequest(
             query, project, filters, limit, min_score, include_superseded, session, as_of, mode, weights
         )
-        hits: Hits[Any] = search.search(self._desk, asked, self._when_uncovered)
+        hits: Hits[Any] = search.search(self._context, request, self._when_uncovered)
         if reinforce and hits:
-            hits = search.recall(self._desk, hits, asked)
+            hits = search.recall(self._context, hits, request)
         if include_documents:
             found = self.search_documents(query, project=project, limit=limit)
             corrections = {**found.did_you_mean, **hits.did_you_mean}
@@ -155,21 +155,21 @@ class Memories:
     def get(self, id: str) -> Memory:
         """The memory with this id, deleted or not."""
         with self._store.snapshot() as snapshot:
-            return records.get(snapshot, id, self._now())
+            return rows.get(snapshot, id, self._now())
 
     def list(self, *, limit: int = 20, include_deleted: bool = False, **filters: Any) -> MemoryList:
         """The newest memories first; filters are those of `forget`."""
-        chosen = selection(self._now(), **filters)
+        chosen = build_filter(self._now(), **filters)
         if not include_deleted:
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
         with self._store.snapshot() as snapshot:
             rest = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
-            return records.select(snapshot, chosen, self._now(), rest, limit=check_limit(limit))
+            return rows.select(snapshot, chosen, self._now(), rest, limit=check_limit(limit))
 
     def timeline(self, anchor_id: str, before: int = 5, after: int = 5) -> Timeline:
         """What was remembered in the same project just before and after a memory."""
         with self._store.snapshot() as snapshot:
-            anchor = records.get(snapshot, anchor_id, self._now())
+            anchor = rows.get(snapshot, anchor_id, self._now())
             return timeline(snapshot, anchor, check_count("before", before), check_count("after", after), self._now())
 
     def brief(self, project: str = "default", max_tokens: int = 800) -> str:
@@ -188,19 +188,19 @@ class Memories:
 
         Give the `updated_at` you saw, and a memory that was changed meanwhile is left alone: a Conflict.
         """
-        return changing.update(self._desk, id, fields, session, expected_updated_at)
+        return write.update(self._context, id, fields, session, expected_updated_at)
 
     def delete(self, id: str, hard: bool = False) -> Memory:
         """Take a memory away: `restore` brings it back within 30 days, unless `hard` left nothing of it."""
-        return changing.delete(self._desk, id, hard=hard)
+        return write.delete(self._context, id, hard=hard)
 
     def restore(self, id: str) -> Memory:
         """Bring a deleted memory back."""
-        return changing.restore(self._desk, id)
+        return write.restore(self._context, id)
 
     def forget(self, dry_run: bool = True, hard: bool = False, **filters: Any) -> MemoryList:
         """Delete every memory that passes all filters; a dry run only tells which."""
-        return changing.forget(self._desk, filters, dry_run=dry_run, hard=hard)
+        return write.forget(self._context, filters, dry_run=dry_run, hard=hard)
 
     def pin(self, id: str) -> Memory:
         """Keep a memory from fading, and first in every brief."""
@@ -212,32 +212,32 @@ class Memories:
 
     def reinforce(self, id: str, amount: float = BY_CALLER, session: str | None = None) -> Memory:
         """Say that a memory matters."""
-        return changing.reinforce(self._desk, id, check_fraction("amount", amount), session)
+        return write.reinforce(self._context, id, check_fraction("amount", amount), session)
 
-    def deemphasize(self, id: str, amount: float = LESSENED) -> Memory:
+    def deemphasize(self, id: str, amount: float = BY_DEEMPHASIZE) -> Memory:
         """Say that a memory matters less."""
-        return changing.deemphasize(self._desk, id, check_fraction("amount", amount))
+        return write.deemphasize(self._context, id, check_fraction("amount", amount))
 
     # Relations
 
     def supersede(self, old_id: str, new_id: str, by: str = "user") -> Memory:
-        """Let a newer memory take the place of an old one, which stays and can be asked for; the old one."""
+        """Let a newer memory take the place of an old one, which stays and can be request for; the old one."""
         now = self._now()
         with self._store.transaction() as transaction:
-            old, new = (changing.live(transaction, id_, now) for id_ in (old_id, new_id))
+            old, new = (write.get_live(transaction, id_, now) for id_ in (old_id, new_id))
             return relations.supersede(transaction, old, new, check_name("by", by), now)
 
     def unsupersede(self, old_id: str) -> Memory:
         """Undo `supersede`: the old memory holds again."""
         with self._store.transaction() as transaction:
-            return relations.unsupersede(transaction, changing.live(transaction, old_id, self._now()), self._now())
+            return relations.unsupersede(transaction, write.get_live(transaction, old_id, self._now()), self._now())
 
     def relate(self, source_id: str, target_id: str, type: str, by: str = "user") -> Relation:
         """Say how one memory stands to another; SUPERSEDES is `supersede`."""
         now = self._now()
         kind = check_choice("relation", type, RELATIONS)
         with self._store.transaction() as transaction:
-            source, target = (changing.live(transaction, id_, now) for id_ in (source_id, target_id))
+            source, target = (write.get_live(transaction, id_, now) for id_ in (source_id, target_id))
             if kind == relations.SUPERSEDES:
                 relations.supersede(transaction, target, source, check_name("by", by), now)
                 return Relation(source.id, target.id, kind, by, now)
@@ -246,7 +246,7 @@ class Memories:
     def related(self, id: str) -> RelatedList:
         """The valid relations of a memory, with what is at their other end."""
         with self._store.snapshot() as snapshot:
-            return relations.related(snapshot, records.get(snapshot, id, self._now()).id, self._now())
+            return relations.list_related(snapshot, rows.get(snapshot, id, self._now()).id, self._now())
 
     # Sessions
 
@@ -254,34 +254,34 @@ class Memories:
         self, project: str = "default", id: str | None = None, started_at: datetime | str | None = None
     ) -> Session:
         """Begin a session; one that has begun already goes on."""
-        return sessions.start(self._desk, project, id, started_at)
+        return sessions.start(self._context, project, id, started_at)
 
     def end_session(self, id: str, summary: str | None = None) -> Session:
         """End a session, with a summary for the next one's brief."""
-        return sessions.end(self._desk, id, summary)
+        return sessions.end(self._context, id, summary)
 
     def sessions(self, project: str | None = None, limit: int = 20) -> SessionList:
         """The newest sessions first."""
         with self._store.snapshot() as snapshot:
             named = None if project is None else check_name("project", project)
-            return records.select_sessions(snapshot, named, check_limit(limit))
+            return rows.select_sessions(snapshot, named, check_limit(limit))
 
     def session_context(self, memory_id: str) -> SessionContext | None:
         """The session that used a memory last and how; None if none has."""
         with self._store.snapshot() as snapshot:
-            return session_context(snapshot, records.get(snapshot, memory_id, self._now()).id)
+            return session_context(snapshot, rows.get(snapshot, memory_id, self._now()).id)
 
     # Files
 
     def folder(self, project: str = "default") -> MemoryFolder:
         """The project's memory files, for the commands of Anthropic's memory tool."""
-        return MemoryFolder(self._desk, project)
+        return MemoryFolder(self._context, project)
 
     # Upkeep
 
     def export(self, path: str | PathLike[str], *, project: str | None = None) -> int:
         """Write everything as JSON lines; importing them gives the same store. How many memories."""
-        return exchange.export(self._desk, path, project)
+        return transfer.export(self._context, path, project)
 
     def import_(
         self,
@@ -292,12 +292,12 @@ class Memories:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Imported:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
-        return exchange.import_(self._desk, path, project, format, progress)
+        return transfer.import_(self._context, path, project, format, progress)
 
     @property
     def corpus(self) -> Corpus:
         """How what is indexed comes from the memories."""
-        return upkeep.corpus(self._desk)
+        return maintenance.corpus(self._context)
 
     def stats(self, project: str | None = None) -> Stats:
         """What there is, counted."""
@@ -310,7 +310,7 @@ class Memories:
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Make everything derived anew from the memories, in one step that readers see whole; how many there are."""
-        return upkeep.reindex(self._desk, progress)
+        return maintenance.reindex(self._context, progress)
 
     def fingerprint(self) -> str:
         """A hash of everything derived from the memories: a fresh index has the same."""
@@ -318,4 +318,4 @@ class Memories:
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every memory a vector of the current model; until all have one, searches go by keyword."""
-        return upkeep.embed_missing(self._desk, stop)
+        return maintenance.embed_missing(self._context, stop)

@@ -36,10 +36,10 @@ def _text(what: str) -> Check:
 
 def _names(what: str) -> Check:
     # Cleaned before they are checked: a complaint shows what it is about.
-    return lambda values: check_names(what, _cleaned(values) if isinstance(values, (list, tuple)) else values)
+    return lambda values: check_names(what, _clean_all(values) if isinstance(values, (list, tuple)) else values)
 
 
-def _cleaned(values: Iterable[object]) -> list[object]:
+def _clean_all(values: Iterable[object]) -> list[object]:
     return [clean(each) if isinstance(each, str) else each for each in values]
 
 
@@ -76,7 +76,7 @@ EDITABLE: Mapping[str, Check] = {
     "content": _text("content"),
     "summary": _text("summary"),
     "context": _text("context"),
-    "author": lambda value: check_name("author", *_cleaned([value])),
+    "author": lambda value: check_name("author", *_clean_all([value])),
     "sector": lambda value: check_choice("sector", value, SECTORS),
     "tier": lambda value: check_choice("tier", value, TIERS),
     "memory_type": lambda value: check_choice("memory_type", value, MEMORY_TYPES),
@@ -101,7 +101,7 @@ _OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
 
 def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
     """A memory from the arguments of `add`."""
-    values = _checked(given, now)
+    values = _check_all(given, now)
     values.pop("key", None)
     created_at = values.pop("created_at", now)
     memory = Memory(
@@ -120,11 +120,11 @@ def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
     return memory if "sector" in values else replace(memory, sector=sector_of(memory))
 
 
-def edited(memory: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
+def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     """The memory with some of its fields changed; None empties a field that may be empty."""
     if fixed := sorted(set(changes) - set(EDITABLE)):
         raise InvalidInput(f"{', '.join(fixed)} cannot be changed. Known: {', '.join(EDITABLE)}.")
-    values = {name: _changed(name, value) for name, value in changes.items()}
+    values = {name: _check_change(name, value) for name, value in changes.items()}
     after = replace(memory, **values, updated_at=memory.next_update(now))
     if after.tier == "session" and after.session is None:
         raise InvalidInput(f"Memory {memory.id} was created in no session; its tier cannot be session.")
@@ -142,7 +142,7 @@ def _refuse_empty_span(memory: Memory) -> None:
         )
 
 
-def _changed(name: str, value: object) -> Any:
+def _check_change(name: str, value: object) -> Any:
     return None if value is None and name in _OPTIONAL else EDITABLE[name](value)
 
 
@@ -151,7 +151,7 @@ def sector_of(memory: Memory) -> str:
     return SECTOR_OF_TYPE[memory.memory_type] if memory.memory_type else classify(memory.content)
 
 
-def _checked(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def _check_all(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     asked = {name: value for name, value in given.items() if value is not None}
     if unknown := sorted(set(asked) - set(_CHECKS) - set(_TIMES)):
         raise InvalidInput(f"A memory has no {', '.join(unknown)}. Known: {', '.join((*_CHECKS, *_TIMES))}.")

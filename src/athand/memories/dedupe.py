@@ -44,12 +44,12 @@ _CLOSING_A_NUMBER = ").,;:"
 
 _LETTER = re.compile(r"[^\W_]")
 _LAST_FULL_STOP = re.compile(r"(?<=\w)\.\Z")
-# Putting combining marks in order takes the square of their number, so a word is normalised piece by piece.
+# Putting combining marks in order takes the square of their number, so a word is normalize piece by piece.
 _PIECE = 256
 _CACHED_TERMS = 1 << 16
 
 
-def normalised(text: str) -> str:
+def normalize(text: str) -> str:
     """What makes two texts exactly the same: case, white space and a last full stop do not count.
 
     The full stop does count after anything but a letter or digit: `git add .` is not `git add`.
@@ -62,7 +62,7 @@ def normalised(text: str) -> str:
 @lru_cache(maxsize=8)
 def fingerprint(text: str) -> str:
     """Equal for texts that are exactly the same, and for no others."""
-    return hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(normalize(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def simhash(text: str) -> int:
@@ -79,7 +79,7 @@ def simhash(text: str) -> int:
 
 def is_near_duplicate(one: str, other: str) -> bool:
     """Whether two texts say the same in nearly the same words. Short texts never do: they are the same or not."""
-    return _are_alike(_Reading(one), _Reading(other))
+    return _are_near_duplicates(_Reading(one), _Reading(other))
 
 
 @lru_cache(maxsize=8)
@@ -101,10 +101,10 @@ class _Reading:
     def words(self) -> list[str]:
         """The words as written, without quotes, brackets and sentence marks around them."""
         written = _plain(self.text).translate(_STRAIGHT_QUOTES).split()
-        return [word for each in written for word in ((each,) if each.isalpha() else _spelled_out(_bare(each)))]
+        return [word for each in written for word in ((each,) if each.isalpha() else _expand_contractions(_bare(each)))]
 
     @cached_property
-    def telling(self) -> list[str]:
+    def content_words(self) -> list[str]:
         """The words that carry what is said."""
         pairs = zip(self.words, ["", *self.words], strict=False)
         return [word for word, before in pairs if word.lower() not in _FILLERS or _tells_after(before, word)]
@@ -123,15 +123,15 @@ class _Reading:
 
     def gist(self) -> tuple[str, ...]:
         """Equal for all texts that may be near-duplicates of each other."""
-        return tuple(_singular(word.lower()) if _is_plain_word(word) else word for word in self.telling)
+        return tuple(_singular(word.lower()) if _is_plain_word(word) else word for word in self.content_words)
 
 
-def _are_alike(one: _Reading, other: _Reading) -> bool:
+def _are_near_duplicates(one: _Reading, other: _Reading) -> bool:
     # What may differ is at most a fifth of the words; texts of very different lengths need no reading.
     if 2 * min(len(one.text), len(other.text)) < max(len(one.text), len(other.text)):
         return False
     return (
-        _say_the_same(one.telling, other.telling)
+        _say_the_same(one.content_words, other.content_words)
         and _overlap(one.distinct, other.distinct) >= LEAST_OVERLAP
         and not (one.is_short() or other.is_short())
         and (one.simhash ^ other.simhash).bit_count() <= CLOSE_BITS
@@ -181,11 +181,11 @@ def _bare(word: str) -> str:
     return opened.rstrip(_CLOSING_A_NUMBER) if bare[-1].isdigit() else bare
 
 
-def _spelled_out(word: str) -> Sequence[str]:
-    return _CONTRACTION.sub(_spell_out, word).split() if "'" in word else (word,)
+def _expand_contractions(word: str) -> Sequence[str]:
+    return _CONTRACTION.sub(_expand_contraction, word).split() if "'" in word else (word,)
 
 
-def _spell_out(contraction: re.Match[str]) -> str:
+def _expand_contraction(contraction: re.Match[str]) -> str:
     written = contraction.group()
     return _SPELLED_OUT.get(written.lower(), f"{written[:-2]} is")
 

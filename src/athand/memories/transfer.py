@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_path
-from athand.memories import adding, foreign, records, relations
-from athand.memories.desk import Desk
-from athand.memories.entry import check_project, new_memory
-from athand.memories.lines import HEADER, Key, Link, from_line, to_line
+from athand.memories import importers, relations, rows, write
+from athand.memories.context import MemoryContext
+from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
 from athand.memories.model import Imported, Memory, Relation, Session, to_passage
 from athand.memories.scoring import INDEX
+from athand.memories.validation import check_project, new_memory
 from athand.store import Snapshot, Transaction, check_target, to_datetime
 from athand.types import Filter, Noun
 
@@ -28,23 +28,23 @@ Numbered = list[tuple[int, Noun]]
 Kind = TypeVar("Kind", bound=Noun)
 
 
-def export(desk: Desk, path: str | PathLike[str], project: str | None) -> int:
+def export(context: MemoryContext, path: str | PathLike[str], project: str | None) -> int:
     """Write everything, in an order that depends on nothing but the content; how many memories."""
     target = check_path("path", path)
-    check_target(desk.store, target)
+    check_target(context.store, target)
     try:
-        return _write(desk, target, project)
+        return _write(context, target, project)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}. Choose another path.") from error
 
 
-def _write(desk: Desk, target: Path, project: str | None) -> int:
+def _write(context: MemoryContext, target: Path, project: str | None) -> int:
     """Under another name until it is complete; readable by its owner alone, like the store."""
     written = 0
     handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file, desk.store.snapshot() as snapshot:
-            for line in chain([HEADER], map(to_line, _everything(snapshot, desk, project))):
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file, context.store.snapshot() as snapshot:
+            for line in chain([HEADER], map(to_line, _everything(snapshot, context, project))):
                 file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
                 written += line.get("kind") == "memory"
             file.flush()
@@ -56,39 +56,39 @@ def _write(desk: Desk, target: Path, project: str | None) -> int:
 
 
 def import_(
-    desk: Desk, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
+    context: MemoryContext, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
 ) -> Imported:
     """Read an export or a file of another tool."""
     source = check_path("path", path)
     if source.exists() and not (source.is_file() or source.is_dir()):
         raise InvalidInput(f"{source} is neither a file nor a folder.")
-    kind = format_ or foreign.format_of(source)
+    kind = format_ or importers.format_of(source)
     if kind == "athand":
         if project is not None:
             raise InvalidInput("An export names the projects of its memories; leave project out.")
-        return _restore(desk, source, _read(source), progress)
+        return _restore(context, source, _read(source), progress)
     items = []
-    for file, number, item in foreign.read(source, kind, check_project(project or "default")):
-        with foreign.naming_line(file, number):
-            new_memory(item, desk.now())
+    for file, number, item in importers.read(source, kind, check_project(project or "default")):
+        with importers.naming_line(file, number):
+            new_memory(item, context.now())
         items.append(item)
     progress(0, len(items))
-    added = adding.add_many(desk, items)
+    added = write.add_many(context, items)
     progress(len(items), len(items))
     return Imported(len(added), sum(not memory.deduplicated for memory in added))
 
 
-def _everything(snapshot: Snapshot, desk: Desk, project: str | None) -> Iterator[Noun]:
+def _everything(snapshot: Snapshot, context: MemoryContext, project: str | None) -> Iterator[Noun]:
     values = {"project": project}
     here = "(:project IS NULL OR space = :project)"
     for row in snapshot.rows(
-        f"SELECT {records.SESSION_COLUMNS} FROM memory_sessions WHERE {here} "
+        f"SELECT {rows.SESSION_COLUMNS} FROM memory_sessions WHERE {here} "
         "OR id IN (SELECT session FROM memory_links WHERE space = :project) ORDER BY space, id",
         values,
     ):
-        yield records.session_from_row(row)
+        yield rows.session_from_row(row)
     chosen = Filter("(:project IS NULL OR i.project = :project)", values)
-    yield from records.select(snapshot, chosen, desk.now(), "ORDER BY i.project, i.created_at, i.id")
+    yield from rows.select(snapshot, chosen, context.now(), "ORDER BY i.project, i.created_at, i.id")
     for row in snapshot.rows(
         f"SELECT space, session, memory_id, usage, linked_at FROM memory_links WHERE {here} ORDER BY 1, 2, 3, 4", values
     ):
@@ -110,13 +110,13 @@ def _everything(snapshot: Snapshot, desk: Desk, project: str | None) -> Iterator
 
 def _read(path: Path) -> Numbered:
     """Every noun of an export with the number of its line."""
-    lines = foreign.json_lines(path)
+    lines = importers.json_lines(path)
     first, header = next(lines, (1, {}))
-    with foreign.naming_line(path, first):
+    with importers.naming_line(path, first):
         _check_header(header)
     nouns: Numbered = []
     for number, values in lines:
-        with foreign.naming_line(path, number):
+        with importers.naming_line(path, number):
             nouns.append((number, from_line(values)))
     return nouns
 
@@ -128,51 +128,53 @@ def _check_header(values: dict[str, Any]) -> None:
         raise InvalidInput(f"It is of version {values.get('version')}; this program reads {HEADER['version']}.")
 
 
-def _restore(desk: Desk, path: Path, nouns: Numbered, progress: Progress) -> Imported:
+def _restore(context: MemoryContext, path: Path, nouns: Numbered, progress: Progress) -> Imported:
     """Write the nouns in one transaction. Their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
-    with desk.store.snapshot() as snapshot:
-        new = _new_memories(snapshot, desk, path, memories)
+    with context.store.snapshot() as snapshot:
+        new = _new_memories(snapshot, context, path, memories)
     try:
-        _embed(desk, [memory for memory in new if not memory.is_deleted], progress)
-        with desk.store.transaction() as transaction:
+        _embed(context, [memory for memory in new if not memory.is_deleted], progress)
+        with context.store.transaction() as transaction:
             for session in (noun for _, noun in nouns if isinstance(noun, Session)):
                 _put_session(transaction, session)
-            _put_memories(transaction, desk, _new_memories(transaction, desk, path, memories))
+            _put_memories(transaction, context, _new_memories(transaction, context, path, memories))
             for number, noun in nouns:
-                with foreign.naming_line(path, number):
+                with importers.naming_line(path, number):
                     _put_other(transaction, noun)
             relations.refuse_circles(transaction, [noun.target_id for _, noun in nouns if isinstance(noun, Relation)])
     except BaseException:
         with suppress(StoreError):  # the store may be what failed
-            desk.store.erase_traces()  # the vectors of what is not imported after all
+            context.store.erase_traces()  # the vectors of what is not imported after all
         raise
     return Imported(len(memories), len(new))
 
 
-def _embed(desk: Desk, memories: Sequence[Memory], progress: Progress) -> None:
+def _embed(context: MemoryContext, memories: Sequence[Memory], progress: Progress) -> None:
     for start in range(0, len(memories), BATCH):
         progress(start, len(memories))
         passages = [to_passage(memory) for memory in memories[start : start + BATCH]]
-        if vectors := desk.embed(passages):
-            desk.store.add_vectors(INDEX, passages, vectors)
+        if vectors := context.embed(passages):
+            context.store.add_vectors(INDEX, passages, vectors)
     progress(len(memories), len(memories))
 
 
-def _put_memories(transaction: Transaction, desk: Desk, memories: Sequence[Memory]) -> None:
+def _put_memories(transaction: Transaction, context: MemoryContext, memories: Sequence[Memory]) -> None:
     for memory in memories:
-        records.insert(transaction, memory)
+        rows.insert(transaction, memory)
     living = [to_passage(memory) for memory in memories if not memory.is_deleted]
     for start in range(0, len(living), BATCH):
         batch = living[start : start + BATCH]
-        transaction.put(INDEX, batch, desk.embed(batch, transaction))
+        transaction.put(INDEX, batch, context.embed(batch, transaction))
 
 
-def _new_memories(snapshot: Snapshot, desk: Desk, path: Path, memories: Sequence[tuple[int, Memory]]) -> list[Memory]:
+def _new_memories(
+    snapshot: Snapshot, context: MemoryContext, path: Path, memories: Sequence[tuple[int, Memory]]
+) -> list[Memory]:
     """Those that are not there yet; one that is there otherwise is an error."""
     known: dict[str, Memory] = {}
     for start in range(0, len(memories), BATCH):
-        known |= records.by_id(snapshot, [memory.id for _, memory in memories[start : start + BATCH]], desk.now())
+        known |= rows.by_id(snapshot, [memory.id for _, memory in memories[start : start + BATCH]], context.now())
     new: dict[str, Memory] = {}
     for number, memory in memories:
         there = known.get(memory.id) or new.get(memory.id)
@@ -192,20 +194,20 @@ def _is_same(there: Memory, memory: Memory) -> bool:
 
 
 def _put_session(transaction: Transaction, session: Session) -> None:
-    there = records.find_session(transaction, session.id)
+    there = rows.find_session(transaction, session.id)
     if there and there.project != session.project:
         raise Conflict(f"There is a session {session.id} of project {there.project} already.")
-    records.put_session(transaction, session)
+    rows.put_session(transaction, session)
 
 
 def _put_other(transaction: Transaction, noun: Noun) -> None:
     if isinstance(noun, Link):
-        records.require(transaction, "memories", noun.memory_id)
-        records.require(transaction, "memory_sessions", noun.session)
-        records.put_link(transaction, noun.project, noun.session, noun.memory_id, noun.usage, noun.linked_at)
+        rows.require(transaction, "memories", noun.memory_id)
+        rows.require(transaction, "memory_sessions", noun.session)
+        rows.put_link(transaction, noun.project, noun.session, noun.memory_id, noun.usage, noun.linked_at)
     elif isinstance(noun, Relation):
-        records.require(transaction, "memories", noun.source_id)
-        relations.put(transaction, records.require(transaction, "memories", noun.target_id), noun)
+        rows.require(transaction, "memories", noun.source_id)
+        relations.put(transaction, rows.require(transaction, "memories", noun.target_id), noun)
     elif isinstance(noun, Key):
-        records.require(transaction, "memories", noun.memory_id)
-        records.name(transaction, noun.project, noun.name, noun.memory_id, noun.fingerprint)
+        rows.require(transaction, "memories", noun.memory_id)
+        rows.put_key(transaction, noun.project, noun.name, noun.memory_id, noun.fingerprint)

@@ -7,8 +7,8 @@ from typing import Any
 
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_count, check_fraction, check_name, check_text, check_time
-from athand.memories.entry import EDITABLE, check_project
 from athand.memories.model import RELATIONS, USAGES, WRITERS, Memory, Relation, Session
+from athand.memories.validation import EDITABLE, check_project
 from athand.redaction import clean
 from athand.types import Noun
 

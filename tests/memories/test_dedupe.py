@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from athand.memories.likeness import (
+from athand.memories.dedupe import (
     CLOSE_BITS,
     fingerprint,
     gist,
     is_near_duplicate,
-    normalised,
+    normalize,
     simhash,
 )
 
@@ -153,7 +153,7 @@ def test_texts_with_less_than_four_fifths_of_their_words_in_common_are_not_near_
     ],
 )
 def test_texts_are_exactly_the_same_despite_case_space_and_a_last_full_stop(text, same):
-    assert normalised(text) == normalised(same)
+    assert normalize(text) == normalize(same)
     assert fingerprint(text) == fingerprint(same)
 
 
@@ -178,7 +178,7 @@ def test_a_fingerprint_is_a_sha256_in_hex():
 
 
 def test_a_simhash_is_the_same_in_every_process_and_fits_64_bits():
-    program = f"from athand.memories.likeness import simhash; print(simhash({DEPLOY!r}))"
+    program = f"from athand.memories.dedupe import simhash; print(simhash({DEPLOY!r}))"
     elsewhere = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(elsewhere.stdout) == simhash(DEPLOY)
     assert 0 < simhash(DEPLOY) < 1 << 64
@@ -201,7 +201,7 @@ def test_likeness_is_symmetric(one, other):
 @given(st.text(), st.text())
 def test_any_two_texts_can_be_compared(one, other):
     assert is_near_duplicate(one, other) == is_near_duplicate(other, one)
-    assert (fingerprint(one) == fingerprint(other)) == (normalised(one) == normalised(other))
+    assert (fingerprint(one) == fingerprint(other)) == (normalize(one) == normalize(other))
     assert fingerprint(f" {one}\n") == fingerprint(one)
 
 

@@ -1,4 +1,4 @@
-"""Memories, sessions, links and keys in the database: plain SQL that every engine understands."""
+"""Memories, sessions, links and keys in the database: portable SQL."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,9 @@ from typing import Any
 
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import is_text
-from athand.memories.likeness import is_near_duplicate
-from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, from_row, to_row
-from athand.memories.salience import EFFECTIVE_SQL
+from athand.memories.dedupe import is_near_duplicate
+from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, from_row, to_row
+from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
 from athand.types import Filter
 
@@ -29,11 +29,11 @@ def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
         raise NotFound(f"No memory {id_!r}: that is not valid Unicode. See what there is with: athand memory list")
     found = by_id(snapshot, [id_], now)
     if not found:
-        raise NotFound(f"No memory {id_!r}.{_meant(snapshot, id_)} See what there is with: athand memory list")
+        raise NotFound(f"No memory {id_!r}.{_suggest_id(snapshot, id_)} See what there is with: athand memory list")
     return found[id_]
 
 
-def _meant(snapshot: Snapshot, id_: str) -> str:
+def _suggest_id(snapshot: Snapshot, id_: str) -> str:
     """The memory whose id begins alike, if there is one: the end of an id is mistyped most."""
     begin = id_[: max(4, len(id_) - 2)]
     rows = snapshot.rows(
@@ -47,8 +47,8 @@ def by_id(
     snapshot: Snapshot, ids: Sequence[str], now: datetime, spaces: Sequence[str] | None = None
 ) -> dict[str, Memory]:
     """Those of the memories that exist; with their spaces, an engine of many machines need not ask all of them."""
-    marks, values = listed(ids)
-    inside, places = _inside("memories", spaces)
+    marks, values = in_list(ids)
+    inside, places = _space_condition("memories", spaces)
     rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks}) {inside}", {**values, **places})
     return {memory.id: memory for memory in (from_row(row, now) for row in rows)}
 
@@ -87,10 +87,10 @@ def reinforce(
     transaction: Transaction, ids: Sequence[str], amount: float, now: datetime, spaces: Sequence[str] | None = None
 ) -> None:
     """Give back a part of the salience these have lost; what has faded until now is taken into account."""
-    marks, values = listed(ids)
-    inside, places = _inside("memories", spaces)
+    marks, values = in_list(ids)
+    inside, places = _space_condition("memories", spaces)
     transaction.execute(
-        f"UPDATE memories SET salience = {EFFECTIVE_SQL} + :amount * (1 - {EFFECTIVE_SQL}), "
+        f"UPDATE memories SET salience = {SALIENCE_NOW_SQL} + :amount * (1 - {SALIENCE_NOW_SQL}), "
         f"last_accessed = :now, access_count = access_count + 1 WHERE id IN ({marks}) {inside}",
         {**values, **places, "amount": amount, "now": to_microseconds(now)},
     )
@@ -112,7 +112,7 @@ def find_duplicate(snapshot: Snapshot, memory: Memory, now: datetime) -> Memory 
     return None
 
 
-def named(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] | None:
+def find_by_key(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] | None:
     """Id and fingerprint of what was added by this name."""
     rows = snapshot.rows(
         "SELECT memory_id, fingerprint FROM memory_keys WHERE space = :space AND name = :name",
@@ -121,7 +121,7 @@ def named(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def name(transaction: Transaction, project: str, key: str, memory_id: str, fingerprint: str) -> None:
+def put_key(transaction: Transaction, project: str, key: str, memory_id: str, fingerprint: str) -> None:
     """Remember by which name a memory was added."""
     transaction.execute(
         "INSERT INTO memory_keys (space, name, memory_id, fingerprint) VALUES (:space, :name, :id, :fingerprint) "
@@ -145,7 +145,7 @@ def get_session(snapshot: Snapshot, id_: str) -> Session:
 
 def sessions_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Session]:
     """Those of the sessions that exist."""
-    marks, values = listed(list(ids))
+    marks, values = in_list(list(ids))
     rows = (
         snapshot.rows(f"SELECT {SESSION_COLUMNS} FROM memory_sessions WHERE id IN ({marks})", values) if values else []
     )
@@ -230,16 +230,16 @@ def latest_link(snapshot: Snapshot, memory_id: str) -> tuple[str, str] | None:
     return (rows[0][0], rows[0][1]) if rows else None
 
 
-def linked_sessions(snapshot: Snapshot, ids: Sequence[str]) -> list[str]:
+def list_sessions_that_used(snapshot: Snapshot, ids: Sequence[str]) -> list[str]:
     """The sessions that have used any of these memories."""
-    marks, values = listed(ids)
+    marks, values = in_list(ids)
     rows = snapshot.rows(
         f"SELECT DISTINCT session FROM memory_links WHERE memory_id IN ({marks}) ORDER BY session", values
     )
     return [row[0] for row in rows]
 
 
-def count_linked(snapshot: Snapshot, session: str) -> int:
+def count_links(snapshot: Snapshot, session: str) -> int:
     """How many distinct memories a session has used."""
     [(count,)] = snapshot.rows(
         "SELECT count(*) FROM memories WHERE is_deleted = 0 "
@@ -251,8 +251,8 @@ def count_linked(snapshot: Snapshot, session: str) -> int:
 
 def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | None = None) -> dict[str, list[str]]:
     """The memories just before and just after each of these in its session."""
-    marks, values = listed(ids)
-    inside, places = _inside("m", spaces)
+    marks, values = in_list(ids)
+    inside, places = _space_condition("m", spaces)
     same = (
         "SELECT n.id FROM memories n WHERE n.space = m.space AND n.session = m.session AND n.is_deleted = 0 "
         "AND (n.created_at, n.id)"
@@ -267,15 +267,50 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | N
     return {row[0]: [id_ for id_ in row[1:] if id_ is not None] for row in rows}
 
 
-def _inside(table: str, spaces: Sequence[str] | None) -> tuple[str, Mapping[str, Any]]:
+def _space_condition(table: str, spaces: Sequence[str] | None) -> tuple[str, Mapping[str, Any]]:
     """The condition that a row is in one of these spaces; None is no condition."""
     if spaces is None:
         return "", {}
-    marks, values = listed(spaces, "space")
+    marks, values = in_list(spaces, "space")
     return f"AND {table}.space IN ({marks})", values
 
 
-def listed(values: Sequence[Any], name: str = "each") -> tuple[str, Mapping[str, Any]]:
+def in_list(values: Sequence[Any], name: str = "each") -> tuple[str, Mapping[str, Any]]:
     """Marks for an IN (…) and their values; nothing is in an empty one."""
     named_values = {f"{name}{at}": value for at, value in enumerate(values)}
     return ", ".join(f":{mark}" for mark in named_values) or "NULL", named_values
+
+
+_HERE = "(:project IS NULL OR i.project = :project)"
+
+
+def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
+    """Memories by kind, sessions and relations; of one project or of all."""
+    values = {"project": project, "now": to_microseconds(now)}
+    kept = f"FROM memories i WHERE {_HERE} AND i.is_deleted = 0"
+
+    def number(sql: str) -> Any:
+        return snapshot.rows(sql, values)[0][0] or 0
+
+    def count_by(column: str) -> dict[str, int]:
+        rows = snapshot.rows(
+            f"SELECT {column}, count(*) {kept} AND {column} IS NOT NULL GROUP BY {column} ORDER BY 2 DESC, 1", values
+        )
+        return {name: count for name, count in rows}
+
+    return Stats(
+        memories=number(f"SELECT count(*) {kept}"),
+        superseded=number(f"SELECT count(*) {kept} AND i.valid_until <= :now"),
+        deleted=number(f"SELECT count(*) FROM memories i WHERE {_HERE} AND i.is_deleted = 1"),
+        pinned=number(f"SELECT count(*) {kept} AND i.pinned = 1"),
+        sessions=number("SELECT count(*) FROM memory_sessions i WHERE (:project IS NULL OR i.space = :project)"),
+        relations=number(
+            "SELECT count(*) FROM memory_relations i WHERE (:project IS NULL OR i.space = :project) "
+            "AND i.valid_until IS NULL"
+        ),
+        salience=float(number(f"SELECT avg({SALIENCE_NOW_SQL}) {kept}")),
+        by_project=count_by("i.project"),
+        by_sector=count_by("i.sector"),
+        by_tier=count_by("i.tier"),
+        by_type=count_by("i.memory_type"),
+    )

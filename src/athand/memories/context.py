@@ -13,7 +13,7 @@ from athand.types import Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class MemoryContext:
     """Store, model and clock."""
 
     store: Store

@@ -250,12 +250,12 @@ class TestSessions:
                 attempt(memory.id, session="")
 
     def test_what_was_erased_meanwhile_is_not_linked(self, memories, tmp_path):
-        from athand.memories import records
+        from athand.memories import rows
 
         memory = memories.add("x", session="s")
         memories.delete(memory.id, hard=True)
         with memories._store.transaction() as transaction:
-            records.link(transaction, "s", [memory], "recalled", memory.created_at)
+            rows.link(transaction, "s", [memory], "recalled", memory.created_at)
         memories.export(tmp_path / "x.jsonl")
         assert '"link"' not in (tmp_path / "x.jsonl").read_text("utf-8")
 

@@ -8,21 +8,21 @@ model knows it.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import signature
+from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from athand.errors import Conflict, InvalidInput, NotFound
 from athand.inputs import check_choice, check_name
-from athand.memories import changing, records, relations
-from athand.memories.desk import Desk, index
-from athand.memories.entry import check_project, new_memory
-from athand.memories.filters import both, selection
-from athand.memories.folder_text import inserted, only_place, page, size, snippet
+from athand.memories import relations, rows, write
+from athand.memories.context import MemoryContext, index
+from athand.memories.filters import and_, build_filter
 from athand.memories.model import FILE_TAG, Memory, to_passage
+from athand.memories.validation import check_project, new_memory
 from athand.redaction import clean
 from athand.store import Snapshot
 from athand.types import Filter
@@ -72,7 +72,7 @@ class _Tree:
     def text(self, path: str) -> str:
         return _text(self.files[path][0])
 
-    def existing(self, path: str, complaint: str) -> str:
+    def require_text(self, path: str, complaint: str) -> str:
         """The text of a file that must be there."""
         if path not in self.files:
             raise NotFound(complaint)
@@ -83,7 +83,7 @@ class _Tree:
             if above in self.files:
                 raise Conflict(f"Error: {above} is a file, so there cannot be a {path}")
 
-    def says_same(self, other: "_Tree") -> bool:
+    def has_same_content(self, other: "_Tree") -> bool:
         """Whether nobody wrote anything in between; what was merely recalled or pinned still says the same."""
         mine, theirs = (
             {(path, each.id, each.content) for path, file in tree.files.items() for each in file}
@@ -95,8 +95,8 @@ class _Tree:
 class MemoryFolder:
     """The files of one project: what a method returns, or the text of what it raises, is the result of the tool."""
 
-    def __init__(self, desk: Desk, project: str) -> None:
-        self._desk = desk
+    def __init__(self, context: MemoryContext, project: str) -> None:
+        self._context = context
         self._project = check_project(project)
 
     def run(self, command: Mapping[str, Any]) -> str:
@@ -116,7 +116,7 @@ class MemoryFolder:
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """A file with its lines numbered, all or from one to another; or what is in a directory."""
-        path = _checked_path(path)
+        path = _check_path(path)
         tree = self._read(path)
         if path in tree.files:
             return f"Here's the content of {path} with line numbers:\n{page(path, tree.text(path), view_range)}"
@@ -126,22 +126,22 @@ class MemoryFolder:
 
     def create(self, path: str, file_text: str) -> str:
         """Write a file; what it said before is history."""
-        name = _checked_path(path)
+        name = _check_path(path)
         tree = self._read(name)
         if tree.is_directory(name):
             raise Conflict(f"Error: File {name} already exists")
         if name != path:
             raise InvalidInput(f"Error: {path} names a directory. Name a file in it.")
         tree.refuse_file_above(name)
-        self._write(tree, [_Version(name, name, _checked_string("file_text", file_text))])
+        self._write(tree, [_Version(name, name, _check_string("file_text", file_text))])
         return f"File created successfully at: {name}"
 
     def str_replace(self, path: str, old_str: str, new_str: str | None = None) -> str:
         """Put one text in the place of another that occurs once; without a new one, take the old one out."""
-        path = _checked_path(path)
-        old, new = _checked_string("old_str", old_str), _checked_string("new_str", new_str or "")
+        path = _check_path(path)
+        old, new = _check_string("old_str", old_str), _check_string("new_str", new_str or "")
         tree = self._read(path)
-        text = tree.existing(path, f"Error: The path {path} does not exist. Please provide a valid path.")
+        text = tree.require_text(path, f"Error: The path {path} does not exist. Please provide a valid path.")
         at = only_place(path, text, old)
         [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
         shown = snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
@@ -149,31 +149,31 @@ class MemoryFolder:
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Put lines after one that is there; after line 0 is before all."""
-        path = _checked_path(path)
+        path = _check_path(path)
         tree = self._read(path)
-        text = tree.existing(path, f"Error: The path {path} does not exist")
-        after = inserted(text, insert_line, _checked_string("insert_text", insert_text))
+        text = tree.require_text(path, f"Error: The path {path} does not exist")
+        after = insert_lines(text, insert_line, _check_string("insert_text", insert_text))
         self._write(tree, [_Version(path, path, after)])
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
         """Take away a file or all files of a directory, with their history; `Memories.restore` brings each back."""
-        path = _checked_path(path)
+        path = _check_path(path)
         if path == ROOT:
             raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
-        now = self._desk.now()
-        with self._desk.store.transaction() as transaction:
+        now = self._context.now()
+        with self._context.store.transaction() as transaction:
             tree = self._tree(transaction, (path,), now)
             gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
             if not gone:
                 raise NotFound(f"Error: The path {path} does not exist")
-            _, erased = changing.take_away(transaction, _with_history(transaction, gone, now), now, hard=False)
-        changing.erase_traces(self._desk, erased)
+            _, erased = write.delete_and_purge(transaction, _with_history(transaction, gone, now), now, hard=False)
+        write.erase_traces(self._context, erased)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Give a file, or all files of a directory, another path."""
-        old, new = _checked_path(old_path), _checked_path(new_path)
+        old, new = _check_path(old_path), _check_path(new_path)
         if old == ROOT:
             raise InvalidInput(f"Error: Cannot rename the {ROOT} directory itself")
         tree = self._read(old, new)
@@ -184,32 +184,32 @@ class MemoryFolder:
         if new.startswith(f"{old}/"):
             raise InvalidInput(f"Error: Cannot rename {old} to {new}, which is inside it")
         tree.refuse_file_above(new)
-        self._write(tree, [_Version(each, _checked_path(new + each[len(old) :]), tree.text(each)) for each in moved])
+        self._write(tree, [_Version(each, _check_path(new + each[len(old) :]), tree.text(each)) for each in moved])
         return f"Successfully renamed {old} to {new}"
 
     def _read(self, *paths: str) -> _Tree:
-        with self._desk.store.snapshot() as snapshot:
-            return self._tree(snapshot, paths, self._desk.now())
+        with self._context.store.snapshot() as snapshot:
+            return self._tree(snapshot, paths, self._context.now())
 
     def _tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
-        chosen = both(selection(now, project=self._project, tags=[FILE_TAG]), _around(paths))
+        chosen = and_(build_filter(now, project=self._project, tags=[FILE_TAG]), _near_paths_filter(paths))
         files: dict[str, list[Memory]] = {}
-        for memory in records.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
+        for memory in rows.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
             if len(memory.files) == 1 and memory.files[0] != ROOT and not _fault(memory.files[0]):
                 files.setdefault(memory.files[0], []).append(memory)
         return _Tree(paths, files)
 
     def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
         """Write new versions in one transaction, unless a file they are made from was changed since it was seen."""
-        now = self._desk.now()
+        now = self._context.now()
         memories = [self._memory(seen, version, now) for version in versions]
-        vectors = self._desk.embed([to_passage(memory) for memory in memories])
-        with self._desk.store.transaction(spaces=[self._project]) as transaction:
+        vectors = self._context.embed([to_passage(memory) for memory in memories])
+        with self._context.store.transaction(spaces=[self._project]) as transaction:
             tree = self._tree(transaction, seen.paths, now)
-            if not tree.says_same(seen):
+            if not tree.has_same_content(seen):
                 raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")
             for version, memory in zip(versions, memories, strict=True):
-                records.insert(transaction, memory)
+                rows.insert(transaction, memory)
                 index(transaction, memory, vectors)
                 for old in tree.files.get(version.old, ()):
                     relations.supersede(transaction, old, memory, "agent", now)
@@ -224,7 +224,7 @@ class MemoryFolder:
         return new_memory({**kept, **written, "project": self._project, "files": [version.path]}, now)
 
 
-def _checked_path(value: object) -> str:
+def _check_path(value: object) -> str:
     """The path without a last slash."""
     path = check_name("path", value).removesuffix("/")
     if fault := _fault(path):
@@ -242,16 +242,16 @@ def _fault(path: str) -> str | None:
     return None
 
 
-def _checked_string(what: str, value: object) -> str:
+def _check_string(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"Error: {what} must be text, not {type(value).__name__}.")
     return value
 
 
-def _around(paths: Sequence[str]) -> Filter:
+def _near_paths_filter(paths: Sequence[str]) -> Filter:
     """The condition for current files at these paths, below and above them."""
     exact = {each for path in paths for each in (path, *map(str, PurePosixPath(path).parents))}
-    marks, values = records.listed([json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
+    marks, values = rows.in_list([json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
     beginnings = {f"below{at}": json.dumps([f"{path}/"], ensure_ascii=False)[:-2] for at, path in enumerate(paths)}
     places = [f"i.files IN ({marks})", *(f"substr(i.files, 1, length(:{each})) = :{each}" for each in beginnings)]
     return Filter(f"{_IS_CURRENT} AND ({' OR '.join(places)})", {**values, **beginnings})
@@ -261,7 +261,7 @@ def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list
     """Files and all their earlier versions: whoever deletes a file means its history too."""
     found: dict[str, Memory] = {}
     while ids:
-        versions = [each for each in records.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
+        versions = [each for each in rows.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
         found |= {each.id: each for each in versions}
         earlier = (id_ for each in versions for id_ in relations.predecessors(snapshot, each.id))
         ids = [id_ for id_ in dict.fromkeys(earlier) if id_ not in found]
@@ -282,3 +282,101 @@ def _listing(path: str, tree: _Tree) -> str:
     rows = [f"{size(sizes[''])}\t{path}", *(f"{size(sizes[name])}\t{path}/{name}" for name in listed)]
     header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules"
     return "\n".join([f"{header}:", *rows])
+
+
+MOST_LINES = 999_999
+# What the model has been told about views of long files.
+MOST_SHOWN = 16_000
+_MOST_NAMED = 20
+_AROUND_EDIT = 2
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _number_lines(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _count_fitting_lines(lines: Sequence[str]) -> int:
+    """How many lines can be shown at once: at least one, as lines are what one can ask for."""
+    ends = accumulate(len(line) + 1 for line in lines)
+    return max(1, sum(end - 1 <= MOST_SHOWN for end in ends))
+
+
+def snippet(text: str, changed: int, count: int) -> str:
+    """The changed lines and a few around them."""
+    first = max(0, changed - _AROUND_EDIT)
+    lines = (_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
+    return "\n" + _number_lines(lines[: _count_fitting_lines(lines)], first + 1)
+
+
+def page(path: str, text: str, view_range: Sequence[int] | None) -> str:
+    """The lines of a file that are asked for, as many as can be shown at once."""
+    lines = _lines(text) or [""]
+    if len(lines) > MOST_LINES:
+        raise InvalidInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    first, last = _check_range(view_range, len(lines))
+    asked = lines[first - 1 : last]
+    shown = asked[: _count_fitting_lines(asked)]
+    if len(shown) == len(asked):
+        return _number_lines(shown, first)
+    end = first + len(shown) - 1
+    note = f"(Lines {first} to {end} of {len(lines)}; go on with view_range [{end + 1}, -1].)"
+    return f"{_number_lines(shown, first)}\n{note}"
+
+
+def _check_range(view_range: object, count: int) -> tuple[int, int]:
+    """The first and the last line that are asked for; a range may begin before the file and end after it."""
+    if view_range is None:
+        return 1, count
+    match view_range:
+        case [int(first), int(last)] if first <= count and (last == -1 or last >= max(1, first)):
+            return max(1, first), count if last == -1 else min(last, count)
+    raise InvalidInput(
+        f"Error: Invalid `view_range` parameter: {view_range}. It should be two lines of the file: [1, {count}]"
+    )
+
+
+def only_place(path: str, text: str, old: str) -> int:
+    """Where the one occurrence begins."""
+    if not old:
+        raise InvalidInput("No replacement was performed, old_str is empty.")
+    found = list(islice(_occurrences(text, old), _MOST_NAMED + 1))
+    if not found:
+        raise InvalidInput(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+    if len(found) > 1:
+        lines = dict.fromkeys(str(text.count("\n", 0, at) + 1) for at in found[:_MOST_NAMED])
+        more = ", …" if len(found) > _MOST_NAMED else ""
+        raise InvalidInput(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+            f"{', '.join(lines)}{more}. Please ensure it is unique"
+        )
+    return found[0]
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def insert_lines(text: str, after: object, addition: str) -> str:
+    """The text with lines added; it ends with a line break if it did before, or if the last lines now do."""
+    lines = _lines(text)
+    if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
+        raise InvalidInput(
+            f"Error: Invalid `insert_line` parameter: {after}. "
+            f"It should be within the range of lines of the file: [0, {len(lines)}]"
+        )
+    is_closed = text.endswith("\n") or (after == len(lines) and addition.endswith("\n"))
+    changed = [*lines[:after], addition.removesuffix("\n"), *lines[after:]]
+    return "\n".join(changed) + ("\n" if is_closed else "")
+
+
+def size(count: int) -> str:
+    """Bytes, as a person reads them."""
+    power = max(0, count.bit_length() - 1) // 10
+    return f"{count / 1024**power:.1f}{'BKMG'[power]}" if power else f"{count}B"

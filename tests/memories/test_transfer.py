@@ -122,7 +122,7 @@ class TestBrokenImports:
         with pytest.raises((InvalidInput, NotFound), match=message):
             fresh.import_(tmp_path / "bad.jsonl")
         assert fresh.list(include_deleted=True) == fresh.sessions() == []
-        assert fresh.fingerprint() == Memories(open_store(":memory:"), fresh._desk.embedder).fingerprint()
+        assert fresh.fingerprint() == Memories(open_store(":memory:"), fresh._context.embedder).fingerprint()
         with fresh._store.snapshot() as snapshot:
             assert snapshot.rows("SELECT count(*) FROM vectors") == [(0,)]
 

@@ -1,0 +1,322 @@
+"""Adding, updating, deleting, restoring and forgetting memories, each in one transaction."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from athand.errors import Conflict, InvalidInput, StoreError
+from athand.inputs import check_name, check_time
+from athand.memories import relations, rows
+from athand.memories.context import MemoryContext, index, spaces_of, unindex
+from athand.memories.dedupe import fingerprint
+from athand.memories.filters import build_filter, visible_filter
+from athand.memories.model import GLOBAL_SPACE, Memory, Session, Similar, to_passage
+from athand.memories.salience import BY_CALLER, lower_salience
+from athand.memories.scoring import INDEX, matches, relevance
+from athand.memories.validation import apply_changes, new_memory
+from athand.rank import clamp, order, prepare
+from athand.store import Passage, Snapshot, Transaction, to_microseconds
+from athand.text import text_hash, tokenize
+from athand.types import Calibration, Filter, Query, Vectors
+
+MOST_SIMILAR = 3
+SIMILAR_FLOOR = 0.5  # probably about the same, see rank.calibrate_cosine
+# Looking for what is similar takes as long as a search; who adds more at once than this wants them added.
+COMPARED_AT_ONCE = 100
+_CANDIDATES = 16
+_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A memory to be added, the name of this add, and the existing memories most like it."""
+
+    memory: Memory
+    key: str | None
+    passage: Passage
+    like: tuple[tuple[Memory, float], ...] = ()
+
+    def similar_to(self, kept: Memory) -> tuple[Similar, ...]:
+        """The most similar of the others."""
+        close = [(other, score) for other, score in self.like if other.id != kept.id]
+        return tuple(Similar(each.id, each.content, clamp(score), each.created_at) for each, score in close)[
+            :MOST_SIMILAR
+        ]
+
+
+def add_many(context: MemoryContext, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    """Keep several texts, all or none."""
+    now = context.now()
+    entries = _entries(items, now)
+    vectors = context.embed([entry.passage for entry in entries])
+    if len(entries) <= COMPARED_AT_ONCE:
+        entries = _find_similar_to_all(context, entries, vectors, now)
+    kept: list[Memory] = []
+    indexed: dict[str, Passage] = {}
+    with context.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
+        for entry in entries:
+            memory, passage = _match_existing(transaction, entry, now) or _insert_new(transaction, entry, now)
+            kept.append(memory)
+            if passage is not None:
+                if memory.deduplicated and memory.id not in indexed:
+                    unindex(transaction, memory)
+                indexed[memory.id] = passage
+        transaction.put(INDEX, list(indexed.values()), vectors)
+    return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
+
+
+def ensure_session(transaction: Transaction, id_: str, project: str, started_at: datetime) -> Session:
+    """The session of this id; the first time it is named, it begins."""
+    session = rows.find_session(transaction, check_name("session", id_))
+    if session is None:
+        rows.begin_session(transaction, Session(id_, project, started_at))
+        session = rows.get_session(transaction, id_)
+    return session
+
+
+def _entries(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
+    """The checked entries, each a microsecond after the one before: their order is kept."""
+    entries = []
+    for at, item in enumerate(items):
+        try:
+            if not isinstance(item, Mapping):
+                raise InvalidInput(f"A memory is a mapping of the arguments of add, not {type(item).__name__}.")
+            memory = new_memory(item, now + timedelta(microseconds=at))
+        except InvalidInput as error:
+            if at == 0:
+                raise
+            raise InvalidInput(f"Memory {at + 1} of the batch: {error}") from error
+        entries.append(_Entry(memory, item.get("key"), to_passage(memory)))
+    return entries
+
+
+def _find_similar_to_all(
+    context: MemoryContext, entries: list[_Entry], vectors: Vectors | None, now: datetime
+) -> list[_Entry]:
+    calibration = context.embedder.attempt(lambda model: model.calibration) if vectors else None
+    with context.store.snapshot() as snapshot:
+        return [_find_similar(snapshot, entry, vectors, calibration, now) for entry in entries]
+
+
+def _find_similar(
+    snapshot: Snapshot, entry: _Entry, vectors: Vectors | None, calibration: Calibration | None, now: datetime
+) -> _Entry:
+    """The entry with the existing memories that are most like it by meaning; by their words where there is no model."""
+    memory = entry.memory
+    query = Query(
+        text=memory.content,
+        words=() if vectors else _longest_words(memory.content),
+        vector=vectors.by_hash[text_hash(entry.passage.text)] if vectors else None,
+        model_id=vectors.model_id if vectors else None,
+        spaces=(memory.project, GLOBAL_SPACE),
+        filter=visible_filter(now, None, (memory.session, None), with_superseded=False),
+        candidates=_CANDIDATES,
+        literal=True,
+    )
+    found = snapshot.candidates(INDEX, query)
+    keywords = prepare(found.words, found.statistics, INDEX.weights)
+    scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "semantic"))
+    times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
+    best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
+    memories = rows.by_id(snapshot, [ids[at] for at in best], now, query.spaces)
+    return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
+
+
+def _longest_words(text: str) -> tuple[str, ...]:
+    """The longest words: they tell most."""
+    return tuple(sorted(tokenize(text), key=len, reverse=True)[:_WORDS])
+
+
+def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage | None] | None:
+    """What was added by this name already, or says the same and is reinforced; and its passage, if that changed."""
+    memory = entry.memory
+    if entry.key and (named := rows.find_by_key(transaction, memory.project, entry.key)):
+        if named[1] != fingerprint(memory.content):
+            raise Conflict(f"The key {entry.key!r} was used to add another text, see: athand memory show {named[0]}")
+        return rows.get(transaction, named[0], now), None
+    same = rows.find_duplicate(transaction, memory, now)
+    if same is None:
+        return None
+    merged = _merge_fields(same, memory, now)
+    if merged != same:
+        rows.write(transaction, same, merged)
+    rows.reinforce(transaction, [same.id], BY_CALLER, now, [same.space])
+    _link_and_name(transaction, entry, same, "reinforced", now)
+    passage = to_passage(merged)
+    kept = replace(rows.get(transaction, same.id, now), deduplicated=True)
+    return kept, passage if passage != to_passage(same) else None
+
+
+def _merge_fields(same: Memory, added: Memory, now: datetime) -> Memory:
+    """The memory with what the second telling adds: tags, concepts and files, a pin, more importance."""
+    merged = replace(
+        same,
+        tags=_union(same.tags, added.tags),
+        concepts=_union(same.concepts, added.concepts),
+        files=_union(same.files, added.files),
+        pinned=same.pinned or added.pinned,
+        importance=max(same.importance, added.importance),
+    )
+    return same if merged == same else replace(merged, updated_at=same.next_update(now))
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one + other))
+
+
+def _insert_new(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage]:
+    memory = entry.memory
+    if rows.by_id(transaction, [memory.id], now):
+        raise Conflict(f"There is a memory {memory.id} already. See it with: athand memory show {memory.id}")
+    rows.insert(transaction, memory)
+    _link_and_name(transaction, entry, memory, "created", memory.created_at)
+    return memory, entry.passage
+
+
+def _link_and_name(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:
+    """Link the memory with the session that added it, and remember the name of the add."""
+    session = entry.memory.session
+    if session is not None:
+        ensure_session(transaction, session, entry.memory.project, entry.memory.created_at)
+        rows.link(transaction, session, [memory], usage, at)
+    if entry.key:
+        rows.put_key(transaction, entry.memory.project, entry.key, memory.id, fingerprint(entry.memory.content))
+
+
+KEPT_AFTER_DELETE = timedelta(days=30)
+TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
+
+
+def update(
+    context: MemoryContext, id_: str, changes: Mapping[str, Any], session: str | None, expected: object
+) -> Memory:
+    """Change some fields; with `expected`, only if nobody else has since that update."""
+    now = context.now()
+    with context.store.snapshot() as snapshot:
+        foreseen = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now))
+    vectors = context.embed([foreseen])
+    with context.store.transaction() as transaction:
+        before = get_live(transaction, id_, now)
+        _refuse_stale(before, expected)
+        after = apply_changes(before, changes, now)
+        rows.write(transaction, before, after)
+        passage = to_passage(after)
+        if passage != to_passage(before):
+            unindex(transaction, before)
+            index(transaction, after, vectors if passage == foreseen else context.embed([passage], transaction))
+        if session is not None:
+            ensure_session(transaction, session, after.project, now)
+            rows.link(transaction, session, [after], "updated", now)
+    return after
+
+
+def delete(context: MemoryContext, id_: str, *, hard: bool) -> Memory:
+    """Take a memory away; `hard` leaves nothing of it."""
+    now = context.now()
+    with context.store.transaction() as transaction:
+        [memory], erased = delete_and_purge(transaction, [rows.get(transaction, id_, now)], now, hard=hard)
+    erase_traces(context, erased)
+    return memory
+
+
+def restore(context: MemoryContext, id_: str) -> Memory:
+    """Bring a deleted memory back."""
+    now = context.now()
+    with context.store.snapshot() as snapshot:
+        passage = to_passage(rows.get(snapshot, id_, now))
+    vectors = context.embed([passage])
+    with context.store.transaction() as transaction:
+        memory = rows.get(transaction, id_, now)
+        if not memory.is_deleted:
+            raise Conflict(f"Memory {id_} is not deleted. See it with: athand memory show {id_}")
+        after = replace(memory, deleted_at=None, updated_at=memory.next_update(now))
+        rows.write(transaction, memory, after)
+        index(transaction, after, vectors)
+    return after
+
+
+def forget(context: MemoryContext, filters: Mapping[str, Any], *, dry_run: bool, hard: bool) -> list[Memory]:
+    """Delete all memories that pass the filters, or only say which. Pinned ones stay unless asked for."""
+    now = context.now()
+    asked = {name: value for name, value in filters.items() if value is not None and value != ()}
+    if not asked:
+        raise InvalidInput("Forget what? Name at least one filter, such as project, sector, until or max_salience.")
+    chosen = build_filter(now, **{"pinned": False, **asked})
+    chosen = replace(chosen, where=f"{chosen.where} AND i.is_deleted = 0")
+    if dry_run:
+        with context.store.snapshot() as snapshot:
+            return rows.select(snapshot, chosen, now, "ORDER BY created_at, id")
+    with context.store.transaction() as transaction:
+        memories = rows.select(transaction, chosen, now, "ORDER BY created_at, id")
+        gone, erased = delete_and_purge(transaction, memories, now, hard=hard)
+    erase_traces(context, erased)
+    return gone
+
+
+def reinforce(context: MemoryContext, id_: str, amount: float, session: str | None) -> Memory:
+    """Give back part of what the memory has lost."""
+    now = context.now()
+    with context.store.transaction() as transaction:
+        memory = get_live(transaction, id_, now)
+        rows.reinforce(transaction, [id_], amount, now)
+        if session is not None:
+            ensure_session(transaction, session, memory.project, now)
+            rows.link(transaction, session, [memory], "reinforced", now)
+        return rows.get(transaction, id_, now)
+
+
+def deemphasize(context: MemoryContext, id_: str, amount: float) -> Memory:
+    """Take something from what the memory matters now."""
+    now = context.now()
+    with context.store.transaction() as transaction:
+        memory = get_live(transaction, id_, now)
+        after = replace(memory, salience=lower_salience(memory.effective_salience, amount), last_accessed=now)
+        rows.write(transaction, memory, after)
+        return rows.get(transaction, id_, now)
+
+
+def get_live(transaction: Transaction, id_: str, now: datetime) -> Memory:
+    """The memory, if it is not deleted."""
+    memory = rows.get(transaction, id_, now)
+    if memory.is_deleted:
+        raise Conflict(f"Memory {id_} is deleted. Bring it back with: athand memory restore {id_}")
+    return memory
+
+
+def _refuse_stale(memory: Memory, expected: object) -> None:
+    if expected is not None and memory.updated_at != check_time("expected_updated_at", expected):
+        raise Conflict(
+            f"Memory {memory.id} was changed at {memory.updated_at.isoformat()}. "
+            f"Look at it and try again: athand memory show {memory.id}"
+        )
+
+
+def delete_and_purge(
+    transaction: Transaction, memories: Sequence[Memory], now: datetime, *, hard: bool
+) -> tuple[list[Memory], list[Memory]]:
+    """Delete memories, and erase what was deleted long ago; the deleted ones, and what was erased."""
+    gone = [_delete(transaction, memory, now) for memory in memories]
+    due = to_microseconds(now - KEPT_AFTER_DELETE)
+    long_gone = rows.select(transaction, Filter("i.deleted_at < :due", {"due": due}), now)
+    erased = {memory.id: memory for memory in (*long_gone, *(gone if hard else ()))}
+    for memory in erased.values():
+        relations.bridge(transaction, memory, now)
+        rows.erase(transaction, memory)
+        transaction.forget(INDEX, to_passage(memory))
+    return gone, list(erased.values())
+
+
+def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
+    if memory.is_deleted:
+        return memory
+    after = replace(memory, deleted_at=now, updated_at=memory.next_update(now))
+    unindex(transaction, memory)
+    rows.write(transaction, memory, after)
+    return after
+
+
+def erase_traces(context: MemoryContext, erased: Sequence[Memory]) -> None:
+    """Leave nothing on disk of what was erased."""
+    if erased and not context.store.erase_traces():
+        raise StoreError(f"Deleted, but {TRACES}")
