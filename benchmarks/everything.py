@@ -1,7 +1,7 @@
 """How well one search over all four corpora puts what was asked for first, and whether its scores mean what they say.
 
-The points of `athand.scale` were chosen on one half of the questions (`python -m benchmarks.everything` prints them
-as that half has them); figures are of the other half. Every question has its answers in one corpus, or nowhere, and all
+The points of `athand.calibration` were chosen on one half of the questions (`python -m benchmarks.everything` prints
+them as that half has them); figures are of the other half. Every question has its answers in one corpus, or nowhere, and all
 four are asked. Beside our scale: the totals of the corpora as they are, places instead of scores (reciprocal rank
 fusion), and totals by how far they are from the middle of their corpus.
 """
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from athand import Athand
+from athand.calibration import is_worth_showing, on_scale, to_scale
 from athand.evaluation import percentiles
-from athand.everything import CORPORA
-from athand.scale import is_worth_showing, on_scale, to_scale
+from athand.search import CORPORA
 from benchmarks.data import CACHE
 from benchmarks.everything_data import Asked, filled, name_of, questions
 from benchmarks.tables import bold_best, table
@@ -207,7 +207,7 @@ def _silence(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
 
 
 def _points(answered: Sequence[Answered]) -> dict[str, list[tuple[float, float]]]:
-    """For each corpus the totals at which a first hit is worth so much: what `athand.scale` could say."""
+    """For each corpus the totals at which a first hit is worth so much: what `athand.calibration` could say."""
     return {corpus: _levels(*_firsts(answered, corpus)) for corpus in CORPORA}
 
 

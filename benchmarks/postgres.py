@@ -117,7 +117,7 @@ def _times(ask: Callable[[int, str], object]) -> dict[str, float]:
 
 def _recall(location: str, size: int) -> float:
     """Which share of the truly nearest passages the vector side finds."""
-    from athand.store.postgres.nearest import nearest
+    from athand.store.postgres.vector_index import nearest
 
     embedder = load_embedder()
     asked = [embedder.embed_query(text) for text in questions(SEARCHES)]

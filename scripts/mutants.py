@@ -100,7 +100,9 @@ MUTANTS = (
         "",
         "tests/test_redaction.py",
     ),
-    Mutant("everything fits: one search", "scale.py", "\nFLOOR = 0.08", "\nFLOOR = 0.0", "tests/test_everything.py"),
+    Mutant(
+        "everything fits: one search", "calibration.py", "\nFLOOR = 0.08", "\nFLOOR = 0.0", "tests/test_everything.py"
+    ),
     Mutant(
         "everything fits: memories",
         "memories/scoring.py",

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from athand import Athand
+from athand.calibration import POINTS, from_scale, to_scale
 from athand.errors import InvalidInput
 from athand.flows import Observation
-from athand.scale import POINTS, from_scale, to_scale
 
 NOW = datetime.now(UTC)
 PIPELINES = {"name": "trigger_pipeline", "description": "Starts a pipeline that deploys a branch to staging."}

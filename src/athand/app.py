@@ -11,16 +11,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from athand import archive, copying, everything
+from athand import archive
 from athand.config import Settings, load_settings
+from athand.copy import copy_store
 from athand.documents import Documents
 from athand.embed import LazyEmbedder
 from athand.errors import AthandError
-from athand.everything import Asked, Corpora
 from athand.flows import Flows
 from athand.inputs import check_path
 from athand.memories import GLOBAL_SPACE, Memories
 from athand.modelling import model_options
+from athand.search import CORPORA, Corpora, SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools
 from athand.types import Hit, Hits, Status
@@ -94,8 +95,8 @@ class Athand:
         app: str | None = None,
     ) -> Hits[Hit]:
         """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
-        asked = Asked.checked(query, corpora, limit, min_score, project, folder_id, catalogue, app)
-        return everything.search(Corpora(self.memories, self.documents, self.tools, self.flows), asked)
+        request = SearchRequest.check(query, corpora, limit, min_score, project, folder_id, catalogue, app)
+        return search(Corpora(self.memories, self.documents, self.tools, self.flows), request)
 
     def status(self) -> Status:
         """What there is, and anything that does not work."""
@@ -138,7 +139,7 @@ class Athand:
         """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
         with closing(open_store(str(location))) as target:
             corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
-            return copying.copy(self._store, target, corpora, progress)
+            return copy_store(self._store, target, corpora, progress)
 
     def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Copy the store to a file while it is in use, verified; its path."""
@@ -174,7 +175,7 @@ class Athand:
         model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
         if model_id is None:
             return {}
-        return {name: len(self._store.uncovered(name, model_id, 0, _MANY)) for name in everything.CORPORA}
+        return {name: len(self._store.uncovered(name, model_id, 0, _MANY)) for name in CORPORA}
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every passage a vector of the current model; whether all have one now."""

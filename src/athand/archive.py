@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from athand.archive_reader import HEADER, unpack
 from athand.archive_rows import put_folders, put_rejections, put_tools, to_rows
 from athand.errors import BadData, Conflict, StoreError
 from athand.flows import Flows
@@ -24,7 +25,6 @@ from athand.memories import Memories
 from athand.store import Store, check_target
 from athand.tools import Tools
 from athand.types import Noun
-from athand.unpacking import HEADER, unpack
 
 FORMAT = {"format": "athand-archive", "version": 1}
 MEMORIES, TOOLS, FOLDERS, REJECTIONS = "memories.jsonl", "tools.jsonl", "folders.jsonl", "rejections.jsonl"

@@ -7,7 +7,7 @@ from typing import Any
 from athand.documents.tokens import ensure_key
 from athand.errors import AthandError, BadData
 from athand.store import Snapshot, Store, Transaction, to_microseconds
-from athand.store.lines import put_new, to_lines
+from athand.store.row_json import put_new, to_lines
 from athand.tools import Tools, pinning, records
 
 Line = Mapping[str, Any]

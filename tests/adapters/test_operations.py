@@ -17,9 +17,9 @@ from athand.adapters.operations.answers import schema_of
 from athand.adapters.operations.memories import Emptied, Named
 from athand.documents import Documents
 from athand.errors import InvalidInput
-from athand.everything import CORPORA
 from athand.memories import Memories, sectors, validation
 from athand.memories.model import RELATIONS, WRITERS
+from athand.search import CORPORA
 
 
 def in_module(name):

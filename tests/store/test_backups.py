@@ -16,7 +16,7 @@ from athand import Athand
 from athand.app import restore
 from athand.errors import Conflict, DataError, InvalidInput, StoreBusy, StoreError, Unavailable
 from athand.store import open_store
-from athand.store.sqlite import backups
+from athand.store.sqlite import backup
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_store_that_is_open_elsewhere_is_not_replaced(place, tmp_path, monkeyp
     ) as other:
         assert other.stdout.readline() == b"open\n"
         with monkeypatch.context() as impatient, pytest.raises(StoreBusy, match="Stop it first"):
-            impatient.setattr(backups, "_BUSY_MILLISECONDS", 100)  # it is open for as long as it is waited for
+            impatient.setattr(backup, "_BUSY_MILLISECONDS", 100)  # it is open for as long as it is waited for
             restore(str(place), copy)
         other.communicate(b"\n")
     restore(str(place), copy)
@@ -147,7 +147,7 @@ KILLED = """
 import os, random, signal, sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from athand.store.sqlite.backups import restore
+from athand.store.sqlite.backup import restore
 place, copy, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 dice = random.Random(seed)
 for _ in range(int(sys.argv[4])):

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from athand import Athand
+from athand import copy as copying
 from athand.errors import Conflict, DataError
-from athand.store import copying
 
 SENTENCES = [f"Fact number {number} about the {topic}" for number in range(12) for topic in ("garden", "harbour")]
 

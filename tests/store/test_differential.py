@@ -10,7 +10,7 @@ from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.memories import Memories
 from athand.store import open_store
-from athand.store.postgres import PostgresStore, indexes, nearest
+from athand.store.postgres import PostgresStore, vector_index
 from athand.store.sqlite import matrix
 from athand.types import Query
 
@@ -79,9 +79,8 @@ def test_misspelt_words_are_corrected_alike(engines):
 def test_the_vector_index_finds_nearly_what_reading_all_finds(engines, monkeypatch):
     """An index over a few hundred vectors is not slower, only approximate: it is made here to see how much."""
     _, exact, url = engines
-    monkeypatch.setattr(nearest, "ASKING", 0.0)
-    for module in (nearest, indexes):
-        monkeypatch.setattr(module, "INDEXED_FROM", INDEX_FROM)
+    monkeypatch.setattr(vector_index, "ASKING", 0.0)
+    monkeypatch.setattr(vector_index, "INDEXED_FROM", INDEX_FROM)
     with closing(PostgresStore(url)) as store:
         store.finish_cover("memories", DEFAULT_MODEL)
         shares = [_shared(exact._store, store, question) for question, _ in texts.questions(100)]
@@ -97,7 +96,7 @@ def _shared(exact, approximate, question):
     for store in (exact, approximate):
         with store.snapshot() as snapshot:
             model = snapshot._model("memories", DEFAULT_MODEL)
-            best = nearest.nearest(snapshot._connection, "memories", query, model, 10**6, store._looks)
+            best = vector_index.nearest(snapshot._connection, "memories", query, model, 10**6, store._looks)
             found.append(set(best(20)))
     return len(found[0] & found[1]) / 20
 
@@ -105,4 +104,4 @@ def _shared(exact, approximate, question):
 def _uses_the_index(store):
     with store.snapshot() as snapshot:
         model = snapshot._model("memories", DEFAULT_MODEL)
-        return nearest.index_size(snapshot._connection, "memories", model) >= INDEX_FROM
+        return vector_index.index_size(snapshot._connection, "memories", model) >= INDEX_FROM

@@ -14,8 +14,8 @@ from athand.errors import DataError, InvalidInput, StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, schema
 from athand.store.postgres.counts import fold
-from athand.store.postgres.nearest import reading_is_faster
-from athand.store.postgres.upkeep import tables
+from athand.store.postgres.maintenance import tables
+from athand.store.postgres.vector_index import reading_is_faster
 from athand.store.tables import KEYS
 
 SECRET = "correct horse"

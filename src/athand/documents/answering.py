@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from athand.derive import without_meaning
 from athand.documents import content, records
 from athand.documents.asking import Asked
 from athand.documents.content import Match, Matches, Meaning
@@ -24,6 +23,7 @@ from athand.documents.responses import (
 )
 from athand.documents.scoring import INDEX
 from athand.documents.tokens import Tokens
+from athand.indexing import without_meaning
 from athand.store import Snapshot
 
 _REMEMBERED = 50_000  # matches, of the latest searches

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from athand.derive import embed_passages
 from athand.documents.readers import Readers
 from athand.embed import LazyEmbedder
+from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
 from athand.types import Vectors
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from athand.derive import without_meaning
 from athand.documents import records
 from athand.documents.desk import Desk
 from athand.documents.globs import path_filter
 from athand.documents.model import DocumentHit
 from athand.documents.scoring import FLOOR, INDEX, matches, modulation, repetition
+from athand.indexing import without_meaning
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import Factor, KeywordQuery, Part, clamp, explain, matched_words, order, prepare, totals
 from athand.store import Snapshot

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 
-from athand.derive import Corpus
 from athand.documents import answering, asking, browsing, finding, folders, reading, search, upkeep
 from athand.documents.desk import Desk
 from athand.documents.folders import Registered
@@ -30,6 +29,7 @@ from athand.documents.tokens import Tokens, tokens_of
 from athand.documents.watching import Watch
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
+from athand.indexing import Corpus
 from athand.inputs import check_name
 from athand.store import Snapshot, Store
 from athand.types import Hits

@@ -5,14 +5,14 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from athand import derive
-from athand.derive import BATCH, Corpus, Items
+from athand import indexing as corpus_indexing
 from athand.documents import folders, indexing
 from athand.documents.desk import Desk
 from athand.documents.model import Chunk
 from athand.documents.preparing import to_passage
 from athand.documents.records import CHUNK, to_chunk
 from athand.documents.scoring import INDEX
+from athand.indexing import BATCH, Corpus, Items
 from athand.store import Passage, Snapshot
 
 log = logging.getLogger("athand")
@@ -20,14 +20,14 @@ log = logging.getLogger("athand")
 
 def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
     """Make everything derived anew from the chunks; how many documents there are."""
-    derive.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
+    corpus_indexing.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
     with desk.store.snapshot() as snapshot:
         return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
 
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
     """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
-    return derive.embed_missing(desk.store, desk.embedder, CORPUS, stop, use_cache=desk.use_cache)
+    return corpus_indexing.embed_missing(desk.store, desk.embedder, CORPUS, stop, use_cache=desk.use_cache)
 
 
 def passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:

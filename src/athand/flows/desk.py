@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from athand.derive import embed_passages
 from athand.embed import LazyEmbedder
 from athand.flows.prior.goals import Remembered
 from athand.flows.profiles import Profiles
 from athand.flows.secrets import Typed
+from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
 from athand.types import Vectors
 

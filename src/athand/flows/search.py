@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from athand.derive import without_meaning
 from athand.embed import Embedder
 from athand.errors import InvalidInput
 from athand.flows import records
@@ -18,6 +17,7 @@ from athand.flows.model import FlowHit, FlowSession, Step
 from athand.flows.profiles import Profile
 from athand.flows.scoring import INDEX, age, relevance
 from athand.flows.snippets import Wanted, matched_fields, snippet
+from athand.indexing import without_meaning
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import Factor, Numbers, Part, clamp, explain, totals
 from athand.store import Snapshot, to_microseconds

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from athand.derive import Corpus
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.flows import exchange, recording, records, rejections, search, sessions, upkeep
@@ -32,6 +31,7 @@ from athand.flows.profiles import Profile, Profiles
 from athand.flows.recording import Call
 from athand.flows.replaying.replay import Replay, replay
 from athand.flows.scripts.exporting import LANGUAGES, export_script
+from athand.indexing import Corpus
 from athand.inputs import check_choice, check_limit, check_name, check_past
 from athand.store import Store
 from athand.types import Hits, Noun

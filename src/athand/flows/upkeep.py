@@ -2,22 +2,22 @@
 
 from collections.abc import Callable, Iterator
 
-from athand import derive
-from athand.derive import BATCH, Corpus, Items
+from athand import indexing
 from athand.flows import records
 from athand.flows.desk import Desk
 from athand.flows.scoring import INDEX
+from athand.indexing import BATCH, Corpus, Items
 from athand.store import Passage, Snapshot
 
 
 def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
     """Make everything derived anew, in one step that readers see whole; how many steps there are."""
-    return derive.reindex(desk.store, desk.embedder, corpus(), progress, use_cache=desk.use_cache)
+    return indexing.reindex(desk.store, desk.embedder, corpus(), progress, use_cache=desk.use_cache)
 
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
     """Give every step a vector of the current model; until all have one, searches go by keyword."""
-    return derive.embed_missing(desk.store, desk.embedder, corpus(), stop, use_cache=desk.use_cache)
+    return indexing.embed_missing(desk.store, desk.embedder, corpus(), stop, use_cache=desk.use_cache)
 
 
 def corpus() -> Corpus:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from athand.derive import embed_passages
 from athand.embed import LazyEmbedder
+from athand.indexing import embed_passages
 from athand.memories.model import Memory, to_passage
 from athand.memories.scoring import INDEX
 from athand.store import Passage, Snapshot, Store, Transaction

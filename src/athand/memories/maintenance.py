@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Iterator
 
-from athand import derive
-from athand.derive import BATCH, Corpus, Items
+from athand import indexing
+from athand.indexing import BATCH, Corpus, Items
 from athand.memories import rows
 from athand.memories.context import MemoryContext
 from athand.memories.model import COLUMNS, Memory, fingerprint_row, from_row, to_passage
@@ -34,7 +34,7 @@ def reindex(context: MemoryContext, progress: Callable[[int], None]) -> int:
 
 def embed_missing(context: MemoryContext, stop: Callable[[], bool]) -> bool:
     """Give every memory a vector of the current model; until all have one, searches go by keyword."""
-    return derive.embed_missing(context.store, context.embedder, corpus(context), stop, use_cache=context.use_cache)
+    return indexing.embed_missing(context.store, context.embedder, corpus(context), stop, use_cache=context.use_cache)
 
 
 def corpus(context: MemoryContext) -> Corpus:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from athand.derive import without_meaning
 from athand.errors import Conflict, InvalidInput, StoreError
+from athand.indexing import without_meaning
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
 from athand.memories import relations, rows
 from athand.memories.context import MemoryContext, spaces_of

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, TypeAlias
 
-from athand.derive import Corpus
 from athand.embed import LazyEmbedder
+from athand.indexing import Corpus
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, maintenance, relations, rows, search, sessions, transfer, write
 from athand.memories.context import MemoryContext

@@ -4,9 +4,8 @@ from datetime import datetime
 from pathlib import Path
 
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
-from athand.store.base import Index, Passage, Row, Snapshot, Store, Transaction
-from athand.store.ids import new_id
-from athand.store.times import to_datetime, to_microseconds
+from athand.store.contract import Index, Passage, Row, Snapshot, Store, Transaction
+from athand.store.values import new_id, to_datetime, to_microseconds
 
 __all__ = [
     "Index",
@@ -42,7 +41,7 @@ def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
         raise InvalidInput(
             "This store is no file. A dump of PostgreSQL is put back with: pg_restore --clean --dbname=ADDRESS FILE"
         )
-    from athand.store.sqlite.backups import restore
+    from athand.store.sqlite.backup import restore
 
     place = Path(location).expanduser().absolute()
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

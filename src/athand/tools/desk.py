@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from athand.derive import embed_passages
 from athand.embed import LazyEmbedder
+from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
 from athand.tools.known import Remembered
 from athand.tools.scoring import ALPHA, LIMIT, THRESHOLD

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from athand.derive import without_meaning
 from athand.embed import Embedder
 from athand.errors import InvalidInput
+from athand.indexing import without_meaning
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_query
 from athand.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
 from athand.store import Snapshot

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from athand.derive import Corpus
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
+from athand.indexing import Corpus
 from athand.inputs import check_choice, check_name, check_names, check_text
 from athand.store import Store
 from athand.tools import approving, calling, records, search, servers, sources, upkeep

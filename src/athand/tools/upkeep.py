@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from athand import derive
-from athand.derive import BATCH, Corpus, Items
+from athand import indexing
+from athand.indexing import BATCH, Corpus, Items
 from athand.store import Passage, Snapshot
 from athand.tools import records
 from athand.tools.desk import Desk
@@ -12,12 +12,12 @@ from athand.tools.scoring import INDEX
 
 def reindex(desk: Desk, progress: Callable[[int], None]) -> int:
     """Make everything derived anew; how many tools there are."""
-    return derive.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
+    return indexing.reindex(desk.store, desk.embedder, CORPUS, progress, use_cache=desk.use_cache)
 
 
 def embed_missing(desk: Desk, stop: Callable[[], bool]) -> bool:
     """Give every tool a vector of the current model; until all have one, searches go by keyword."""
-    return derive.embed_missing(desk.store, desk.embedder, CORPUS, stop, use_cache=desk.use_cache)
+    return indexing.embed_missing(desk.store, desk.embedder, CORPUS, stop, use_cache=desk.use_cache)
 
 
 def _passages_of(snapshot: Snapshot, items: Items) -> list[Passage]:

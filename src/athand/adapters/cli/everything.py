@@ -48,7 +48,7 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
       athand search "token rotation" --project shop --explain
       athand search "token rotation" --folder notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.everything import corpora_with
+    from athand.search import corpora_with
 
     with session.open() as athand:
         catalogue = athand.tools.load_all(user=servers_file(session), folder=Path.cwd())

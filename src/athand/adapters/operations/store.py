@@ -8,7 +8,7 @@ from athand.adapters.operations.model import Progress, Workspace, operation
 from athand.adapters.operations.parameters import Corpus, ServerPath
 from athand.app import Athand
 from athand.archive import Archived, Unarchived
-from athand.everything import CORPORA
+from athand.search import CORPORA
 from athand.types import Status
 
 Force = Annotated[bool, Field(description="Write over a file that is there")]

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from athand.store.base import Index
-from athand.store.choosing import (
+from athand.store.candidates import (
     ROWS_SCORED,
     SCORED_WHOLE,
     Ranking,
@@ -16,12 +15,13 @@ from athand.store.choosing import (
     choosing_words,
     telling_terms,
 )
+from athand.store.contract import Index
 from athand.store.postgres.coverage import Model
-from athand.store.postgres.nearest import INDEXED_FROM, Looks, nearest
 from athand.store.postgres.passages import is_whole, unpacked
 from athand.store.postgres.sql import Connection, rows
+from athand.store.postgres.vector_index import INDEXED_FROM, Looks, nearest
 from athand.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
-from athand.store.words import resolve
+from athand.store.query_terms import resolve
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 # A word that is nearly everywhere brings no more rows than these: the newest that pass the filter. It tells little.

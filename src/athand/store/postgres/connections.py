@@ -3,9 +3,10 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Generator, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -15,8 +16,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from athand.errors import InvalidInput
 from athand.store.postgres.errors import Lost, in_words
-from athand.store.postgres.nearest import LOOKED_AT
 from athand.store.postgres.schema import SCHEMA, prepare
+from athand.store.postgres.sql import Connection, execute
+from athand.store.postgres.vector_index import LOOKED_AT
 
 POOL_SIZE = 8
 # How long, in seconds, to wait for a connection, for another writer, for a question's answer, for a write's.
@@ -212,3 +214,40 @@ def _read(location: str) -> tuple[str, str]:
     port = f":{given['port']}" if given.get("port") else ""
     host = given.get("host") or given.get("hostaddr") or "localhost"
     return address, f"postgresql://{user}{host}{port}/{given.get('dbname') or ''}"
+
+
+_WRITING = 0x5243_4C03  # the advisory lock of all writers, and the class of those of single spaces
+
+
+def begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, durable: bool) -> str:
+    """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
+    alone = spaces is None
+    keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
+    locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITING}, {key});" for key in keys)
+    # A server that does not wait for its disk by default must do so for what is the only copy.
+    usual = "current_setting('synchronous_commit')"
+    waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
+    cursor = connection.execute(
+        f"BEGIN; SET LOCAL statement_timeout = '{limit}s'; SELECT set_config('synchronous_commit', {waits}, true); "
+        f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITING}); {locks} "
+        "SELECT pg_current_xact_id()::text".encode()
+    )
+    while cursor.nextset():
+        pass
+    [(number,)] = cursor.fetchall()
+    return str(number)
+
+
+@contextmanager
+def one_moment(connection: Connection) -> Iterator[None]:
+    """Everything that is read is of one moment."""
+    execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    yield
+    execute(connection, "ROLLBACK")
+
+
+def roll_back(connection: Connection) -> None:
+    """Undo what a broken connection has not undone already; where it breaks now, that is not what went wrong."""
+    if not connection.closed:
+        with suppress(psycopg.OperationalError):
+            execute(connection, "ROLLBACK")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from athand.store.base import Index
+from athand.store.contract import Index
 from athand.store.postgres.sql import Connection, execute, insert, rows, value
 
 ALL_SPACES = ""

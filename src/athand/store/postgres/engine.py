@@ -10,18 +10,24 @@ from typing import Any
 import psycopg
 
 from athand.errors import AthandError, StoreError, Unavailable
-from athand.store.base import Index, Passage, Row
-from athand.store.postgres import counts, coverage, passages, upkeep
+from athand.store.contract import Index, Passage, Row
+from athand.store.postgres import counts, coverage, maintenance, passages
 from athand.store.postgres.candidates import Finder
-from athand.store.postgres.citus import distribute
-from athand.store.postgres.connections import READING, WRITING, Connections, LimitedConnection
+from athand.store.postgres.connections import (
+    READING,
+    WRITING,
+    Connections,
+    LimitedConnection,
+    begin,
+    one_moment,
+    roll_back,
+)
 from athand.store.postgres.errors import Lost, in_words
-from athand.store.postgres.indexes import tend
-from athand.store.postgres.nearest import Looks
-from athand.store.postgres.scanning import scan_all
+from athand.store.postgres.maintenance import distribute
+from athand.store.postgres.scan import scan_all
 from athand.store.postgres.schema import VERSION
 from athand.store.postgres.sql import Connection, execute, execute_many, rows
-from athand.store.postgres.transactions import begin, one_moment, roll_back
+from athand.store.postgres.vector_index import Looks, tend
 from athand.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
 from athand.text import text_hash
 from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
@@ -69,7 +75,7 @@ class PostgresSnapshot:
 
     def fingerprint(self, index: Index) -> str:
         """A hash of everything that is derived: equal when two indexes hold the same."""
-        return upkeep.fingerprint(self._connection, index)
+        return maintenance.fingerprint(self._connection, index)
 
     def _finder(self, index: Index, query: Query) -> Finder:
         return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._looks)
@@ -127,7 +133,7 @@ class PostgresTransaction(PostgresSnapshot):
 
     def clear(self, index: Index) -> None:
         """Drop all that is derived from the items of a corpus, to index them again."""
-        upkeep.clear(self._connection, index.corpus)
+        maintenance.clear(self._connection, index.corpus)
 
 
 class PostgresStore:
@@ -210,16 +216,16 @@ class PostgresStore:
     def erase_traces(self) -> bool:
         """Let the server reuse the room of deleted rows. What its log and its backups keep is not ours to erase."""
         with self.transaction() as transaction:
-            upkeep.drop_unused_vectors(transaction._connection)
+            maintenance.drop_unused_vectors(transaction._connection)
         with self._connections.unlimited() as connection:
-            for table in upkeep.tables(connection):
+            for table in maintenance.tables(connection):
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
         with self._connections.unlimited() as connection, one_moment(connection):
-            return upkeep.integrity(connection)
+            return maintenance.integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -229,7 +235,7 @@ class PostgresStore:
     def size_bytes(self) -> int:
         """All tables and indexes, as they are on the server's disk."""
         with self._connections.borrow() as connection:
-            return upkeep.size_bytes(connection)
+            return maintenance.size_bytes(connection)
 
     def facts(self) -> dict[str, str | int]:
         """The engine, its version, the version of the schema; its log is the server's own affair."""

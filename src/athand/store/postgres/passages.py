@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from athand.store.base import Index, Passage
+from athand.store.contract import Index, Passage
 from athand.store.postgres import counts
 from athand.store.postgres.coverage import model_number
 from athand.store.postgres.schema import CORPORA

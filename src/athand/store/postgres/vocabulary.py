@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from athand.store.base import Index
+from athand.store.contract import Index
 from athand.store.postgres.counts import PASSAGES, length_of, source
 from athand.store.postgres.sql import Connection, rows
-from athand.store.words import KnownWords
+from athand.store.query_terms import KnownWords
 from athand.types import Statistics
 
 _REMEMBERED = 8

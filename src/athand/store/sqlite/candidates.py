@@ -9,8 +9,7 @@ from math import isnan
 import apsw
 import numpy as np
 
-from athand.store.base import Index
-from athand.store.choosing import (
+from athand.store.candidates import (
     SCORED_WHOLE,
     Ranking,
     best_by_words,
@@ -19,11 +18,12 @@ from athand.store.choosing import (
     first_look,
     telling_terms,
 )
+from athand.store.contract import Index
+from athand.store.query_terms import resolve
 from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.passages import ALL_SPACES
 from athand.store.sqlite.sql import rows
 from athand.store.sqlite.vocabulary import Vocabularies
-from athand.store.words import resolve
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCANS = 4

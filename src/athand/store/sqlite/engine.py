@@ -10,13 +10,13 @@ from typing import Any
 import apsw
 
 from athand.errors import StoreError, Unavailable
-from athand.store.base import Index, Passage, Row
-from athand.store.sqlite import backups, coverage, passages, upkeep
+from athand.store.contract import Index, Passage, Row
+from athand.store.sqlite import backup, coverage, maintenance, passages
 from athand.store.sqlite.candidates import Finder, passages_of
 from athand.store.sqlite.connections import MEMORY, Connections
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
-from athand.store.sqlite.scanning import scan_all
+from athand.store.sqlite.scan import scan_all
 from athand.store.sqlite.schema import VERSION
 from athand.store.sqlite.sql import rows
 from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
@@ -66,7 +66,7 @@ class SqliteSnapshot:
 
     def fingerprint(self, index: Index) -> str:
         """A hash of everything that is derived: equal when two indexes hold the same."""
-        return upkeep.fingerprint(self._connection, index)
+        return maintenance.fingerprint(self._connection, index)
 
 
 class SqliteTransaction(SqliteSnapshot):
@@ -103,11 +103,11 @@ class SqliteTransaction(SqliteSnapshot):
 
     def forget(self, index: Index, passage: Passage) -> None:
         """Leave no trace of a removed passage: neither its vector nor how its words were written."""
-        passages.forget(self._connection, upkeep.corpora(self._connection), index.corpus, passage)
+        passages.forget(self._connection, maintenance.corpora(self._connection), index.corpus, passage)
 
     def clear(self, index: Index) -> None:
         """Drop all that is derived from the items of a corpus, to index them again."""
-        upkeep.clear(self._connection, index)
+        maintenance.clear(self._connection, index)
 
 
 class SqliteStore:
@@ -185,8 +185,8 @@ class SqliteStore:
         Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
         """
         with self._writing, self._connections.borrow() as connection:
-            upkeep.drop_unused_vectors(connection)
-            upkeep.merge_words(connection)
+            maintenance.drop_unused_vectors(connection)
+            maintenance.merge_words(connection)
             connection.execute("VACUUM")
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return bool(busy != 1)
@@ -194,7 +194,7 @@ class SqliteStore:
     def integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
         with self._connections.borrow() as connection:
-            return upkeep.integrity(connection)
+            return maintenance.integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -215,7 +215,7 @@ class SqliteStore:
     def back_up(self, path: Path, *, force: bool = False) -> None:
         """Copy one moment to a file, verified, while others read and write."""
         with self._connections.borrow() as connection:
-            backups.back_up(connection, path, force=force)
+            backup.back_up(connection, path, force=force)
 
     def distribute(self) -> dict[str, str]:
         """A file cannot be spread."""

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from athand.store.base import Index, Passage
+from athand.store.contract import Index, Passage
 from athand.store.sqlite.sql import rows, value
 from athand.text import analysed, terms_and_words, text_hash
 from athand.types import Vector, Vectors

@@ -6,8 +6,8 @@ from functools import cache
 
 import apsw
 
+from athand.store.query_terms import KnownWords
 from athand.store.sqlite.sql import rows, value
-from athand.store.words import KnownWords
 
 _REMEMBERED = 8
 

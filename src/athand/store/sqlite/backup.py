@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from athand.errors import Conflict, DataError, NotFound, StoreBusy, StoreError
-from athand.store.sqlite import upkeep
+from athand.store.sqlite import maintenance
 from athand.store.sqlite.schema import APPLICATION_ID, VERSION
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -127,7 +127,7 @@ def _verify(path: Path) -> None:
                     f"The copy is of a newer Athand (schema {version}, this one knows {VERSION}). Nothing was "
                     "changed. Upgrade with: pip install --upgrade athand"
                 )
-            findings = upkeep.integrity(copy)
+            findings = maintenance.integrity(copy)
     except apsw.Error as error:
         findings = [str(error)]
     if findings:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from athand.store.base import Index
+from athand.store.contract import Index
 from athand.store.postgres.coverage import Model
-from athand.store.postgres.nearest import vector_text
 from athand.store.postgres.passages import is_whole, unpacked
 from athand.store.postgres.sql import Connection, execute, rows
+from athand.store.postgres.vector_index import vector_text
 from athand.types import Scan, Scanned, Vector
 
 # By how much the server's cosine may be less than the true one: the vector that is asked for loses up to 2^-11 there.

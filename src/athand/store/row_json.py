@@ -6,7 +6,7 @@ from typing import Any
 
 from athand.errors import BadData
 from athand.inputs import is_text
-from athand.store.base import Snapshot, Transaction
+from athand.store.contract import Snapshot, Transaction
 from athand.store.tables import KEYS, columns, kinds
 
 _WORDS = {"TEXT": "text", "INTEGER": "a whole number", "REAL": "a number"}

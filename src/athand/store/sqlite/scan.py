@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from athand.store.base import Index
+from athand.store.contract import Index
 from athand.store.sqlite.candidates import WITH_ITEM, space_numbers
 from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.sql import rows

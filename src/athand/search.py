@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from athand.calibration import from_scale, is_worth_showing, on_scale
 from athand.documents import Documents
 from athand.errors import InvalidInput
 from athand.flows import Flows
 from athand.inputs import check_fraction, check_limit, check_names
 from athand.memories import Memories
-from athand.scale import from_scale, is_worth_showing, on_scale
 from athand.text import fold, tokenize
 from athand.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Tools
 from athand.types import Hit, Hits
@@ -32,7 +32,7 @@ Answers = Mapping[str, Hits[Any]]  # by corpus
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """All that can be asked."""
+    """All that can be request."""
 
     memories: Memories
     documents: Documents
@@ -41,7 +41,7 @@ class Corpora:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """The arguments of a search, checked; the corpora check what only they understand."""
 
     text: str
@@ -54,7 +54,7 @@ class Asked:
     app: str | None
 
     @classmethod
-    def checked(
+    def check(
         cls,
         query: str,
         corpora: Sequence[str] | None,
@@ -64,15 +64,15 @@ class Asked:
         folder_id: Names,
         catalogue: Names,
         app: str | None,
-    ) -> "Asked":
+    ) -> "SearchRequest":
         """The same, or the error that names what is wrong."""
         unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
         wanted = corpora or corpora_with(project, folder_id, app)
         least = None if min_score is None else check_fraction("min_score", min_score)
-        asked = tuple(corpus for corpus in CORPORA if corpus in wanted)
-        return cls(query, asked, check_limit(limit), least, project, folder_id, catalogue, app)
+        chosen = tuple(corpus for corpus in CORPORA if corpus in wanted)
+        return cls(query, chosen, check_limit(limit), least, project, folder_id, catalogue, app)
 
     def least_of(self, corpus: str) -> float | None:
         """The total of a corpus below which no hit can pass; None where it has a measure of its own."""
@@ -93,14 +93,14 @@ def corpora_with(project: str | None, folder_id: Names, app: str | None) -> tupl
     return tuple(named) or CORPORA
 
 
-def search(of: Corpora, asked: Asked) -> Hits[Hit]:
+def search(of: Corpora, request: SearchRequest) -> Hits[Hit]:
     """The hits of all corpora that were asked, best first; nothing where nothing fits."""
-    deep = max(asked.limit, COUNTED)
-    found = {corpus: _SEARCHES[corpus](of, asked, deep) for corpus in asked.corpora}
+    deep = max(request.limit, COUNTED)
+    found = {corpus: _SEARCHES[corpus](of, request, deep) for corpus in request.corpora}
     hits = sorted((on_scale(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
-    fitting = [hit for hit in hits if asked.takes(hit)]
+    fitting = [hit for hit in hits if request.takes(hit)]
     return Hits(
-        fitting[: asked.limit],
+        fitting[: request.limit],
         notes=dict.fromkeys(note for answer in found.values() for note in answer.notes),
         did_you_mean=dict(_corrections(found, fitting)),
         closest=() if fitting else _closest(found, hits),
@@ -109,35 +109,35 @@ def search(of: Corpora, asked: Asked) -> Hits[Hit]:
     )
 
 
-def _memories(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
-    least = asked.least_of("memories")
-    return of.memories.search(asked.text, project=asked.project, limit=limit, min_score=least, reinforce=False)
+def _memories(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
+    least = request.least_of("memories")
+    return of.memories.search(request.text, project=request.project, limit=limit, min_score=least, reinforce=False)
 
 
-def _documents(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+def _documents(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     """Each document once, with its best passage."""
-    least = asked.least_of("documents")
-    if asked.folder_id is None and asked.project is not None:
-        return of.documents.search_project(asked.text, asked.project, limit, min_score=least, once=True)
-    return of.documents.search(asked.text, folder_id=asked.folder_id, limit=limit, min_score=least, once=True)
+    least = request.least_of("documents")
+    if request.folder_id is None and request.project is not None:
+        return of.documents.search_project(request.text, request.project, limit, min_score=least, once=True)
+    return of.documents.search(request.text, folder_id=request.folder_id, limit=limit, min_score=least, once=True)
 
 
-def _tools(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+def _tools(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     """The tools of a project's own catalogue, too, where no other is named."""
-    catalogues = asked.catalogue
-    if catalogues is None and asked.project is not None:
-        catalogues = (asked.project, DEFAULT_CATALOGUE)
-    least = asked.least_of("tools")
-    return of.tools.search(asked.text, limit=min(limit, MOST_TOOLS), threshold=least, catalogue=catalogues)
+    catalogues = request.catalogue
+    if catalogues is None and request.project is not None:
+        catalogues = (request.project, DEFAULT_CATALOGUE)
+    least = request.least_of("tools")
+    return of.tools.search(request.text, limit=min(limit, MOST_TOOLS), threshold=least, catalogue=catalogues)
 
 
-def _flows(of: Corpora, asked: Asked, limit: int) -> Hits[Any]:
+def _flows(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     """Each session once, with its best step."""
-    least = asked.least_of("flows")
-    return of.flows.search(asked.text, limit=limit, min_score=least, filters={"app": asked.app}, once=True)
+    least = request.least_of("flows")
+    return of.flows.search(request.text, limit=limit, min_score=least, filters={"app": request.app}, once=True)
 
 
-_SEARCHES: Mapping[str, Callable[[Corpora, Asked, int], Hits[Any]]] = {
+_SEARCHES: Mapping[str, Callable[[Corpora, SearchRequest, int], Hits[Any]]] = {
     "memories": _memories,
     "documents": _documents,
     "tools": _tools,

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import apsw
 
-from athand.store.base import Index
-from athand.store.fingerprint import digest
+from athand.store.contract import Index
 from athand.store.sqlite.sql import value
+from athand.store.values import digest
 
 _PROBES = 500
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from athand.rank import KeywordQuery, bm25, prepare
-from athand.store.base import Index
+from athand.store.contract import Index
 from athand.types import Candidate, Query, QueryWord, Statistics
 
 # The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
