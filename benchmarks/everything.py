@@ -1,9 +1,9 @@
 """How well one search over all four corpora puts what was asked for first, and whether its scores mean what they say.
 
 The points of `athand.calibration` were chosen on one half of the questions (`python -m benchmarks.everything` prints
-them as that half has them); figures are of the other half. Every question has its answers in one corpus, or nowhere, and all
-four are asked. Beside our scale: the totals of the corpora as they are, places instead of scores (reciprocal rank
-fusion), and totals by how far they are from the middle of their corpus.
+them as that half has them); figures are of the other half. Every question has its answers in one corpus, or nowhere,
+and all four are asked. Beside our scale: the totals of the corpora as they are, places instead of scores (reciprocal
+rank fusion), and totals by how far they are from the middle of their corpus.
 """
 
 import json
