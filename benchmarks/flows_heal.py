@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from athand.flows.model import Observation, Step
-from athand.flows.replaying.healing import Heal, heal
+from athand.flows.replay.healing import Heal, heal
 from athand.text import split_identifier
 
 

@@ -7,9 +7,9 @@ import asyncio
 import statistics
 import time
 
-from athand.flows.browser.observing import look
 from athand.flows.browser.options import LaunchOptions
-from athand.flows.browser.running import Running
+from athand.flows.browser.process import BrowserProcess
+from athand.flows.browser.snapshot import look
 from athand.flows.profiles import Profiles
 
 ELEMENTS = 150
@@ -23,7 +23,7 @@ PAGE = f"<!doctype html><title>Rows</title><main><h1>Rows</h1>{ROWS}</main>"
 
 
 def main() -> dict[str, float]:
-    running = Running(LaunchOptions(), Profiles().get("default"))
+    running = BrowserProcess(LaunchOptions(), Profiles().get("default"))
     try:
         running.start()
         figures = running.run(measure, 300)
@@ -34,13 +34,13 @@ def main() -> dict[str, float]:
     return figures
 
 
-async def measure(window):
-    await window.page.set_content(PAGE)
-    session, profile = await window.session(), window.profile
+async def measure(context):
+    await context.page.set_content(PAGE)
+    session, profile = await context.session(), context.profile
     ours = await timed(lambda: look(session, profile), ROUNDS)
-    theirs = await timed(lambda: one_by_one(window.page, profile.test_id_attribute), 3)
+    theirs = await timed(lambda: one_by_one(context.page, profile.test_id_attribute), 3)
     seen = (await look(session, profile)).observation.test_ids
-    asked = await one_by_one(window.page, profile.test_id_attribute)
+    asked = await one_by_one(context.page, profile.test_id_attribute)
     same = [(each["testId"], each["tag"], each["visible"]) for each in seen] == [each[:3] for each in asked]
     if not same or len(seen) != ELEMENTS:
         raise RuntimeError("The two ways do not see the same elements.")

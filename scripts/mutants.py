@@ -113,7 +113,7 @@ MUTANTS = (
     Mutant("everything fits: documents", "documents/scoring.py", "\nFLOOR = 0.16", "\nFLOOR = 0.0", "tests/documents"),
     Mutant(
         "a replay clicks the second-best element",
-        "flows/replaying/healing.py",
+        "flows/replay/healing.py",
         "target = address(best.element, elements)",
         "target = address((second or best).element, elements)",
         "tests/flows/test_flows_healing.py tests/flows/test_flows_replay.py",

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from athand.adapters.cli.main import cli
-from athand.flows.replaying import replay
+from athand.flows.replay import player
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,7 +40,7 @@ class Hurrying:
 @pytest.mark.parametrize("code", [*blocks("python")])
 def test_python_examples_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(replay, "time", Hurrying())
+    monkeypatch.setattr(player, "time", Hurrying())
     exec(compile(code, "example", "exec"), {})
 
 

@@ -8,8 +8,8 @@ import pytest
 from athand import Athand
 from athand.adapters.cli import flows_exchange, flows_find
 from athand.flows import Observation
+from athand.flows.export.script import LANGUAGES
 from athand.flows.filters import OUTCOMES
-from athand.flows.scripts.exporting import LANGUAGES
 
 SEND = Observation(
     screen="send",

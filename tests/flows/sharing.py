@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE
 
-from athand.flows.browser import chromium, running
-from athand.flows.browser.worker import Worker
+from athand.flows.browser import chromium, process
+from athand.flows.browser.loop_thread import LoopThread
 from athand.flows.service import Flows
 
 
@@ -26,7 +26,7 @@ class Chromium:
 
         self._folder = tempfile.TemporaryDirectory(prefix="r-")  # a short name, for there are sockets in it
         self._browser = None
-        self.worker = Worker(Path(self._folder.name))
+        self.worker = LoopThread(Path(self._folder.name))
         self.playwright = self.worker.call(lambda: async_playwright().start(), PATIENCE)
 
     async def context(self, **options):
@@ -52,7 +52,7 @@ class Chromium:
         self._folder.cleanup()
 
 
-class Guest(Worker):
+class Guest(LoopThread):
     """A worker in the thread of the one Chromium, which goes on when this one is stopped."""
 
     def __init__(self, host):
@@ -101,6 +101,6 @@ def shared_chromium(config):
             Flows, "prepare_browser", lambda flows, **given: prepare(flows, **{"timeout_s": PATIENCE, **given})
         )
         patch.setattr("playwright.async_api.async_playwright", lambda: Lent(shared))
-        patch.setattr(running, "Worker", lambda _: Guest(shared.worker))
-        patch.setattr(running, "_MORE_S", PATIENCE)
+        patch.setattr(process, "LoopThread", lambda _: Guest(shared.worker))
+        patch.setattr(process, "_OVERHEAD_S", PATIENCE)
         yield

@@ -9,7 +9,7 @@ from tests.flows.waiting import asks_for_data, goes_to, opens_a_tab, settled_onc
 from tests.waiting import PATIENCE, until
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
-from athand.flows.browser import acting, window
+from athand.flows.browser import actions, context
 
 
 def said(browser, name="said"):
@@ -182,7 +182,7 @@ def test_what_comes_late_is_waited_for(at):
 
 
 def test_data_that_an_action_asks_for_is_waited_for(at, monkeypatch):
-    monkeypatch.setattr(window, "_AT_MOST_S", PATIENCE)
+    monkeypatch.setattr(context, "_SETTLE_MAX_S", PATIENCE)
     browser = at("/shop.html")
     with settled_once(asks_for_data(browser)):
         browser.click(test_id="refresh")
@@ -383,15 +383,15 @@ def test_many_threads_may_use_one_browser(at, shared_flows):
 
 def test_an_interrupted_call_ends_and_leaves_a_browser_that_works(at, monkeypatch):
     browser = at("/slow.html")
-    seek, sought = acting.seek, []
+    seek, sought = actions.seek, []
 
-    async def interrupted(window, target, sight):
+    async def interrupted(context, target, snapshot):
         sought.append(target.value)
         if len(sought) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return await seek(window, target, sight)
+        return await seek(context, target, snapshot)
 
-    monkeypatch.setattr(acting, "seek", interrupted)
+    monkeypatch.setattr(actions, "seek", interrupted)
     with pytest.raises(KeyboardInterrupt):
         browser.click(test_id="nowhere")
     assert browser.click(test_id="start").ok

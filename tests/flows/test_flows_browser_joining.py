@@ -1,7 +1,7 @@
 """The join of a DOM snapshot and an accessibility tree, from made-up captures: no browser needed."""
 
 from athand.flows.browser.dom import documents
-from athand.flows.browser.joining import MOST_NODES, join
+from athand.flows.browser.merge_ax import MAX_NODES, join
 from athand.flows.browser.targets import css_string
 
 
@@ -131,11 +131,11 @@ def test_clickable_things_without_a_role_are_nodes_unless_they_hold_others():
 
 def test_there_is_room_for_what_can_be_used_first():
     page = Page()
-    for number in range(MOST_NODES):
+    for number in range(MAX_NODES):
         page.add(0, "H2", role="heading", name=f"Heading {number}")
     page.add(0, "BUTTON", role="button", name="At the end")
     found = [each for each in page.joined() if each.ref]
-    assert len(found) == MOST_NODES
+    assert len(found) == MAX_NODES
     assert found[-1].name == "At the end"
 
 

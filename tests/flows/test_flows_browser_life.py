@@ -15,7 +15,7 @@ from tests.flows.webapp import PAGES
 from tests.waiting import PATIENCE, until
 
 from athand.errors import ActionFailed, Conflict, InvalidInput, Unavailable
-from athand.flows.browser import chromium, folders, running
+from athand.flows.browser import chromium, folders, process
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def flows(shared_flows):
 def browsers_in(folder_prefix="athand-browser-"):
     """The processes of browsers that were started with a profile of ours by this process."""
     found = []
-    for process in psutil.Process().children(recursive=True):
+    for child in psutil.Process().children(recursive=True):
         try:
-            if any(folder_prefix in each for each in process.cmdline()):
-                found.append(process)
+            if any(folder_prefix in each for each in child.cmdline()):
+                found.append(child)
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
     return found
@@ -71,10 +71,10 @@ def test_what_stopped_answering_is_ended_with_its_browser(flows, monkeypatch):
     browser = flows.open_browser(timeout_s=PATIENCE)
     [driver] = set(psutil.Process().children()) - before
     started = [driver, *driver.children(recursive=True)]
-    folder = browser._running._folder.path
-    monkeypatch.setattr(running, "_STOP_S", 0.3)
+    folder = browser._process._folder.path
+    monkeypatch.setattr(process, "_STOP_S", 0.3)
     driver.suspend()  # from now on nothing that it is told is done
-    browser._running.close()
+    browser._process.close()
     assert not driver.is_running(), "it has ended, and was waited for"
     until(lambda: have_ended(started))
     assert not folder.exists()
@@ -145,9 +145,9 @@ def test_a_crashed_browser_is_reported_and_can_be_launched_again(flows, site):
 
 def test_a_crashed_page_is_reported(flows, site):
     with flows.open_browser(url=f"{site}/login.html", timeout_s=PATIENCE) as browser:
-        for process in browsers_in():
-            if "--type=renderer" in process.cmdline():
-                process.kill()
+        for child in browsers_in():
+            if "--type=renderer" in child.cmdline():
+                child.kill()
         with pytest.raises(ActionFailed) as failed:
             until(lambda: not browser.get_state())  # the browser hears of it a little later
         assert failed.value.code == "BROWSER_CLOSED"
@@ -298,7 +298,7 @@ def test_what_a_killed_program_left_is_taken_away_by_the_next(temporary):
 
 def test_only_what_nobody_uses_is_taken_away(temporary, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    used = folders.Folder()
+    used = folders.ProfileFolder()
     outside = temporary / "outside"
     outside.mkdir(mode=0o700)
     (outside / "owner.lock").touch()

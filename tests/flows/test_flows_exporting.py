@@ -20,8 +20,8 @@ from tests.tools.node import INSTALLED, node, package
 from tests.waiting import PATIENCE
 
 from athand.errors import InvalidInput
+from athand.flows.export.script import LANGUAGES, export_script
 from athand.flows.model import FlowSession, Observation, Step
-from athand.flows.scripts.exporting import LANGUAGES, export_script
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.flows_heal import measure
 
 from athand.flows.model import Observation, Step
-from athand.flows.replaying.healing import Abstained, Heal, heal
-from athand.flows.replaying.wording import alike, are_opposed, words_of
+from athand.flows.replay.healing import Abstained, Heal, heal
+from athand.flows.replay.label_similarity import alike, are_opposed, words_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

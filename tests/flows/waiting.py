@@ -10,42 +10,42 @@ from tests.waiting import PATIENCE
 
 from athand.flows import service
 from athand.flows.browser import Browser
-from athand.flows.browser.window import Window
+from athand.flows.browser.context import PageContext
 
 
 @contextmanager
 def settled_once(has_begun):
     """An action is over no sooner than what it leads to has begun."""
-    settle = Window.settle
+    settle = PageContext.settle
 
-    async def settled(window, since, limit):
-        while not has_begun(window, since):
+    async def settled(context, since, limit):
+        while not has_begun(context, since):
             await asyncio.sleep(0.02)
-        await settle(window, since, limit)
+        await settle(context, since, limit)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Window, "settle", settled)
+        patch.setattr(PageContext, "settle", settled)
         yield
 
 
 def goes_to(path):
     """For `settled_once`: an action that leads to another page."""
-    return lambda window, since: path in window.page.url or any(begun >= since for begun in window._pending.values())
+    return lambda context, since: path in context.page.url or any(begun >= since for begun in context._pending.values())
 
 
-def opens_a_tab(window, _):
+def opens_a_tab(context, _):
     """For `settled_once`: an action that opens one."""
-    return len(window.pages) > 1
+    return len(context.pages) > 1
 
 
 def asks_for_data(browser):
     """For `settled_once`: an action whose page asks its server for something."""
     asked = []
 
-    async def listen(window):
-        window.page.on("request", lambda request: asked.append(request))
+    async def listen(context):
+        context.page.on("request", lambda request: asked.append(request))
 
-    browser._running.run(listen, PATIENCE)
+    browser._process.run(listen, PATIENCE)
     return lambda *_: asked
 
 
@@ -69,7 +69,7 @@ def in_vain(is_all):
 
     with patient_replays(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Browser, "observe", observed)
-        patch.setattr("athand.flows.replaying.replay.time", clock)
+        patch.setattr("athand.flows.replay.player.time", clock)
         yield
 
 

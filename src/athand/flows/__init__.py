@@ -17,7 +17,7 @@ from athand.flows.model import (
     SuggestedAction,
 )
 from athand.flows.profiles import Profile
-from athand.flows.replaying.replay import Replay
+from athand.flows.replay.player import Replay
 from athand.flows.service import Flows
 
 __all__ = [

@@ -24,13 +24,13 @@ from athand.flows.entry import (
     plain_mapping,
 )
 from athand.flows.exchange import Imported
+from athand.flows.export.script import LANGUAGES, export_script
 from athand.flows.filters import Filters
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, Observation, PriorKnowledge, SessionSummary, Step
 from athand.flows.prior import suggest
 from athand.flows.profiles import Profile, Profiles
 from athand.flows.recording import Call
-from athand.flows.replaying.replay import Replay, replay
-from athand.flows.scripts.exporting import LANGUAGES, export_script
+from athand.flows.replay.player import Replay, replay
 from athand.indexing import Corpus
 from athand.inputs import check_choice, check_limit, check_name, check_past
 from athand.store import Store

@@ -14,7 +14,7 @@ from athand.adapters.cli.words import in_one_line
 
 if TYPE_CHECKING:
     from athand.flows import Step
-    from athand.flows.replaying.replay import Replay
+    from athand.flows.replay.player import Replay
 
 commands = click.Group()
 

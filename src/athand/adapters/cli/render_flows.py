@@ -10,14 +10,14 @@ from rich.text import Text
 
 from athand.adapters.cli.render import cell, plain_table, print_table
 from athand.adapters.cli.words import ago, bar, counted, fraction, in_one_line, moment, took
-from athand.flows.browser.results import ActionResult, Described, Screenshot, State
+from athand.flows.browser.model import ActionResult, Described, Screenshot, State
 from athand.flows.model import UNKNOWN
 
 if TYPE_CHECKING:
     from athand.flows import FlowSession, Observation, Step
     from athand.flows.model import SessionSummary
     from athand.flows.profiles import Profile
-    from athand.flows.replaying.replay import Replay
+    from athand.flows.replay.player import Replay
     from athand.types import Noun
 
 _BAR = 6

@@ -87,7 +87,7 @@ def _noun(kind: Any, told: Told) -> Schema:
 
 
 def _shows_its_fields(kind: Any) -> bool:
-    from athand.flows.browser.results import Described
+    from athand.flows.browser.model import Described
     from athand.flows.model import CamelCased
 
     return not issubclass(kind, (Described, CamelCased))

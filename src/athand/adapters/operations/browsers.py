@@ -10,7 +10,7 @@ from athand.errors import ActionFailed, Conflict, InvalidInput
 if TYPE_CHECKING:
     from athand.flows import Flows
     from athand.flows.browser import Browser
-    from athand.flows.browser.results import Closed, Launched
+    from athand.flows.browser.model import Closed, Launched
 
 _MOST = 8  # at once
 

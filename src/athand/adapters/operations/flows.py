@@ -28,7 +28,7 @@ from athand.errors import NotFound
 from athand.flows.exchange import Imported
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
 from athand.flows.profiles import Profile
-from athand.flows.replaying.replay import Replay
+from athand.flows.replay.player import Replay
 from athand.inputs import shown
 from athand.types import Hits
 

@@ -15,8 +15,7 @@ from athand.adapters.operations.flow_parameters import (
     Version,
 )
 from athand.adapters.operations.model import Workspace, operation
-from athand.flows.browser.observing import LIMIT, MOST
-from athand.flows.browser.results import (
+from athand.flows.browser.model import (
     Accessibility,
     ActionResult,
     Batch,
@@ -27,6 +26,7 @@ from athand.flows.browser.results import (
     State,
     TestIds,
 )
+from athand.flows.browser.snapshot import LIMIT, MOST
 from athand.flows.model import DEFAULT_APP
 
 _LOOK: dict[str, Any] = {"toolset": "flows", "scope": "call-tools", "outside": True}

@@ -6,7 +6,7 @@ from typing import Any
 
 from athand.errors import AthandError, InvalidInput
 from athand.flows.actions import ACTIONS, LOOKS, verb_of
-from athand.flows.browser.results import Batch
+from athand.flows.browser.model import Batch
 from athand.types import plain
 
 _ALLOWED = (*ACTIONS, *LOOKS)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from athand.errors import ActionFailed
-from athand.flows.browser.joining import Element
+from athand.flows.browser.merge_ax import Element
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
 
 async def quad(session: "CDPSession", backend_id: int) -> Sequence[float] | None:
-    """The corners of an element in the window: x and y of each, from the top left on."""
+    """The corners of an element in the context: x and y of each, from the top left on."""
     from playwright.async_api import Error
 
     try:

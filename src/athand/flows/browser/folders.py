@@ -13,7 +13,7 @@ _LOCK = "owner.lock"  # held by the process that made the folder, as long as it 
 _LONGEST = 31  # Chromium has a socket in there, and the path of a socket may have 103 characters
 
 
-class Folder:
+class ProfileFolder:
     """A folder for the user's eyes only: the profile of a browser, and all it writes for a while."""
 
     def __init__(self) -> None:

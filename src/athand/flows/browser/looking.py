@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from athand.errors import ActionFailed, InvalidInput
-from athand.flows.browser import acting, targets
-from athand.flows.browser.acting import Attempt
+from athand.flows.browser import actions, targets
+from athand.flows.browser.actions import Attempt
+from athand.flows.browser.context import PageContext
 from athand.flows.browser.dom import Document
-from athand.flows.browser.joining import Element
-from athand.flows.browser.observing import Sight
-from athand.flows.browser.targets import Wanted
-from athand.flows.browser.window import Window
+from athand.flows.browser.merge_ax import Element
+from athand.flows.browser.snapshot import PageSnapshot
+from athand.flows.browser.targets import TargetSpec
 from athand.inputs import check_name
 
 STATES = ("visible", "hidden")
@@ -25,16 +25,18 @@ _EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class WaitCondition:
     """What is waited for: one of a target, a text, an address, a screen."""
 
-    target: Wanted | None = None
+    target: TargetSpec | None = None
     text: str | None = None
     url: str | None = None
     screen: str | None = None
 
     @classmethod
-    def checked(cls, target: Mapping[str, Any], text: str | None, url: str | None, screen: str | None) -> "Awaited":
+    def checked(
+        cls, target: Mapping[str, Any], text: str | None, url: str | None, screen: str | None
+    ) -> "WaitCondition":
         """The one thing that was named."""
         others = [each for each in (text, url, screen) if each is not None]
         if not targets.parts(target) and len(others) == 1:
@@ -48,49 +50,49 @@ class Awaited:
         return str(self.target or next(f"{key} {value!r}" for key, value in named.items() if value is not None))
 
 
-async def wait(window: Window, attempt: Attempt, awaited: Awaited, state: str) -> None:
+async def wait(context: PageContext, attempt: Attempt, awaited: WaitCondition, state: str) -> None:
     """Look again and again, until it is there, or no longer."""
     if awaited.target is not None:
         attempt.target = awaited.target.as_target
-    limit = attempt.timeout_s or window.options.timeout_s
+    limit = attempt.timeout_s or context.options.timeout_s
     until = time.monotonic() + limit
     while True:
-        attempt.before = attempt.after = sight = await window.look()
-        if await _is_there(window, awaited, sight) == (state == "visible"):
+        attempt.before = attempt.after = snapshot = await context.look()
+        if await _is_there(context, awaited, snapshot) == (state == "visible"):
             return
         if time.monotonic() >= until:
             said = "was still there" if state == "hidden" else "was not to be seen"
-            place = f"{sight.observation.screen} ({sight.observation.url[:200]})"
+            place = f"{snapshot.observation.screen} ({snapshot.observation.url[:200]})"
             raise ActionFailed(f"{awaited} {said} after {limit:g} s; the page is {place}.", code="TIMEOUT")
         await asyncio.sleep(_EVERY_S)
 
 
-async def _is_there(window: Window, awaited: Awaited, sight: Sight) -> bool:
+async def _is_there(context: PageContext, awaited: WaitCondition, snapshot: PageSnapshot) -> bool:
     if awaited.target is not None:
-        return await _is_seen(window, awaited.target, sight)
+        return await _is_seen(context, awaited.target, snapshot)
     if awaited.text is not None:
         wanted = " ".join(awaited.text.split())
-        return any(wanted in each for each in sight.texts())
+        return any(wanted in each for each in snapshot.texts())
     if awaited.url is not None:
-        return awaited.url in sight.observation.url or fnmatchcase(sight.observation.url, awaited.url)
-    return sight.observation.screen == awaited.screen
+        return awaited.url in snapshot.observation.url or fnmatchcase(snapshot.observation.url, awaited.url)
+    return snapshot.observation.screen == awaited.screen
 
 
-async def _is_seen(window: Window, target: Wanted, sight: Sight) -> bool:
+async def _is_seen(context: PageContext, target: TargetSpec, snapshot: PageSnapshot) -> bool:
     try:
-        return await acting.seek(window, target, sight) is not None
+        return await actions.seek(context, target, snapshot) is not None
     except ActionFailed as error:
         if error.code == "AMBIGUOUS_TARGET":  # several are there
             return True
         raise
 
 
-def nodes_inside(sight: Sight, root: Element | None) -> tuple[Mapping[str, Any], ...]:
+def nodes_inside(snapshot: PageSnapshot, root: Element | None) -> tuple[Mapping[str, Any], ...]:
     """The nodes of an element and of what is in it, frames and shadow roots included."""
     if root is None:
         raise ActionFailed("What is inside this element cannot be told. Name it by a test id.", code="TARGET_NOT_FOUND")
     within = {root.node, *root.document.below(root.node)}
-    return tuple(each.as_node() for each in sight.elements if each.ref and _is_in(each, root.document, within))
+    return tuple(each.as_node() for each in snapshot.elements if each.ref and _is_in(each, root.document, within))
 
 
 def _is_in(element: Element, document: Document, within: Set[int]) -> bool:
@@ -100,10 +102,10 @@ def _is_in(element: Element, document: Document, within: Set[int]) -> bool:
     return place is not None and place[1] in within
 
 
-async def picture(window: Window, name: str | None = None, *, full_page: bool = False) -> Path:
+async def picture(context: PageContext, name: str | None = None, *, full_page: bool = False) -> Path:
     """Save what can be seen in a file for the user's eyes only."""
-    path = window.screenshots() / _file_name(name)
-    shot = await window.page.screenshot(full_page=full_page)
+    path = context.screenshots() / _file_name(name)
+    shot = await context.page.screenshot(full_page=full_page)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(shot)

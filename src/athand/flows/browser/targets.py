@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, InvalidInput
-from athand.flows.browser.joining import Element
-from athand.flows.browser.observing import Sight
+from athand.flows.browser.merge_ax import Element
+from athand.flows.browser.snapshot import PageSnapshot
 from athand.inputs import check_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TargetSpec:
     """A target as it was given: of one kind, with what that kind needs."""
 
     kind: str  # testId, selector, a11yRef or role
@@ -53,7 +53,7 @@ def parts(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def wanted(given: Mapping[str, Any]) -> Wanted:
+def wanted(given: Mapping[str, Any]) -> TargetSpec:
     """The one target that was given, or an error that says there is none, or more than one."""
     said = parts(given)
     kinds = [kind for kind in ("testId", "selector", "a11yRef", "role") if kind in said]
@@ -66,28 +66,28 @@ def wanted(given: Mapping[str, Any]) -> Wanted:
         raise InvalidInput(f"This action needs a target. {known}Give {_WAYS}.", code="NO_TARGET")
     for key, value in said.items():
         check_text(key, value, longest=10_000)
-    return Wanted(kinds[0], said[kinds[0]], " ".join(said.get("name", "").split()))
+    return TargetSpec(kinds[0], said[kinds[0]], " ".join(said.get("name", "").split()))
 
 
-def matching(target: Wanted, sight: Sight) -> list[Element]:
-    """The elements of a sight with this test id, or this role and name."""
+def matching(target: TargetSpec, snapshot: PageSnapshot) -> list[Element]:
+    """The elements of a snapshot with this test id, or this role and name."""
     if target.kind == "testId":
-        return [each for each in sight.elements if each.test_id == target.value]
+        return [each for each in snapshot.elements if each.test_id == target.value]
     longest = 100  # as the observation cuts them
-    return [each for each in sight.elements if (each.role, each.name) == (target.value, target.name[:longest])]
+    return [each for each in snapshot.elements if (each.role, each.name) == (target.value, target.name[:longest])]
 
 
-def again(seen: Element, sight: Sight) -> Element | None:
-    """The same element in a later sight: by its own test id, by itself, or by a role and name of its own."""
-    same_id = [each for each in sight.elements if seen.test_id and each.test_id == seen.test_id]
+def again(seen: Element, snapshot: PageSnapshot) -> Element | None:
+    """The same element in a later snapshot: by its own test id, by itself, or by a role and name of its own."""
+    same_id = [each for each in snapshot.elements if seen.test_id and each.test_id == seen.test_id]
     if len(same_id) == 1:
         return same_id[0]
-    itself = [each for each in sight.elements if each.backend_id == seen.backend_id and each.tag == seen.tag]
-    alike = [each for each in sight.elements if seen.name and (each.role, each.name) == (seen.role, seen.name)]
+    itself = [each for each in snapshot.elements if each.backend_id == seen.backend_id and each.tag == seen.tag]
+    alike = [each for each in snapshot.elements if seen.name and (each.role, each.name) == (seen.role, seen.name)]
     return itself[0] if itself else alike[0] if len(alike) == 1 else None
 
 
-def one_visible(found: Sequence[Element], target: Wanted) -> Element | None:
+def one_visible(found: Sequence[Element], target: TargetSpec) -> Element | None:
     """The one that can be seen; several are an error, none is not yet one."""
     visible = [each for each in found if each.visible]
     if len(visible) > 1:
@@ -95,7 +95,7 @@ def one_visible(found: Sequence[Element], target: Wanted) -> Element | None:
     return visible[0] if visible else None
 
 
-def ambiguous(target: Wanted, count: int) -> ActionFailed:
+def ambiguous(target: TargetSpec, count: int) -> ActionFailed:
     """The error of a target that means several elements."""
     return ActionFailed(
         f"There are {count} visible elements for {target}. Use a ref of a snapshot, or a narrower selector.",
@@ -103,7 +103,7 @@ def ambiguous(target: Wanted, count: int) -> ActionFailed:
     )
 
 
-def recorded(target: Wanted, element: Element | None, sight: Sight) -> dict[str, str]:
+def recorded(target: TargetSpec, element: Element | None, snapshot: PageSnapshot) -> dict[str, str]:
     """What was used, and what it was at that moment; enough to find the element without a ref."""
     known = target.as_target
     if element is None:
@@ -112,15 +112,15 @@ def recorded(target: Wanted, element: Element | None, sight: Sight) -> dict[str,
         known.setdefault("testId", element.test_id)
     if element.name and element.role:
         known |= {"role": element.role, "name": element.name}
-    if not _is_own(element, sight) and "selector" not in known and not element.document.is_closed(element.node):
+    if not _is_own(element, snapshot) and "selector" not in known and not element.document.is_closed(element.node):
         known["selector"] = element.document.css(element.node)
     return known
 
 
-def _is_own(element: Element, sight: Sight) -> bool:
+def _is_own(element: Element, snapshot: PageSnapshot) -> bool:
     """Whether its test id, or its role and name, are those of no other element."""
-    by_id = [each for each in sight.elements if element.test_id and each.test_id == element.test_id]
-    by_name = [each for each in sight.elements if element.name and _named(each) == _named(element)]
+    by_id = [each for each in snapshot.elements if element.test_id and each.test_id == element.test_id]
+    by_name = [each for each in snapshot.elements if element.name and _named(each) == _named(element)]
     return len(by_id) == 1 or len(by_name) == 1
 
 
@@ -128,14 +128,14 @@ def _named(element: Element) -> tuple[str, str]:
     return element.role, element.name
 
 
-async def locator(page: "Page", element: Element, sight: Sight, attribute: str) -> "Locator | None":
+async def locator(page: "Page", element: Element, snapshot: PageSnapshot, attribute: str) -> "Locator | None":
     """How Playwright finds the element: by what it is called if that is unique, else by its place; None if not."""
     if element.document.is_closed(element.node):
         return None
     scope: Page | FrameLocator = page
     for frame in element.document.frame_path:
         scope = scope.frame_locator(frame)
-    here = [each for each in sight.elements if each.document is element.document]
+    here = [each for each in snapshot.elements if each.document is element.document]
     ways: list[Locator] = []
     if element.test_id and sum(each.test_id == element.test_id for each in here) == 1:
         ways.append(scope.locator(f"[{attribute}={css_string(element.test_id)}]"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from athand.flows.browser.dom import STYLES, Document, documents
-from athand.flows.browser.joining import Element, join
+from athand.flows.browser.merge_ax import Element, join
 from athand.flows.model import Observation
 from athand.flows.profiles import Profile
 from athand.flows.screens import detect
@@ -19,7 +19,7 @@ _CAPTURE = {"computedStyles": list(STYLES), "includePaintOrder": False, "include
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PageSnapshot:
     """A page at one moment: what it shows, and the elements behind it."""
 
     observation: Observation
@@ -34,23 +34,23 @@ class Sight:
         return [each.text(0, longest=1_000_000) for each in self.documents]
 
     def by_ref(self, ref: str) -> Element | None:
-        """The element that a ref of this sight means."""
+        """The element that a ref of this snapshot means."""
         return next((each for each in self.elements if each.ref == ref), None)
 
 
 async def look(
     session: "CDPSession", profile: Profile, *, limit: int = LIMIT, refs: Mapping[int, str] | None = None
-) -> Sight:
+) -> PageSnapshot:
     """What is on the page now; elements that had a ref in `refs` keep it."""
-    snapshot, tree = await asyncio.gather(
+    captured, tree = await asyncio.gather(
         session.send("DOMSnapshot.captureSnapshot", _CAPTURE), session.send("Page.getFrameTree")
     )
     root = tree["frameTree"]
     trees = await asyncio.gather(*(_accessible(session, frame_id) for frame_id in _frame_ids(root)))
-    pages = documents(snapshot)
+    pages = documents(captured)
     elements = join(pages, trees, profile.test_id_attribute, refs)
-    sight = _sight(elements, _address(root["frame"]), root["frame"]["loaderId"], profile, limit)
-    return replace(sight, documents=tuple(pages))
+    snapshot = _sight(elements, _address(root["frame"]), root["frame"]["loaderId"], profile, limit)
+    return replace(snapshot, documents=tuple(pages))
 
 
 async def _accessible(session: "CDPSession", frame_id: str) -> Sequence[Mapping[str, Any]]:
@@ -76,7 +76,7 @@ def _address(frame: Mapping[str, Any]) -> str:
     return f"{frame['url']}{frame.get('urlFragment', '')}"
 
 
-def _sight(elements: Sequence[Element], url: str, document_id: str, profile: Profile, limit: int) -> Sight:
+def _sight(elements: Sequence[Element], url: str, document_id: str, profile: Profile, limit: int) -> PageSnapshot:
     named = [each for each in elements if each.test_id is not None]
     listed = _listed(named, limit)
     a11y = tuple(each.as_node() for each in elements if each.ref)
@@ -84,7 +84,7 @@ def _sight(elements: Sequence[Element], url: str, document_id: str, profile: Pro
     screen = detect(url, seen.visible_test_ids, a11y, profile)
     seen = Observation(screen, url, seen.test_ids, a11y)
     refs = {each.backend_id: each.ref for each in elements if each.ref}
-    return Sight(seen, tuple(elements), document_id, len(named), refs)
+    return PageSnapshot(seen, tuple(elements), document_id, len(named), refs)
 
 
 def _listed(named: Sequence[Element], limit: int) -> list[Element]:

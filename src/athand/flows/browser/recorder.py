@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from athand.errors import AthandError, NotFound
 from athand.flows.actions import ACTIONS
-from athand.flows.browser.acting import Attempt
+from athand.flows.browser.actions import Attempt
 from athand.flows.browser.options import LaunchOptions, git_here
 from athand.flows.model import FlowSession, Step
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from athand.flows.service import Flows
 
 
-class Journal:
+class StepRecorder:
     """Where the steps of one browser go, and the last action among them."""
 
     def __init__(self, flows: "Flows", options: LaunchOptions) -> None:

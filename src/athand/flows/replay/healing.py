@@ -10,8 +10,8 @@ from statistics import fmean
 
 from athand.flows.binding import numberless
 from athand.flows.model import Observation, Step, Target
-from athand.flows.replaying.elements import Element, address, elements_of, meant
-from athand.flows.replaying.wording import alike, are_opposed, words_of
+from athand.flows.replay.elements import Element, address, elements_of, meant
+from athand.flows.replay.label_similarity import alike, are_opposed, words_of
 from athand.types import Noun
 
 # Chosen by benchmarks/flows_heal.py on the pages that it does not report.

@@ -10,7 +10,7 @@ INTERACTIVE = frozenset(
     "button link textbox searchbox combobox listbox option checkbox radio switch slider spinbutton tab menuitem "
     "menuitemcheckbox menuitemradio treeitem".split()
 )
-MOST_NODES = 300  # of the accessibility tree in one observation
+MAX_NODES = 300  # of the accessibility tree in one observation
 _PLACES = frozenset(
     "main navigation banner contentinfo complementary region search form dialog alertdialog article list table grid "
     "menu menubar tablist tabpanel tree toolbar radiogroup group".split()
@@ -216,7 +216,7 @@ def _most_telling(found: Sequence[Element]) -> set[int]:
     nodes = [each for each in found if _means_something(each)]
     usable = [each for each in nodes if _can_be_used(each)]
     others = [each for each in nodes if not _can_be_used(each)]
-    return {id(each) for each in [*usable, *others][:MOST_NODES]}
+    return {id(each) for each in [*usable, *others][:MAX_NODES]}
 
 
 def _can_be_used(element: Element) -> bool:

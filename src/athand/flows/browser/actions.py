@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
 from athand.flows.browser import byhand, targets
-from athand.flows.browser.joining import Element
-from athand.flows.browser.observing import Sight
-from athand.flows.browser.targets import Wanted
-from athand.flows.browser.window import Window, gone
+from athand.flows.browser.context import PageContext, gone
+from athand.flows.browser.merge_ax import Element
+from athand.flows.browser.snapshot import PageSnapshot
+from athand.flows.browser.targets import TargetSpec
 from athand.flows.model import PriorKnowledge
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Attempt:
     verb: str
     given: dict[str, Any] = field(default_factory=dict)
     target: dict[str, str] = field(default_factory=dict)
-    before: Sight | None = None
-    after: Sight | None = None
+    before: PageSnapshot | None = None
+    after: PageSnapshot | None = None
     notes: list[str] = field(default_factory=list)
     timeout_s: float | None = None  # else as the browser was launched
     begun: float | None = None  # when it really began, by the clock of time.perf_counter
@@ -40,86 +40,90 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedElement:
     """An element ready to be used: by Playwright, or by hand where Playwright cannot reach it."""
 
     element: Element | None
     locator: "Locator | None"
 
 
-async def act(window: Window, attempt: Attempt, target: Wanted | None, use: Callable[[Found], Awaitable[None]]) -> None:
+async def act(
+    context: PageContext, attempt: Attempt, target: TargetSpec | None, use: Callable[[LocatedElement], Awaitable[None]]
+) -> None:
     """Look, find the target, use it, and look at what came of it."""
-    attempt.before = await window.look()
+    attempt.before = await context.look()
     begun = time.monotonic()
-    until = begun + (attempt.timeout_s or window.options.timeout_s)
-    found = Found(None, None) if target is None else await find(window, attempt, target)
-    tabs = len(window.pages)
-    window.limit(until)
+    until = begun + (attempt.timeout_s or context.options.timeout_s)
+    found = LocatedElement(None, None) if target is None else await find(context, attempt, target)
+    tabs = len(context.pages)
+    context.limit(until)
     try:
         await use(found)
     except Exception as error:
-        raise await _why(window, attempt, target, error) from error
-    await window.settle(begun, until)
-    if len(window.pages) > tabs:
-        attempt.notes.append(f"A new tab was opened: it is number {len(window.pages) - 1}; switch_tab leads there.")
-    attempt.after = await window.look()
+        raise await _why(context, attempt, target, error) from error
+    await context.settle(begun, until)
+    if len(context.pages) > tabs:
+        attempt.notes.append(f"A new tab was opened: it is number {len(context.pages) - 1}; switch_tab leads there.")
+    attempt.after = await context.look()
 
 
-async def find(window: Window, attempt: Attempt, target: Wanted) -> Found:
+async def find(context: PageContext, attempt: Attempt, target: TargetSpec) -> LocatedElement:
     """The element that is meant, as soon as it can be seen."""
     attempt.target = target.as_target
-    limit = _REF_LIMIT_S if target.kind == "a11yRef" else attempt.timeout_s or window.options.timeout_s
+    limit = _REF_LIMIT_S if target.kind == "a11yRef" else attempt.timeout_s or context.options.timeout_s
     until = time.monotonic() + limit
     while True:
-        sight = attempt.before = attempt.before or await window.look()
-        found = await seek(window, target, sight)
+        snapshot = attempt.before = attempt.before or await context.look()
+        found = await seek(context, target, snapshot)
         if found is not None:
-            attempt.target = targets.recorded(target, found.element, sight)
+            attempt.target = targets.recorded(target, found.element, snapshot)
             return found
         if time.monotonic() >= until:
-            raise await _missing(window, target, sight, limit)
+            raise await _missing(context, target, snapshot, limit)
         await asyncio.sleep(_EVERY_S)
-        attempt.before = await window.look()
+        attempt.before = await context.look()
 
 
-async def seek(window: Window, target: Wanted, sight: Sight) -> Found | None:
+async def seek(context: PageContext, target: TargetSpec, snapshot: PageSnapshot) -> LocatedElement | None:
     """The element that is meant in what is seen now; None if it cannot be seen."""
     if target.kind == "selector":
-        return await _by_selector(window, target, sight)
-    element = _by_ref(window, target, sight) if target.kind == "a11yRef" else None
+        return await _by_selector(context, target, snapshot)
+    element = _by_ref(context, target, snapshot) if target.kind == "a11yRef" else None
     if target.kind != "a11yRef":
-        element = targets.one_visible(targets.matching(target, sight), target)
+        element = targets.one_visible(targets.matching(target, snapshot), target)
     if element is None or not element.visible:
         return None
-    return Found(element, await targets.locator(window.page, element, sight, window.profile.test_id_attribute))
+    return LocatedElement(
+        element, await targets.locator(context.page, element, snapshot, context.profile.test_id_attribute)
+    )
 
 
-def _by_ref(window: Window, target: Wanted, sight: Sight) -> Element | None:
-    shown = window.shown
-    seen = shown.sight.by_ref(target.value) if shown is not None and shown.page is window.page else None
+def _by_ref(context: PageContext, target: TargetSpec, snapshot: PageSnapshot) -> Element | None:
+    shown = context.shown
+    seen = shown.snapshot.by_ref(target.value) if shown is not None and shown.page is context.page else None
     if shown is None or seen is None:
         raise ActionFailed(
             f"There is no ref {target.value!r} in the last snapshot of this tab; refs live for one snapshot. "
             "Call describe_screen or accessibility_snapshot and use a ref of it.",
             code="UNKNOWN_REF",
         )
-    if shown.sight.document_id != sight.document_id:
+    if shown.snapshot.document_id != snapshot.document_id:
         raise ActionFailed(
-            f"The page has navigated since {target.value!r} was seen; it is at {sight.observation.url[:200]} now. "
+            f"The page has navigated since {target.value!r} was seen; it is at {snapshot.observation.url[:200]} now. "
             "Call describe_screen again.",
             code="NAVIGATED",
         )
-    return targets.again(seen, sight)
+    return targets.again(seen, snapshot)
 
 
-async def _by_selector(window: Window, target: Wanted, sight: Sight) -> Found | None:
-    found = [each for frame in window.page.frames for each in await _visible(frame.locator(target.value), target)]
+async def _by_selector(context: PageContext, target: TargetSpec, snapshot: PageSnapshot) -> LocatedElement | None:
+    found = [each for frame in context.page.frames for each in await _visible(frame.locator(target.value), target)]
     if len(found) > 1:
         raise targets.ambiguous(target, len(found))
-    return Found(await _element_of(found[0], window, sight), found[0]) if found else None
+    return LocatedElement(await _element_of(found[0], context, snapshot), found[0]) if found else None
 
 
-async def _visible(found: "Locator", target: Wanted) -> "list[Locator]":
+async def _visible(found: "Locator", target: TargetSpec) -> "list[Locator]":
     from playwright.async_api import Error
 
     try:
@@ -130,15 +134,15 @@ async def _visible(found: "Locator", target: Wanted) -> "list[Locator]":
         raise
 
 
-async def _element_of(found: "Locator", window: Window, sight: Sight) -> Element | None:
-    """Which element of the sight a locator has found: the one whose box is where it is."""
+async def _element_of(found: "Locator", context: PageContext, snapshot: PageSnapshot) -> Element | None:
+    """Which element of the snapshot a locator has found: the one whose box is where it is."""
     box = await found.bounding_box()
-    own = await found.get_attribute(window.profile.test_id_attribute)
-    same = [each for each in sight.elements if own and each.test_id == own]
+    own = await found.get_attribute(context.profile.test_id_attribute)
+    same = [each for each in snapshot.elements if own and each.test_id == own]
     if len(same) == 1 or box is None:
         return same[0] if same else None
-    session = await window.session()
-    for each in same or [each for each in sight.elements if each.visible]:
+    session = await context.session()
+    for each in same or [each for each in snapshot.elements if each.visible]:
         _, _, width, height = each.document.box(each.node) or (0, 0, 0, 0)
         if abs(width - box["width"]) < 1 and abs(height - box["height"]) < 1:
             quad = await byhand.quad(session, each.backend_id)
@@ -147,20 +151,20 @@ async def _element_of(found: "Locator", window: Window, sight: Sight) -> Element
     return None
 
 
-async def click(window: Window, found: Found) -> None:
+async def click(context: PageContext, found: LocatedElement) -> None:
     """One click in the middle."""
     if found.locator is not None:
         await found.locator.click()
     elif found.element is not None:
-        await byhand.click(window.page, await window.session(), found.element)
+        await byhand.click(context.page, await context.session(), found.element)
 
 
-async def type_text(window: Window, found: Found, text: str, *, clear: bool, submit: bool) -> None:
+async def type_text(context: PageContext, found: LocatedElement, text: str, *, clear: bool, submit: bool) -> None:
     """Type key by key, as pages that listen expect it; what has no keys, or is long, is put in at once."""
     if found.locator is None:
         if found.element is not None:
-            await byhand.focus(await window.session(), found.element)
-            await byhand.type_text(window.page, text, clear=clear)
+            await byhand.focus(await context.session(), found.element)
+            await byhand.type_text(context.page, text, clear=clear)
     elif found.element is not None and found.element.attributes.get("type") in _PICKED:
         await _fill_in(found.locator, text)
     elif clear and len(text) > _ONE_BY_ONE:
@@ -169,7 +173,7 @@ async def type_text(window: Window, found: Found, text: str, *, clear: bool, sub
         await (found.locator.fill("") if clear else found.locator.press("End"))
         await found.locator.press_sequentially(text)
     if submit:
-        await window.page.keyboard.press("Enter")
+        await context.page.keyboard.press("Enter")
 
 
 async def _fill_in(locator: "Locator", text: str) -> None:
@@ -179,42 +183,42 @@ async def _fill_in(locator: "Locator", text: str) -> None:
         raise ActionFailed(f"The field does not take {text!r}. Dates are 2026-03-31, times 14:05.", code="BAD_VALUE")
 
 
-async def press(window: Window, found: Found, key: str) -> None:
+async def press(context: PageContext, found: LocatedElement, key: str) -> None:
     """Press a key, or keys held together, on an element or where the focus is."""
     if found.locator is not None:
         await found.locator.press(key)
         return
     if found.element is not None:
-        await byhand.focus(await window.session(), found.element)
-    await window.page.keyboard.press(key)
+        await byhand.focus(await context.session(), found.element)
+    await context.page.keyboard.press(key)
 
 
-async def select(window: Window, found: Found, value: str, *, by_label: bool) -> None:
+async def select(context: PageContext, found: LocatedElement, value: str, *, by_label: bool) -> None:
     """Choose in a list: by value or label, whatever fits, or by its label alone."""
     if found.locator is None:
         if found.element is not None:
-            await byhand.choose(window.page, await window.session(), found.element, value)
+            await byhand.choose(context.page, await context.session(), found.element, value)
     elif by_label:
         await found.locator.select_option(label=value)
     else:
         await found.locator.select_option(value)
 
 
-async def _missing(window: Window, target: Wanted, sight: Sight, limit: float) -> AthandError:
-    hidden = targets.matching(target, sight) if target.kind in ("testId", "role") else []
-    where = f"on {sight.observation.screen} ({sight.observation.url[:200]})"
-    if hidden or (target.kind == "selector" and await window.page.locator(target.value).count()):
+async def _missing(context: PageContext, target: TargetSpec, snapshot: PageSnapshot, limit: float) -> AthandError:
+    hidden = targets.matching(target, snapshot) if target.kind in ("testId", "role") else []
+    where = f"on {snapshot.observation.screen} ({snapshot.observation.url[:200]})"
+    if hidden or (target.kind == "selector" and await context.page.locator(target.value).count()):
         said = f"There is {target} {where}, but it did not become visible within {limit:g} s."
         return ActionFailed(f"{said} Do what opens it first.", code="TARGET_NOT_VISIBLE")
     said = f"There is no {target} {where}; waited {limit:g} s."
     return ActionFailed(f"{said} Call describe_screen to see what there is.", code="TARGET_NOT_FOUND")
 
 
-async def _why(window: Window, attempt: Attempt, target: Wanted | None, error: Exception) -> BaseException:
+async def _why(context: PageContext, attempt: Attempt, target: TargetSpec | None, error: Exception) -> BaseException:
     """The error to raise for one of Playwright's: what stood in the way."""
     from playwright.async_api import Error
 
-    if not isinstance(error, Error) or window.is_gone or not window.pages:
+    if not isinstance(error, Error) or context.is_gone or not context.pages:
         return error
     said = str(error)
     for sign, code, advice in _SIGNS:
@@ -223,7 +227,7 @@ async def _why(window: Window, attempt: Attempt, target: Wanted | None, error: E
     if "Unknown key" in said:
         known = "Use names such as Enter, Tab, ArrowDown, a."
         return InvalidInput(f"There is no key {attempt.given.get('key')!r}. {known}", code="UNKNOWN_KEY")
-    return translated(error, window)
+    return translated(error, context)
 
 
 _SIGNS = (
@@ -240,14 +244,14 @@ _SIGNS = (
 )
 
 
-def translated(error: Exception, window: Window) -> AthandError:
+def translated(error: Exception, context: PageContext) -> AthandError:
     """Any error of Playwright as one of ours."""
     from playwright.async_api import TimeoutError as TookTooLong
 
-    if window.is_gone or not window.pages or "has been closed" in str(error) or "crashed" in str(error):
+    if context.is_gone or not context.pages or "has been closed" in str(error) or "crashed" in str(error):
         return gone()
     if isinstance(error, TookTooLong):
-        return ActionFailed(f"It took longer than {window.options.timeout_s:g} s: {_reason(error)}", code="TIMEOUT")
+        return ActionFailed(f"It took longer than {context.options.timeout_s:g} s: {_reason(error)}", code="TIMEOUT")
     return ActionFailed(f"The browser said: {_reason(error)}", code="BROWSER_ERROR")
 
 

@@ -10,11 +10,11 @@ from urllib.parse import SplitResult, urlsplit
 
 from athand.errors import InvalidInput
 from athand.flows.actions import node_of
+from athand.flows.export import python, typescript
+from athand.flows.export.source import Deed, Place, Script, Value
 from athand.flows.model import FlowSession, Observation, Step
 from athand.flows.moves import actions_of, count, given, in_words, is_masked, ways
 from athand.flows.screens import path_of
-from athand.flows.scripts import python, typescript
-from athand.flows.scripts.source import Deed, Place, Script, Value
 from athand.text import split_identifier
 
 LANGUAGES = ("python", "typescript")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from athand.flows.scripts.source import CHROMIUM, EXTENSION, Deed, Place, Script, Value, inert
+from athand.flows.export.source import CHROMIUM, EXTENSION, Deed, Place, Script, Value, inert
 
 _PLAIN = "data-testid"
 _VALUE = '''

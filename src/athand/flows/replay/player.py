@@ -13,10 +13,10 @@ from athand.flows.binding import asks_for
 from athand.flows.entry import check_mapping, check_string
 from athand.flows.model import FlowSession, Observation, Step, Target
 from athand.flows.moves import actions_of, count, given, in_words, is_masked, ways
-from athand.flows.replaying import healing
-from athand.flows.replaying.healing import Heal
-from athand.flows.replaying.plans import plan, wanted
-from athand.flows.replaying.returning import is_page, landmarks, ways_now
+from athand.flows.replay import healing
+from athand.flows.replay.healing import Heal
+from athand.flows.replay.parameterize import plan, wanted
+from athand.flows.replay.resolve import is_page, landmarks, ways_now
 from athand.inputs import check_count, check_text
 from athand.types import Noun
 

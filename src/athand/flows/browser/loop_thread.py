@@ -44,7 +44,7 @@ class _Loop(asyncio.SelectorEventLoop):
             log.warning("A process of the browser does not end, though it was killed.")
 
 
-class Worker:
+class LoopThread:
     """Runs coroutines one after the other in a thread of its own, until it is stopped."""
 
     def __init__(self, temporary: Path) -> None:

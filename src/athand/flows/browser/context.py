@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, Unavailable
 from athand.flows.browser import chromium
-from athand.flows.browser.observing import LIMIT, Sight, look
 from athand.flows.browser.options import LaunchOptions
+from athand.flows.browser.snapshot import LIMIT, PageSnapshot, look
 from athand.flows.profiles import Profile
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Page, Playwright, Request
 
-_AT_LEAST_S, _AT_MOST_S = 0.05, 1.0  # a page gets this long after an action to show what it does
+_SETTLE_MIN_S, _SETTLE_MAX_S = 0.05, 1.0  # a page gets this long after an action to show what it does
 _WAITED_FOR = ("document", "script", "xhr", "fetch", "stylesheet")
 _PASSING = ("Execution context was destroyed", "navigat", "Frame", "not found", "No node", "detached")
 _TRIES = 5
@@ -28,10 +28,10 @@ class Shown:
     """The last snapshot that was handed out: refs are those of this one."""
 
     page: "Page"
-    sight: Sight
+    snapshot: PageSnapshot
 
 
-class Window:
+class PageContext:
     """One Chromium with a profile of its own, used from one event loop."""
 
     def __init__(self, options: LaunchOptions, profile: Profile, folder: Path) -> None:
@@ -118,14 +118,14 @@ class Window:
             self._sessions[page] = await page.context.new_cdp_session(page)
         return self._sessions[page]
 
-    async def look(self, *, limit: int = LIMIT, keep_refs: bool = True) -> Sight:
+    async def look(self, *, limit: int = LIMIT, keep_refs: bool = True) -> PageSnapshot:
         """What the tab shows now; a page that is just changing is looked at again."""
         from playwright.async_api import Error
 
         page = self.page
         for left in reversed(range(_TRIES)):
             try:
-                refs = self.shown.sight.refs if keep_refs and self.shown and self.shown.page is page else None
+                refs = self.shown.snapshot.refs if keep_refs and self.shown and self.shown.page is page else None
                 return await look(await self.session(page), self.profile, limit=limit, refs=refs)
             except Error as error:
                 if self.is_gone or page.is_closed() or not left or not any(each in str(error) for each in _PASSING):
@@ -133,17 +133,17 @@ class Window:
                 await asyncio.sleep(0.1)
         raise gone()
 
-    async def show(self, *, limit: int = LIMIT) -> Sight:
+    async def show(self, *, limit: int = LIMIT) -> PageSnapshot:
         """A look that is handed out: its refs can be used until the next one."""
-        sight = await self.look(limit=limit, keep_refs=False)
-        self.shown = Shown(self.page, sight)
-        return sight
+        snapshot = await self.look(limit=limit, keep_refs=False)
+        self.shown = Shown(self.page, snapshot)
+        return snapshot
 
     async def settle(self, since: float, until: float) -> None:
         """Wait for the page that an action asked for, as long as there is time, and for data a little."""
         from playwright.async_api import TimeoutError as TookTooLong
 
-        await asyncio.sleep(_AT_LEAST_S)
+        await asyncio.sleep(_SETTLE_MIN_S)
         while self._is_waiting(since, until, time.monotonic()):
             await asyncio.sleep(0.02)
         if self.pages:
@@ -152,7 +152,7 @@ class Window:
 
     def _is_waiting(self, since: float, until: float, now: float) -> bool:
         asked = [request for request, begun in self._pending.items() if begun >= since]
-        return (now < since + _AT_MOST_S and bool(asked)) or (now < until and any(map(_is_page, asked)))
+        return (now < since + _SETTLE_MAX_S and bool(asked)) or (now < until and any(map(_is_page, asked)))
 
     async def title(self, page: "Page") -> str:
         """What the tab is called, without asking the page."""

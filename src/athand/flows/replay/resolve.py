@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from athand.flows.binding import numberless
 from athand.flows.model import UNKNOWN, Observation, Step
 from athand.flows.moves import count, ways
-from athand.flows.replaying.healing import is_other
+from athand.flows.replay.healing import is_other
 from athand.flows.screens import path_of
 from athand.text import fold
 
