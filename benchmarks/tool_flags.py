@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from athand.tools.flags import Neighbours, flags_of
+from athand.tools.definitions import parse_definition
 from athand.tools.model import Flag
-from athand.tools.pinning import definition_of
+from athand.tools.poisoning import Neighbours, scan_definition
 from benchmarks.data import shared_folder
 from benchmarks.tables import table
 
@@ -44,7 +44,7 @@ def flags_of_entry(entry: Entry) -> tuple[Flag, ...]:
     peers = entry.get("peers", [])
     servers = [entry["server"], *(peer["server"] for peer in peers)]
     others = [(peer["tool"]["name"], peer["tool"].get("description", "")) for peer in peers]
-    return flags_of(definition_of(entry["tool"]), entry["server"], Neighbours.of(servers, others))
+    return scan_definition(parse_definition(entry["tool"]), entry["server"], Neighbours.from_names(servers, others))
 
 
 def _by_category(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
@@ -64,9 +64,9 @@ def _telling(flags: Sequence[Flag]) -> list[Flag]:
 def _honest(name: str) -> dict[str, Any]:
     lines = (shared_folder("data") / name / "tools.jsonl").read_text("utf-8").splitlines()
     tools = [json.loads(line) for line in lines]
-    definitions = [(definition_of(tool), tool["server"]) for tool in tools]
+    definitions = [(parse_definition(tool), tool["server"]) for tool in tools]
     began = time.perf_counter()
-    found = [flags_of(definition, server) for definition, server in definitions]
+    found = [scan_definition(definition, server) for definition, server in definitions]
     seconds = time.perf_counter() - began
     rules = Counter(flag.rule for flags in found for flag in flags if flag.is_dangerous)
     dangerous = sum(any(flag.is_dangerous for flag in flags) for flags in found)

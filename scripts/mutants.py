@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "a tool that is not approved can be called",
-        "tools/calling.py",
+        "tools/calls.py",
         "    if tool.blocked is None:\n",
         "    if True:\n",
         "tests/tools/test_tools_rug_pull.py tests/tools/test_tools_calls.py",

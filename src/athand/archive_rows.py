@@ -8,7 +8,7 @@ from athand.documents.tokens import ensure_key
 from athand.errors import AthandError, BadData
 from athand.store import Snapshot, Store, Transaction, to_microseconds
 from athand.store.row_json import put_new, to_lines
-from athand.tools import Tools, pinning, records
+from athand.tools import Tools, definitions, rows
 
 Line = Mapping[str, Any]
 _COUNTED = {"tool_servers": "servers", "tools": "tools", "tool_rules": "rules", "tool_trust": "trusted"}
@@ -72,7 +72,7 @@ def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str,
 def _check_tool(line: Line) -> None:
     """What was approved is known by its hash; another definition under that hash was never approved."""
     try:
-        if pinning.content_hash(pinning.from_json(str(line.get("definition")))) == line.get("hash"):
+        if definitions.content_hash(definitions.from_json(str(line.get("definition")))) == line.get("hash"):
             return
     except (ValueError, AthandError) as error:
         raise BadData(f"The definition of the tool {line.get('id')!r} cannot be read: {error}") from error
@@ -84,4 +84,4 @@ def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]
     if new:
         transaction.put(tools.corpus.index, tools.corpus.passages_of(transaction, new), None)
         for space in {space for space, _ in new}:
-            records.count(transaction, space, {records.GENERATION: 1})
+            rows.add_usage(transaction, space, {rows.GENERATION: 1})

@@ -10,7 +10,7 @@ import pytest
 from athand.adapters.editing import jsonc, toml
 from athand.adapters.editing.files import replace_file
 from athand.errors import Conflict, Unavailable
-from athand.tools.files import parse_object
+from athand.tools.config_files import parse_object
 
 PATH = ("mcpServers", "athand")
 ENTRY = {"command": "x", "args": ["mcp"]}

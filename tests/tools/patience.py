@@ -15,11 +15,11 @@ T = TypeVar("T")
 LIMIT = 600.0  # seconds of a limit that no machine reaches by itself
 
 _LIMITS = (
-    "gateway.upstream._STOPPING",
-    "gateway.stdio._LAST_WORDS",
-    "gateway.life._VERDICT",
-    "keeper.KILL",
-    "oauth.callback._PATIENCE",
+    "gateway.server._STOP_SECONDS",
+    "gateway.stdio._EXIT_WAIT",
+    "gateway.session._EXIT_WAIT",
+    "supervisor.KILL",
+    "oauth.callback._REQUEST_SECONDS",
 )
 
 
@@ -43,7 +43,7 @@ def patience_with_this_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for limit in _LIMITS:
             patch.setattr(f"athand.tools.{limit}", PATIENCE)
-        patch.setattr("athand.tools.configs.CONNECT_SECONDS", LIMIT)
+        patch.setattr("athand.tools.config.CONNECT_SECONDS", LIMIT)
         patch.setattr(Choices.__init__, "__defaults__", astuple(Choices(search_seconds=PATIENCE)))
         yield
 
@@ -52,7 +52,7 @@ class Clock:
     """The clock of a gateway. It goes on by itself, and a test can move it forward."""
 
     def __init__(self, gateway: Any) -> None:
-        self._loop, self._ahead = gateway._running(), 0.0
+        self._loop, self._ahead = gateway._get_loop(), 0.0
         real = self._loop.time
         self._loop.time = lambda: real() + self._ahead
 

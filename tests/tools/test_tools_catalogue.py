@@ -80,7 +80,7 @@ def test_a_damaged_vector_is_made_again(open_tools, tmp_path, counting):
     tools = open_tools(location, embedder=counting)
     tools.add("files", FILES)
     table, column = "vectors", "vector"
-    with tools._desk.store.transaction() as transaction:
+    with tools._context.store.transaction() as transaction:
         transaction.execute(f"UPDATE {table} SET {column} = :bytes", {"bytes": b"\x00\x01"})
     tools.close()
     again = CountingEmbedder()
@@ -118,9 +118,9 @@ def test_making_everything_anew_gives_the_same(athand):
     tools.disable("files__remove_file")
     tools.add("mail", MAIL)
     tools.remove("mail")
-    before = tools._desk.store.fingerprint(INDEX)
+    before = tools._context.store.fingerprint(INDEX)
     assert tools.reindex() == 5
-    assert tools._desk.store.fingerprint(INDEX) == before
+    assert tools._context.store.fingerprint(INDEX) == before
     assert athand.check() == []
 
 
@@ -418,13 +418,13 @@ def test_everything_is_there_after_reopening(tmp_path):
 def test_a_full_disk_does_not_stop_a_search(open_tools, tmp_path, monkeypatch):
     tools = open_tools(tmp_path / "store.db")
     tools.add("files", FILES)
-    monkeypatch.setattr("athand.tools.counting._FLUSHED_AFTER", 1)
+    monkeypatch.setattr("athand.tools.usage._FLUSHED_AFTER", 1)
 
     def full(**how):
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tools._desk.store, "transaction", full)
+        patch.setattr(tools._context.store, "transaction", full)
         assert ids(tools.search("read_file"))[0] == "files__read_file"
     tools.search("read_file")
     assert tools.stats().searches == 2

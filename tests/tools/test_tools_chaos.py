@@ -94,7 +94,7 @@ class _Calls:
 
 
 def test_bad_servers_keep_their_limits_and_do_not_disturb_the_good_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athand.tools.gateway.backoff.FIRST", CALL / 2)
+    monkeypatch.setattr("athand.tools.gateway.timing.FIRST", CALL / 2)
     with scene(at_once=40, idle_seconds=10 * CONNECT) as ours:
         calls, clock = _Calls(ours), ours.clock
         calls.until(lambda: calls.are_done(FAULTS) and calls.are_silent(AT_A_CALL | AT_A_START))
@@ -110,7 +110,7 @@ def test_bad_servers_keep_their_limits_and_do_not_disturb_the_good_ones(monkeypa
         assert ours.names(key("DuplicateNames")) == ["twice"]
         assert len(ours.names(key("ManyTools"))) == 5000
         assert len(ours.left()) > len(ALL) / 2
-        monkeypatch.setattr("athand.tools.gateway.stdio._LAST_WORDS", 0)  # one that closed its output never ends
+        monkeypatch.setattr("athand.tools.gateway.stdio._EXIT_WAIT", 0)  # one that closed its output never ends
         clock.advance(PATIENCE)
         ours.gateway.close()
         assert ours.left() == []

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from athand.errors import BadData, InvalidInput, Unavailable
-from athand.tools.clients import CLIENTS, ClientServers, places, read_client
-from athand.tools.configs import allowed, entries_of, launch, read_config
-from athand.tools.userconfig import write_user_config
+from athand.tools.clients import CLIENTS, ClientServers, config_paths, read_client
+from athand.tools.config import build_launch, is_tool_allowed, parse_servers, read_config
+from athand.tools.config_files import write_user_config
 
 HOME = Path("/home/ada")
 
@@ -46,18 +46,18 @@ def _read(home: Path, client: str, project: Path | None = None) -> ClientServers
 def test_the_files_of_programs_are_known(
     client: str, platform: str, environment: dict[str, str], expected: str
 ) -> None:
-    assert Path(expected) in places(client, HOME, platform, None, environment)
+    assert Path(expected) in config_paths(client, HOME, platform, None, environment)
 
 
 def test_the_files_of_a_project_come_last_and_only_when_it_is_named() -> None:
     project = Path("/work/site")
-    assert places("cursor", HOME, "linux", project)[-1] == project / ".cursor/mcp.json"
-    assert all(not each.is_relative_to(project) for client in CLIENTS for each in places(client, HOME, "linux"))
+    assert config_paths("cursor", HOME, "linux", project)[-1] == project / ".cursor/mcp.json"
+    assert all(not each.is_relative_to(project) for client in CLIENTS for each in config_paths(client, HOME, "linux"))
 
 
 def test_an_unknown_program_is_refused_with_those_we_know() -> None:
     with pytest.raises(InvalidInput, match=r"emacs.*cursor"):
-        places("emacs", HOME, "linux")
+        config_paths("emacs", HOME, "linux")
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -111,13 +111,13 @@ def test_codex_names_variables_instead_of_writing_them(tmp_path: Path) -> None:
         MODE = "fast"
     """
     path = _write(tmp_path / ".codex/config.toml", toml)
-    entries = entries_of({"mcpServers": _read(tmp_path, "codex").servers}, path)
-    remote = launch(entries["remote"], {"R_TOKEN": "t", "B_VALUE": "b"})
+    entries = parse_servers({"mcpServers": _read(tmp_path, "codex").servers}, path)
+    remote = build_launch(entries["remote"], {"R_TOKEN": "t", "B_VALUE": "b"})
     assert remote.headers == {"X-A": "1", "X-B": "b", "Authorization": "Bearer t"}
     assert (remote.transport, remote.connect_seconds, remote.call_seconds) == ("http", 5.0, 90.5)
-    assert allowed(entries["remote"], "read[1]") and not allowed(entries["remote"], "read1")
+    assert is_tool_allowed(entries["remote"], "read[1]") and not is_tool_allowed(entries["remote"], "read1")
     assert entries["local"].disabled
-    assert launch(entries["local"], {"TOKEN": "t"}).env == {"TOKEN": "t", "OTHER": "", "MODE": "fast"}
+    assert build_launch(entries["local"], {"TOKEN": "t"}).env == {"TOKEN": "t", "OTHER": "", "MODE": "fast"}
 
 
 def test_gemini_speaks_sse_unless_it_says_http_and_fills_in_bare_names(tmp_path: Path) -> None:

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from athand.errors import AthandError, BadData, InvalidInput, NotFound
-from athand.tools.configs import Entry, allowed, fingerprint, launch, read_config, read_config_and_hash
-from athand.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
+from athand.tools.config import (
+    ServerConfig,
+    build_launch,
+    hash_file,
+    is_tool_allowed,
+    read_config,
+    read_config_and_hash,
+)
+from athand.tools.model import CALL_SECONDS, CONNECT_SECONDS, Launch
 
 HOME = {"HOME": "/home/ada", "PATH": "/usr/bin"}
 
@@ -29,12 +36,12 @@ def _write(folder: Path, servers: Any, name: str = "servers.json") -> Path:
     return path
 
 
-def _entry(folder: Path, given: Any, name: str = "servers.json") -> Entry:
+def _entry(folder: Path, given: Any, name: str = "servers.json") -> ServerConfig:
     return read_config(_write(folder, {"one": given}, name))["one"]
 
 
 def _launch(folder: Path, given: Any, environment: dict[str, str] = HOME) -> Launch:
-    return launch(_entry(folder, given), environment)
+    return build_launch(_entry(folder, given), environment)
 
 
 def test_a_server_that_is_a_process(tmp_path: Path) -> None:
@@ -145,7 +152,7 @@ def test_a_broken_server_does_not_take_the_others_away(tmp_path: Path, given: An
     problem = entries["broken"].problem
     assert problem and says in problem and "'broken'" in problem and "servers.json" in problem
     with pytest.raises(InvalidInput, match="broken"):
-        launch(entries["broken"], HOME)
+        build_launch(entries["broken"], HOME)
 
 
 def test_names_are_any_visible_text(tmp_path: Path) -> None:
@@ -178,12 +185,12 @@ def test_limits_may_be_given(tmp_path: Path, limits: dict[str, float], seconds: 
 
 def test_tools_are_let_in_by_globs_and_exclusion_wins(tmp_path: Path) -> None:
     entry = _entry(tmp_path, {"command": "x", "includeTools": ["git_*", "log"], "excludeTools": ["git_push*"]})
-    assert [name for name in ("git_status", "git_push_all", "log", "Log", "rm") if allowed(entry, name)] == [
+    assert [name for name in ("git_status", "git_push_all", "log", "Log", "rm") if is_tool_allowed(entry, name)] == [
         "git_status",
         "log",
     ]
-    assert allowed(_entry(tmp_path, {"command": "x"}), "anything")
-    assert not allowed(_entry(tmp_path, {"command": "x", "includeTools": []}), "anything")
+    assert is_tool_allowed(_entry(tmp_path, {"command": "x"}), "anything")
+    assert not is_tool_allowed(_entry(tmp_path, {"command": "x", "includeTools": []}), "anything")
 
 
 @pytest.mark.parametrize(
@@ -214,13 +221,13 @@ def test_variables_are_filled_in_once(tmp_path: Path, written: str, filled: str)
 def test_the_folder_of_the_project_is_known(tmp_path: Path) -> None:
     given = {"command": "x", "args": ["${workspaceFolder}"], "cwd": "sub"}
     for name in (".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"):
-        started = launch(_entry(tmp_path, given, name), HOME)
+        started = build_launch(_entry(tmp_path, given, name), HOME)
         assert started.args == (str(tmp_path),) and started.cwd == tmp_path / "sub"
 
 
 def test_a_server_starts_where_its_configuration_lies_and_never_wherever_we_are(tmp_path: Path) -> None:
     for name in (".mcp.json", ".vscode/mcp.json", "mine.json"):
-        assert launch(_entry(tmp_path, {"command": "x"}, name), HOME).cwd == tmp_path
+        assert build_launch(_entry(tmp_path, {"command": "x"}, name), HOME).cwd == tmp_path
 
 
 def test_the_home_folder_may_be_written_short(tmp_path: Path) -> None:
@@ -290,16 +297,16 @@ def test_variables_may_come_from_a_file(tmp_path: Path) -> None:
 
 def test_secrets_are_not_shown_by_accident(tmp_path: Path) -> None:
     entry = _entry(tmp_path, {"command": "x", "env": {"KEY": "hunter2"}})
-    assert "hunter2" not in repr(entry) + repr(launch(entry, HOME))
+    assert "hunter2" not in repr(entry) + repr(build_launch(entry, HOME))
 
 
 def test_the_hash_is_of_the_bytes_that_were_read(tmp_path: Path) -> None:
     path = _write(tmp_path, {"a": {"command": "x"}})
     entries, hash_ = read_config_and_hash(path)
     assert list(entries) == ["a"]
-    assert hash_ == fingerprint(path) == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert hash_ == hash_file(path) == hashlib.sha256(path.read_bytes()).hexdigest()
     path.write_text(path.read_text() + " ")
-    assert fingerprint(path) != hash_
+    assert hash_file(path) != hash_
 
 
 KEYS = st.sampled_from("command args env url headers type timeout cwd envFile includeTools".split())

@@ -14,9 +14,8 @@ from tests.waiting import PATIENCE, eventually
 
 from athand.errors import InvalidInput, NotFound, Unavailable
 from athand.tools.gateway import Gateway, Listing, ServerState
-from athand.tools.gateway.backoff import LONGEST, Backoff
-from athand.tools.gateway.timing import Turns
-from athand.tools.launch import Launch
+from athand.tools.gateway.timing import LONGEST, Backoff, StartLimiter
+from athand.tools.model import Launch
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def shared() -> Iterator[Scene]:
 @pytest.fixture
 def long_rests(monkeypatch: pytest.MonkeyPatch) -> float:
     """The seconds a server is left alone after its first failure: so many that no machine reaches them by itself."""
-    monkeypatch.setattr("athand.tools.gateway.backoff.FIRST", LONGEST)
+    monkeypatch.setattr("athand.tools.gateway.timing.FIRST", LONGEST)
     return LONGEST * 1.1
 
 
@@ -281,7 +280,7 @@ def test_changes_of_the_tools_are_noticed(shared: Scene) -> None:
 
 
 def test_a_storm_of_changes_is_taken_calmly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athand.tools.gateway.life._CALM", LIMIT)
+    monkeypatch.setattr("athand.tools.gateway.session._DEBOUNCE", LIMIT)
     with scene(idle_seconds=1e9) as ours:
         restless = ours.chaos("ChangesAllTheTime")
         for _ in range(3):
@@ -308,7 +307,7 @@ def test_calls_to_one_server_run_at_the_same_time(shared: Scene) -> None:
 
 
 def test_a_server_that_is_forgotten_before_its_turn_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athand.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT))
+    monkeypatch.setattr("athand.tools.gateway.timing.StartLimiter", partial(StartLimiter, patience=LIMIT))
     with scene(at_once=1) as ours:
         ours.gateway.connect(ours.chaos("HangsAtStart"))
         second = ours.chaos("Server")
@@ -321,7 +320,7 @@ def test_a_server_that_is_forgotten_before_its_turn_keeps_nobody_waiting(monkeyp
 
 
 def test_a_server_that_is_slow_to_start_gives_its_place_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("athand.tools.gateway.timing.Turns", partial(Turns, patience=LIMIT / 2))
+    monkeypatch.setattr("athand.tools.gateway.timing.StartLimiter", partial(StartLimiter, patience=LIMIT / 2))
     with scene(at_once=1) as ours:
         first, second = ours.chaos("HangsAtStart"), ours.chaos("Server")
         for server in (first, second):

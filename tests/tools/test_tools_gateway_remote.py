@@ -14,7 +14,7 @@ from tests.tools.patience import begun
 from tests.waiting import PATIENCE, eventually
 
 from athand.errors import Unavailable
-from athand.tools.launch import Launch
+from athand.tools.model import Launch
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def ours() -> Iterator[Scene]:
 @pytest.fixture(autouse=True)
 def no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits to learn with which code a server elsewhere has ended: it has none."""
-    monkeypatch.setattr("athand.tools.gateway.life._VERDICT", 0.0)
+    monkeypatch.setattr("athand.tools.gateway.session._EXIT_WAIT", 0.0)
 
 
 def remote(ours: Scene, url: str, transport: str = "http", name: str = "web", **options: Any) -> tuple[str, str]:

@@ -21,12 +21,11 @@ from tests.waiting import PATIENCE, eventually
 
 from athand import Athand
 from athand.errors import InvalidInput, Unavailable
-from athand.tools.flags import Neighbours, flags_of
-from athand.tools.gateway.link import Link, LoginNeeded
-from athand.tools.launch import Launch
-from athand.tools.model import Definition
-from athand.tools.oauth import KeptLogin
-from athand.tools.oauth.vault import Vault
+from athand.tools.gateway.diagnostics import Diagnostics, LoginNeeded
+from athand.tools.model import Definition, Launch
+from athand.tools.oauth import StoredLogin
+from athand.tools.oauth.token_store import TokenStore
+from athand.tools.poisoning import Neighbours, scan_definition
 
 
 @pytest.fixture
@@ -97,7 +96,9 @@ def test_what_a_server_was_told_in_confidence_is_in_no_reason(ours: Scene) -> No
 def test_neither_a_header_nor_a_part_of_the_address_is_in_a_reason() -> None:
     url = "http://a.example/s/a1b2c3d4e5f6g7h8/mcp"
     launch = Launch("web", "http", url=url, headers={"Authorization": "Bearer 12345678"})
-    said = Link(launch).why(ValueError(f"12345678 (Bearer 12345678) is led from {url} to elsewhere."))
+    said = Diagnostics(launch).describe_failure(
+        ValueError(f"12345678 (Bearer 12345678) is led from {url} to elsewhere.")
+    )
     assert said == (
         "cannot reach http://a.example: [Authorization] ([Authorization]) is led from "
         "http://a.example/s/[hidden]/mcp to elsewhere"
@@ -143,10 +144,10 @@ def test_a_browser_that_does_not_return_keeps_nobody_from_closing(tmp_path: Path
 def test_tokens_are_renewed_only_by_whom_they_came_from(tmp_path: Path) -> None:
     client = {"client_id": "us", "client_secret": "hush", "redirect_uris": ["http://127.0.0.1/callback"]}
     tokens = {"access_token": "old", "refresh_token": "hush", "token_type": "Bearer"}
-    vault = Vault(tmp_path, ("default", "web"), "https://web.example/mcp")
+    store = TokenStore(tmp_path, ("default", "web"), "https://web.example/mcp")
     kept = {"tokens": tokens, "expires_at": time.time() + 999, "client": client, "issuer": _issuer("first")}
-    vault.path.write_text(json.dumps(kept))
-    asked = anyio.run(_sent_by, KeptLogin(vault.load(), "https://web.example/mcp"))
+    store.path.write_text(json.dumps(kept))
+    asked = anyio.run(_sent_by, StoredLogin(store.load(), "https://web.example/mcp"))
     assert [request.url.host for request in asked if b"hush" in request.content] == ["first.example"]
 
 
@@ -156,7 +157,7 @@ def _issuer(name: str) -> dict[str, Any]:
     return {"issuer": base, **ends, "response_types_supported": ["code"]}
 
 
-async def _sent_by(login: KeptLogin) -> list[httpx2.Request]:
+async def _sent_by(login: StoredLogin) -> list[httpx2.Request]:
     """What is sent when a server refuses the tokens, and names another issuer than before."""
     names = {"resource": "https://web.example/mcp", "authorization_servers": ["https://second.example"]}
     asked = []
@@ -175,8 +176,8 @@ async def _sent_by(login: KeptLogin) -> list[httpx2.Request]:
 @pytest.mark.parametrize("text", ["<!--", "[//]: # (", "<!--.[//]: # (", "you must ", "use get_item_7 . "])
 def test_a_description_made_to_hang_is_looked_at_in_time(text: str) -> None:
     names = [f"get_item_{number}" for number in range(5_000)]
-    others = Neighbours.of(["other"], [(name, "Get it.") for name in names])
+    others = Neighbours.from_names(["other"], [(name, "Get it.") for name in names])
     began = time.thread_time()
     for description in (text * (100_000 // len(text)), " ".join([text, *names])):
-        flags_of(Definition("tool", description=description), "server", others)
+        scan_definition(Definition("tool", description=description), "server", others)
     assert time.thread_time() - began < 60

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from athand.tools.names import tool_id
+from athand.tools.definitions import tool_id
 
 SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAMES = st.one_of(

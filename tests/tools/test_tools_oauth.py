@@ -17,7 +17,7 @@ from tests.tools.patience import begun
 from tests.waiting import PATIENCE
 
 from athand.errors import InvalidInput, Unavailable
-from athand.tools.launch import Launch
+from athand.tools.model import Launch
 
 SAFE = key("safe")
 
@@ -31,7 +31,7 @@ def browse(url: str) -> None:
 @pytest.fixture(autouse=True)
 def no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits to learn with which code a server elsewhere has ended: it has none."""
-    monkeypatch.setattr("athand.tools.gateway.life._VERDICT", 0.0)
+    monkeypatch.setattr("athand.tools.gateway.session._EXIT_WAIT", 0.0)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from athand.errors import BadData
+from athand.tools.definitions import content_hash, diff, from_json, parse_definition, to_json
 from athand.tools.model import Definition
-from athand.tools.pinning import content_hash, definition_of, diff, from_json, to_json
 
 RAW = {
     "name": "send",
@@ -23,14 +23,14 @@ RAW = {
 
 
 def _with(**changed: Any) -> Definition:
-    return definition_of({**RAW, **changed})
+    return parse_definition({**RAW, **changed})
 
 
 def test_a_definition_is_read_as_servers_and_as_data_sets_write_it() -> None:
     schema = RAW["inputSchema"]
     snake = {key: value for key, value in RAW.items() if key != "inputSchema"} | {"input_schema": schema}
-    assert definition_of(RAW) == definition_of(snake)
-    assert definition_of(RAW).input_schema == schema
+    assert parse_definition(RAW) == parse_definition(snake)
+    assert parse_definition(RAW).input_schema == schema
 
 
 @pytest.mark.parametrize("odd", [None, [], "object", 3, True])
@@ -48,7 +48,7 @@ def test_a_description_that_is_no_text_is_kept_as_text() -> None:
 @pytest.mark.parametrize("raw", [{}, {"name": ""}, {"name": " "}, {"name": 3}, {"name": "x" * 5_000}, [], None, "tool"])
 def test_what_has_no_name_is_no_tool(raw: Any) -> None:
     with pytest.raises(BadData):
-        definition_of(raw)
+        parse_definition(raw)
 
 
 def test_a_schema_without_end_is_refused_and_the_tool_named() -> None:
@@ -88,8 +88,8 @@ def test_what_was_given_may_change_later_without_changing_the_definition() -> No
     ],
 )
 def test_every_change_changes_the_hash_and_is_shown(changed: dict[str, Any]) -> None:
-    assert content_hash(_with(**changed)) != content_hash(definition_of(RAW))
-    assert diff(definition_of(RAW), _with(**changed))
+    assert content_hash(_with(**changed)) != content_hash(parse_definition(RAW))
+    assert diff(parse_definition(RAW), _with(**changed))
 
 
 def test_normal_forms_are_different_texts() -> None:
@@ -98,12 +98,12 @@ def test_normal_forms_are_different_texts() -> None:
 
 def test_the_order_of_keys_does_not_matter() -> None:
     turned = json.loads(json.dumps(RAW), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
-    assert content_hash(definition_of(turned)) == content_hash(definition_of(RAW))
-    assert diff(definition_of(turned), definition_of(RAW)) == ""
+    assert content_hash(parse_definition(turned)) == content_hash(parse_definition(RAW))
+    assert diff(parse_definition(turned), parse_definition(RAW)) == ""
 
 
 def test_a_diff_names_the_field_and_shows_only_what_changed() -> None:
-    shown = diff(definition_of(RAW), _with(description="Sends a message. It can be taken back."))
+    shown = diff(parse_definition(RAW), _with(description="Sends a message. It can be taken back."))
     assert shown.splitlines() == [
         "--- description (approved)",
         "+++ description (now)",
@@ -141,7 +141,7 @@ def test_text_in_other_languages_stays_readable_in_a_diff() -> None:
 def test_a_change_deep_in_a_schema_is_found_in_sorted_json() -> None:
     schema = json.loads(json.dumps(RAW["inputSchema"]))
     schema["properties"]["to"]["description"] = "whom\u2063"
-    shown = diff(definition_of(RAW), _with(inputSchema=schema))
+    shown = diff(parse_definition(RAW), _with(inputSchema=schema))
     assert "input_schema (now)" in shown and '"whom<U+2063 INVISIBLE SEPARATOR>"' in shown
 
 
@@ -162,7 +162,8 @@ def test_a_definition_comes_back_from_the_store_as_it_was(text: str, schema: dic
 def test_five_thousand_tools_are_hashed_in_a_moment() -> None:
     properties = {f"p{each}": {"type": "string", "description": "what it is for " * 3} for each in range(12)}
     tools = [
-        definition_of({**RAW, "name": f"t{each}", "inputSchema": {"properties": properties}}) for each in range(5_000)
+        parse_definition({**RAW, "name": f"t{each}", "inputSchema": {"properties": properties}})
+        for each in range(5_000)
     ]
     began = time.thread_time()
     assert len({content_hash(each) for each in tools}) == 5_000

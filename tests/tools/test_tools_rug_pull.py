@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE, eventually
 from athand import Athand
 from athand.errors import AthandError, NotFound, Refused
 from athand.tools import catalogue, servers
-from athand.tools.pinning import content_hash, definition_of
+from athand.tools.definitions import content_hash, parse_definition
 from athand.tools.scoring import INDEX
 
 TOOL = "files__read_file"
@@ -335,19 +335,19 @@ class WhatMayBeCalled(RuleBasedStateMachine):
     def open(self):
         self.opened = Athand(":memory:")
         self.tools = self.opened.tools
-        with self.tools._desk.store.transaction() as transaction:
+        with self.tools._context.store.transaction() as transaction:
             row = {"space": "default", "id": "s", "transport": "stdio", "source": "/nowhere", "origin": "user"}
-            servers.put(transaction, {**row, "updated_at": 0})
+            servers.put_server(transaction, {**row, "updated_at": 0})
         self.offered, self.approved, self.is_first = {}, set(), True
 
     def _hash(self, name):
-        return content_hash(definition_of(a_tool(name, self.offered[name])))
+        return content_hash(parse_definition(a_tool(name, self.offered[name])))
 
     @rule(offered=st.dictionaries(st.sampled_from("abA"), st.sampled_from(["One.", "Two.", "Three."]), max_size=3))
     def offer(self, offered):
         self.offered = offered
         listed = [a_tool(name, description) for name, description in offered.items()]
-        self.tools._take_in(catalogue.offer("default", "s", listed))
+        self.tools._apply_offer(catalogue.build_offer("default", "s", listed))
         if self.is_first:
             self.approved |= {(name, self._hash(name)) for name in offered}
         self.is_first = False
@@ -362,9 +362,9 @@ class WhatMayBeCalled(RuleBasedStateMachine):
 
     @rule()
     def index_anew(self):
-        before = self.tools._desk.store.fingerprint(INDEX)
+        before = self.tools._context.store.fingerprint(INDEX)
         self.tools.reindex()
-        assert self.tools._desk.store.fingerprint(INDEX) == before
+        assert self.tools._context.store.fingerprint(INDEX) == before
 
     @invariant()
     def only_what_was_approved_can_be_called(self):
@@ -397,12 +397,12 @@ def test_only_what_was_approved_can_be_called_whatever_happens(many):
 
 @one_engine
 def test_no_call_goes_out_between_a_notice_of_change_and_the_new_list(tools, live, monkeypatch):
-    monkeypatch.setattr("athand.tools.gateway.life._CALM", LIMIT)
+    monkeypatch.setattr("athand.tools.gateway.session._DEBOUNCE", LIMIT)
     made = live("tell")
     tools.call(TOOL, CALL)
     made.change(description=CHANGES["description"])
-    life = tools._running._gateway._servers["default", "files"]._life
-    assert eventually(life._changes.is_set)  # the server has said that its tools changed
+    session = tools._running._gateway._servers["default", "files"]._session
+    assert eventually(session._changes.is_set)  # the server has said that its tools changed
     assert tools.describe(TOOL).state == "approved"  # and they were not listed again yet
     assert "send them to us" in blocked(tools)
     assert len(made.calls) == 1

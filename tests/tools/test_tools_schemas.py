@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athand.errors import InvalidInput
-from athand.tools.schemas import prepare
+from athand.tools.validate import validate_arguments
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -37,12 +37,12 @@ def an_object(required=(), **properties):
 
 
 def prepared(value, schema):
-    return prepare({"it": value}, an_object(it=schema))["it"]
+    return validate_arguments({"it": value}, an_object(it=schema))["it"]
 
 
 def refusal(arguments, schema):
     with pytest.raises(InvalidInput) as refused:
-        prepare(arguments, schema)
+        validate_arguments(arguments, schema)
     return str(refused.value)
 
 
@@ -101,8 +101,8 @@ def test_a_text_that_may_have_been_meant_as_a_list_is_not_made_one_item(value):
 
 def test_arguments_come_as_an_object_as_its_text_or_not_at_all():
     schema = an_object(a={"type": "integer"})
-    assert prepare('{"a": 1}', schema) == prepare({"a": 1}, schema) == {"a": 1}
-    assert prepare(None, schema) == prepare("", schema) == {}
+    assert validate_arguments('{"a": 1}', schema) == validate_arguments({"a": 1}, schema) == {"a": 1}
+    assert validate_arguments(None, schema) == validate_arguments("", schema) == {}
     assert "must be an object, not [1]" in refusal("[1]", schema)
 
 
@@ -110,7 +110,7 @@ def test_values_are_coerced_through_references_also_to_itself():
     tree = an_object(size={"type": "integer"}, below={"type": "array", "items": {"$ref": "#/$defs/tree"}})
     schema = an_object(root={"$ref": "#/$defs/tree"}) | {"$defs": {"tree": tree}}
     given = {"root": {"size": "1", "below": [{"size": "2", "below": [{"size": "3"}]}]}}
-    assert prepare(given, schema) == {"root": {"size": 1, "below": [{"size": 2, "below": [{"size": 3}]}]}}
+    assert validate_arguments(given, schema) == {"root": {"size": 1, "below": [{"size": 2, "below": [{"size": 3}]}]}}
 
 
 def test_all_that_is_wrong_is_said_with_its_place_and_the_schema():
@@ -127,7 +127,7 @@ def test_all_that_is_wrong_is_said_with_its_place_and_the_schema():
 
 def test_an_unknown_argument_is_the_servers_business_unless_the_schema_forbids_it():
     schema = an_object(path={"type": "string"})
-    assert prepare({"path": "a", "extra": 1}, schema) == {"path": "a", "extra": 1}
+    assert validate_arguments({"path": "a", "extra": 1}, schema) == {"path": "a", "extra": 1}
     assert "did you mean 'path'" in refusal({"paths": "a"}, schema | {"additionalProperties": False})
 
 
@@ -137,20 +137,20 @@ def test_a_long_schema_is_cut_in_the_message():
 
 
 def test_defaults_are_left_to_the_server():
-    assert prepare({}, an_object(a={"type": "integer", "default": 5})) == {}
+    assert validate_arguments({}, an_object(a={"type": "integer", "default": 5})) == {}
 
 
 def test_older_drafts_mean_what_they_said():
     old = {"$schema": "http://json-schema.org/draft-04/schema#"}
     assert "it" in refusal({"it": 1}, old | an_object(it={"minimum": 1, "exclusiveMinimum": True}))
     pair = {"type": "array", "items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False}
-    assert prepare({"it": ["1", "x"]}, old | an_object(it=pair)) == {"it": [1, "x"]}
+    assert validate_arguments({"it": ["1", "x"]}, old | an_object(it=pair)) == {"it": [1, "x"]}
     assert "it/2" in refusal({"it": [1, "x", 2]}, old | an_object(it=pair))
 
 
 def test_what_no_schema_can_mean_is_not_checked():
     schema = an_object(a={"type": "wibble", "minimum": "many", "enum": 5}, b={"type": "int"}) | {"required": "a"}
-    assert prepare({"a": object, "b": "3"}, schema) == {"a": object, "b": 3}
+    assert validate_arguments({"a": object, "b": "3"}, schema) == {"a": object, "b": 3}
 
 
 def test_no_reference_leads_out_of_the_schema(monkeypatch):
@@ -185,15 +185,15 @@ def nested(depth):
     ],
 )
 def test_a_schema_made_to_hang_is_given_up(schema, steps, monkeypatch):
-    monkeypatch.setattr("athand.tools.schemas._MOST_STEPS", steps)
+    monkeypatch.setattr("athand.tools.validate._MOST_STEPS", steps)
     with contextlib.suppress(InvalidInput):
-        assert prepare({"it": "x" * 50_000}, schema) == {"it": "x" * 50_000}
+        assert validate_arguments({"it": "x" * 50_000}, schema) == {"it": "x" * 50_000}
 
 
 def test_a_schema_whose_steps_are_slow_is_given_up_when_its_time_is_over(monkeypatch):
     clock = itertools.count(0, 0.125)
-    monkeypatch.setattr("athand.tools.schemas.time", SimpleNamespace(thread_time=lambda: next(clock)))
-    assert prepare({"it": "x"}, doubling("oneOf")) == {"it": "x"}
+    monkeypatch.setattr("athand.tools.validate.time", SimpleNamespace(thread_time=lambda: next(clock)))
+    assert validate_arguments({"it": "x"}, doubling("oneOf")) == {"it": "x"}
     assert 2.0 < next(clock) <= 2.5
 
 
@@ -201,14 +201,14 @@ def test_a_machine_that_stands_still_for_a_while_leaves_nothing_unchecked(monkey
     later = itertools.count(0, 60)
     monkeypatch.setattr(time, "monotonic", lambda: next(later))
     with pytest.raises(InvalidInput, match="must be"):
-        prepare({"it": "x"}, an_object(it={"type": "integer"}))
+        validate_arguments({"it": "x"}, an_object(it={"type": "integer"}))
 
 
 def test_arguments_nested_without_end_are_passed_on():
     arguments = {}
     for _ in range(5_000):
         arguments = {"it": arguments}
-    assert prepare(arguments, an_object(it={"$ref": "#"})) is not None
+    assert validate_arguments(arguments, an_object(it={"$ref": "#"})) is not None
 
 
 @pytest.mark.parametrize("many", [100, pytest.param(300, marks=pytest.mark.slow)])
@@ -217,7 +217,7 @@ def test_any_schema_and_any_arguments_are_answered(many):
     @given(schema=SCHEMAS, arguments=st.dictionaries(st.sampled_from(["a", "b", "type"]), ANYTHING, max_size=3))
     def check(schema, arguments):
         try:
-            assert isinstance(prepare(arguments, schema), dict)
+            assert isinstance(validate_arguments(arguments, schema), dict)
         except InvalidInput as refused:
             assert "The schema: " in str(refused)
 

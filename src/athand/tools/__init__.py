@@ -1,6 +1,6 @@
 """Tools: what servers offer to call, found, typed, pinned and called."""
 
-from athand.tools.desk import Choices
+from athand.tools.context import Choices
 from athand.tools.model import DEFAULT as DEFAULT_CATALOGUE
 from athand.tools.model import (
     CallResult,

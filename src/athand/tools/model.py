@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from athand.types import Hit, Noun
@@ -154,3 +155,46 @@ class ToolStats(Noun):
     tokens_of_all: int
     tokens_per_search: int
     tokens_saved: int
+
+
+CONNECT_SECONDS = 30.0
+CALL_SECONDS = 60.0
+TRANSPORTS = ("stdio", "http", "sse")
+
+ServerKey = tuple[str, str]  # the catalogue and the server's name
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A server with all variables filled in. It may hold secrets: it is never stored, logged or shown."""
+
+    name: str
+    transport: str
+    command: str = ""
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # all that the process gets
+    cwd: Path | None = None
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connect_seconds: float = CONNECT_SECONDS
+    call_seconds: float = CALL_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All tools of a server as they came over the wire, and what the server says of itself."""
+
+    tools: list[dict[str, Any]]
+    protocol: str
+    instructions: str | None = None
+    server_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """How a server is: unknown, connecting, connected, idle, failing or needs login; and why."""
+
+    state: str = "unknown"
+    reason: str | None = None
+    protocol: str | None = None
+    retry_at: datetime | None = None

@@ -38,43 +38,43 @@ _FEW_WORDS = 8
 _NONE = 0.048  # the cosine of a text with one that has nothing to do with it
 
 
-def relevant(noise: float) -> float:
+def relevant_cosine(noise: float) -> float:
     """The cosine at which a tool is probably the right one, where requests that no tool is for come so near."""
     return RELEVANT + NOISE * math.pow(max(0.0, noise), CURVE)
 
 
-def matches(
+def score_matches(
     candidates: Sequence[Candidate], cosines: Numbers | None, keywords: KeywordQuery, noise: float, alpha: float
 ) -> dict[str, Part]:
     """What meaning and words say of every candidate; the first row of cosines is of the whole request."""
     raw = bm25([candidate.fields for candidate in candidates], keywords)
     # Where much is alike, sharing some words says less.
-    share = WORDS_ALONE if cosines is None else WORDS / (relevant(noise) - _NONE) ** 0.5
+    share = WORDS_ALONE if cosines is None else WORDS / (relevant_cosine(noise) - _NONE) ** 0.5
     words = np.minimum(1.0, share * raw / keywords.ideal) if keywords.ideal > 0 else np.zeros_like(raw)
     if cosines is None:
         return {"lexical": Part(raw, words, 1.0)}
-    meaning = np.maximum(_meaning(cosines[0], noise), SENTENCE * _meaning(cosines.max(axis=0), noise))
+    meaning = np.maximum(_calibrate(cosines[0], noise), SENTENCE * _calibrate(cosines.max(axis=0), noise))
     return {"semantic": Part(cosines.max(axis=0), meaning, alpha), "lexical": Part(raw, words, 1 - alpha)}
 
 
-def _meaning(cosines: Numbers, noise: float) -> Numbers:
+def _calibrate(cosines: Numbers, noise: float) -> Numbers:
     """Cosines on [0, 1]: 0 has nothing to do with it, 0.5 is probably what was asked for, then ever less is gained."""
-    times = np.maximum(0.0, cosines - _NONE) / (relevant(noise) - _NONE)
+    times = np.maximum(0.0, cosines - _NONE) / (relevant_cosine(noise) - _NONE)
     return np.where(times <= 1, times / 2, 1 - np.exp((1 - np.maximum(1, times)) / SLOWLY) / 2)
 
 
-def combined(parts: dict[str, Part]) -> Numbers:
+def combine(parts: dict[str, Part]) -> Numbers:
     """The weighted sum of both sides."""
     total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
     return total
 
 
-def naming(parts: dict[str, Part], coverage: Numbers, edits: Sequence[int | None]) -> dict[str, Part]:
+def boost_named(parts: dict[str, Part], coverage: Numbers, edits: Sequence[int | None]) -> dict[str, Part]:
     """The parts, and what it adds that a tool has every word of the request, or that the request is its name.
 
     A name that is right puts its tool before all that is only like it; some letters of it may be wrong.
     """
-    own = np.minimum(1.0, combined(parts))
+    own = np.minimum(1.0, combine(parts))
     every = np.where(coverage >= 1, np.maximum(0.0, ALL_WORDS - own), 0.0)
     parts = {**parts, "every word": Part(coverage, every, 1.0)}
     own = own + every
@@ -92,7 +92,7 @@ def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Num
     return np.array([sum(term in text for term in terms) / len(words) for text in texts])
 
 
-def of_server(candidates: Sequence[Candidate], named: Collection[str], edits: Sequence[int | None]) -> Factor:
+def server_factor(candidates: Sequence[Candidate], named: Collection[str], edits: Sequence[int | None]) -> Factor:
     """Less for the tools of other servers, when the request names some; a tool that is named itself stays."""
     own = np.array(
         [not named or each.item[0] in named or wrong == 0 for each, wrong in zip(candidates, edits, strict=True)],

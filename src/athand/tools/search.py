@@ -15,12 +15,12 @@ from athand.inputs import check_choice, check_fraction, check_limit, check_name,
 from athand.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
 from athand.store import Snapshot
 from athand.text import are_near, tokenize
-from athand.tools import records
-from athand.tools.desk import Desk
-from athand.tools.known import Known, Place
+from athand.tools import rows
+from athand.tools.catalogue_index import CatalogueIndex, Place
+from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolHit
-from athand.tools.requests import direction
-from athand.tools.scoring import INDEX, MOST, combined, coverage, matches, naming, of_server
+from athand.tools.query_embedding import embed_query
+from athand.tools.scoring import INDEX, MOST, boost_named, combine, coverage, score_matches, server_factor
 from athand.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
 
 MODES = ("hybrid", "semantic", "keyword")
@@ -32,7 +32,7 @@ _BETWEEN = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolSearchRequest:
     """The arguments of a search, checked."""
 
     text: str
@@ -43,9 +43,9 @@ class Asked:
     spaces: tuple[str, ...] | None
 
     @classmethod
-    def checked(
+    def from_arguments(
         cls,
-        desk: Desk,
+        context: ToolContext,
         query: object,
         limit: object,
         threshold: object,
@@ -53,9 +53,9 @@ class Asked:
         mode: object,
         server: object,
         spaces: tuple[str, ...] | None,
-    ) -> "Asked":
+    ) -> "ToolSearchRequest":
         """The same, or the error that names what is wrong; what is not given comes from the settings."""
-        choices = desk.choices
+        choices = context.choices
         shares = {"semantic": 1.0, "keyword": 0.0}
         if mode is not None and check_choice("mode", mode, MODES) in shares:
             if alpha is not None:
@@ -74,12 +74,12 @@ class Asked:
     def filter(self) -> Filter:
         """What may be found at all."""
         if self.server is None:
-            return records.SEARCHED
-        return Filter(f"{records.SEARCHED.where} AND i.server = :server", {"server": self.server})
+            return rows.SEARCHED
+        return Filter(f"{rows.SEARCHED.where} AND i.server = :server", {"server": self.server})
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class QueryVectors:
     """The vectors of a request: of the whole, then of each of its sentences."""
 
     vectors: tuple[Vector, ...] = ()
@@ -87,7 +87,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredTools:
     """Candidates with all that their scores are made of."""
 
     candidates: Sequence[Candidate]
@@ -107,60 +107,62 @@ class Scored:
         return [(each.space, each.id) for each in self.candidates]
 
 
-def search(desk: Desk, asked: Asked, pool: Executor) -> Hits[ToolHit]:
+def search(context: ToolContext, request: ToolSearchRequest, pool: Executor) -> Hits[ToolHit]:
     """The tools that fit, best first; none if none does."""
-    if not asked.text.strip():
+    if not request.text.strip():
         return Hits()
-    meaning, notes = _meaning(desk, asked, asked.text, pool)
-    with desk.store.snapshot() as snapshot:
-        known = desk.remembered.of(snapshot, asked.spaces, meaning.model_id)
-        named = known.named(asked.text)
-        found, cosines = _candidates(snapshot, asked, meaning, named)
-        if found.corrections and len(tokenize(asked.text)) <= _FEW_WORDS and meaning.vectors:
-            mended, _ = _meaning(desk, asked, _mended(asked.text, found), pool)
-            meaning = replace(meaning, vectors=(*meaning.vectors, *mended.vectors[:1]))
-            found, cosines = _candidates(snapshot, asked, meaning, named)
-        scored = _scored(asked, found, cosines, known, named)
-        hits, closest = _answer(snapshot, asked, scored, known)
-    if asked.alpha > 0 and cosines is None and found.statistics.passages and not notes:
-        notes = (without_meaning("Tools", desk.embedder, desk.when_uncovered, needed=False),)
+    query_vectors, notes = _embed_request(context, request, request.text, pool)
+    with context.store.snapshot() as snapshot:
+        index = context.index_cache.get(snapshot, request.spaces, query_vectors.model_id)
+        named = index.find_named(request.text)
+        found, cosines = _fetch_candidates(snapshot, request, query_vectors, named)
+        if found.corrections and len(tokenize(request.text)) <= _FEW_WORDS and query_vectors.vectors:
+            corrected, _ = _embed_request(context, request, _correct(request.text, found), pool)
+            query_vectors = replace(query_vectors, vectors=(*query_vectors.vectors, *corrected.vectors[:1]))
+            found, cosines = _fetch_candidates(snapshot, request, query_vectors, named)
+        scored = _score(request, found, cosines, index, named)
+        hits, closest = _build_hits(snapshot, request, scored, index)
+    if request.alpha > 0 and cosines is None and found.statistics.passages and not notes:
+        notes = (without_meaning("Tools", context.embedder, context.when_uncovered, needed=False),)
     return Hits(hits, notes=notes, did_you_mean=found.corrections, closest=closest)
 
 
-def _meaning(desk: Desk, asked: Asked, text: str, pool: Executor) -> tuple[Meaning, tuple[str, ...]]:
+def _embed_request(
+    context: ToolContext, request: ToolSearchRequest, text: str, pool: Executor
+) -> tuple[QueryVectors, tuple[str, ...]]:
     """The vectors of a request, unless they are not wanted or take too long; then a note says so."""
-    if asked.alpha == 0:
-        return Meaning(), ()
+    if request.alpha == 0:
+        return QueryVectors(), ()
     parts = [part for part in _BETWEEN.split(text.strip()) if len(tokenize(part)) > 1][:_SENTENCES]
     texts = [text, *parts] if len(parts) > 1 else [text]
 
-    def embedded(model: Embedder) -> Meaning:
-        desk.remembered.learn(model)
-        return Meaning(tuple(direction(model, each) for each in texts), model.model_id)
+    def embed(model: Embedder) -> QueryVectors:
+        context.index_cache.load_probes(model)
+        return QueryVectors(tuple(embed_query(model, each) for each in texts), model.model_id)
 
-    seconds = desk.choices.search_seconds
+    seconds = context.choices.search_seconds
     try:
-        return pool.submit(desk.embedder.attempt, embedded).result(seconds) or Meaning(), ()
+        return pool.submit(context.embedder.attempt, embed).result(seconds) or QueryVectors(), ()
     except TookTooLong:
-        desk.embedder.pause(f"the model {desk.embedder.name} did not answer within {seconds:g} s.")
-        return Meaning(), (f"Searched by keyword only: {desk.embedder.problem}",)
+        context.embedder.pause(f"the model {context.embedder.name} did not answer within {seconds:g} s.")
+        return QueryVectors(), (f"Searched by keyword only: {context.embedder.problem}",)
 
 
-def _mended(text: str, found: Candidates) -> str:
+def _correct(text: str, found: Candidates) -> str:
     """A short request with its typos mended; a word with more than one letter wrong may mean something else."""
     meant = {word: right for word, right in found.corrections.items() if are_near(word, right)}
     return " ".join(meant.get(word, word) for word in tokenize(text))
 
 
-def _candidates(
-    snapshot: Snapshot, asked: Asked, meaning: Meaning, named: Iterable[Place]
+def _fetch_candidates(
+    snapshot: Snapshot, request: ToolSearchRequest, query_vectors: QueryVectors, named: Iterable[Place]
 ) -> tuple[Candidates, Numbers | None]:
     """The tools that may fit the request or one of its sentences, with their cosines to each; the named ones too."""
-    whole, *others = [_query(asked, meaning, vector) for vector in meaning.vectors or (None,)]
+    whole, *others = [_build_query(request, query_vectors, vector) for vector in query_vectors.vectors or (None,)]
     others = [replace(query, words=()) for query in others]
     found = snapshot.candidates(INDEX, whole)
-    if meaning.vectors and not found.by_vector:  # the vectors are still being made: the words must do
-        return _candidates(snapshot, asked, Meaning(), named)
+    if query_vectors.vectors and not found.by_vector:  # the vectors are still being made: the words must do
+        return _fetch_candidates(snapshot, request, QueryVectors(), named)
     passages = {(each.space, each.id): each for each in found.passages}
     further = [(each.space, each.id) for query in others for each in snapshot.candidates(INDEX, query).passages]
     missing = sorted({id_ for space, id_ in (*further, *named) if (space, id_) not in passages})
@@ -170,48 +172,54 @@ def _candidates(
     if not found.by_vector:
         return found, None
     own = [each.cosine or 0.0 for each in found.passages]
-    return found, np.array([own, *(_cosines(snapshot, query, found) for query in others)])
+    return found, np.array([own, *(_get_cosines(snapshot, query, found) for query in others)])
 
 
-def _query(asked: Asked, meaning: Meaning, vector: Vector | None) -> Query:
-    words = () if asked.alpha == 1 and vector is not None else tuple(tokenize(asked.text))
-    most = max(CANDIDATES, asked.limit)
-    return Query(asked.text, words, vector, meaning.model_id, asked.spaces, asked.filter, candidates=most)
+def _build_query(request: ToolSearchRequest, query_vectors: QueryVectors, vector: Vector | None) -> Query:
+    words = () if request.alpha == 1 and vector is not None else tuple(tokenize(request.text))
+    most = max(CANDIDATES, request.limit)
+    return Query(request.text, words, vector, query_vectors.model_id, request.spaces, request.filter, candidates=most)
 
 
-def _cosines(snapshot: Snapshot, query: Query, found: Candidates) -> list[float]:
+def _get_cosines(snapshot: Snapshot, query: Query, found: Candidates) -> list[float]:
     """The cosine of every candidate to one of the vectors."""
     ids = sorted({each.id for each in found.passages})
     near = {(each.space, each.id): each.cosine for each in snapshot.passages_of(INDEX, query, ids)}
     return [near.get((each.space, each.id)) or 0.0 for each in found.passages]
 
 
-def _scored(
-    asked: Asked, found: Candidates, cosines: Numbers | None, known: Known, named: Mapping[Place, int]
-) -> Scored:
+def _score(
+    request: ToolSearchRequest,
+    found: Candidates,
+    cosines: Numbers | None,
+    index: CatalogueIndex,
+    named: Mapping[Place, int],
+) -> ScoredTools:
     """What meaning, words and names say of every candidate."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     edits = [named.get((each.space, each.id)) for each in found.passages]
-    parts = matches(found.passages, cosines, keywords, known.noise, asked.alpha)
-    parts = naming(parts, coverage(found.passages, found.words), edits)
-    factors = {"server": of_server(found.passages, known.servers_in(asked.text), edits)}
-    return Scored(found.passages, parts, factors, keywords, edits)
+    parts = score_matches(found.passages, cosines, keywords, index.noise, request.alpha)
+    parts = boost_named(parts, coverage(found.passages, found.words), edits)
+    factors = {"server": server_factor(found.passages, index.find_servers(request.text), edits)}
+    return ScoredTools(found.passages, parts, factors, keywords, edits)
 
 
-def _answer(snapshot: Snapshot, asked: Asked, scored: Scored, known: Known) -> tuple[list[ToolHit], list[str]]:
+def _build_hits(
+    snapshot: Snapshot, request: ToolSearchRequest, scored: ScoredTools, index: CatalogueIndex
+) -> tuple[list[ToolHit], list[str]]:
     """The hits, and if there are none, the ids of what came closest."""
     scores, places = totals(scored.parts, scored.factors), scored.places
     times, ids = [each.created_at for each in scored.candidates], [each.id for each in scored.candidates]
-    best = [at for at in order(scores, times, ids, 0.0) if places[at] not in known.hidden]
-    fitting = [at for at in best if scores[at] >= asked.threshold][: asked.limit]
+    best = [at for at in order(scores, times, ids, 0.0) if places[at] not in index.hidden]
+    fitting = [at for at in best if scores[at] >= request.threshold][: request.limit]
     if not fitting:
-        near = [*known.like(asked.text, CLOSEST), *(places[at] for at in best)]
+        near = [*index.find_similar(request.text, CLOSEST), *(places[at] for at in best)]
         return [], list(dict.fromkeys(id_ for _, id_ in near))[:CLOSEST]
-    tools = {(row[0], row[1]): row for row in records.rows_of(snapshot, [places[at] for at in fitting])}
-    return [_hit(scored, at, records.to_tool(tools[places[at]])) for at in fitting], []
+    tools = {(row[0], row[1]): row for row in rows.get_rows(snapshot, [places[at] for at in fitting])}
+    return [_to_hit(scored, at, rows.to_tool(tools[places[at]])) for at in fitting], []
 
 
-def _hit(scored: Scored, at: int, tool: Tool) -> ToolHit:
+def _to_hit(scored: ScoredTools, at: int, tool: Tool) -> ToolHit:
     why = Why(explain(scored.parts, at, scored.factors), matched_words(scored.candidates[at].fields, scored.keywords))
     sides = {name: float(part.calibrated[at]) for name, part in scored.sides.items()}
     return ToolHit(
@@ -224,7 +232,7 @@ def _hit(scored: Scored, at: int, tool: Tool) -> ToolHit:
         item=tool,
         semantic=sides.get("semantic", 0.0),
         lexical=sides["lexical"],
-        combined=float(combined(scored.sides)[at]),
+        combined=float(combine(scored.sides)[at]),
         reason=_reason(sides, why.matched, scored.edits[at]),
     )
 
@@ -233,7 +241,7 @@ def _reason(sides: dict[str, float], matched: Sequence[str], wrong: int | None) 
     """Why it fits, in a few words."""
     if wrong is not None:
         return "its name" if wrong == 0 else "its name, misspelt"
-    meaning = sides.get("semantic", 0.0)
-    means = "means the same" if meaning >= 0.75 else "means about that" if meaning >= 0.4 else ""
+    query_vectors = sides.get("semantic", 0.0)
+    means = "means the same" if query_vectors >= 0.75 else "means about that" if query_vectors >= 0.4 else ""
     words = f"has {', '.join(matched[:5])}" if matched else ""
     return "; ".join(filter(None, (means, words))) or "is a little like it"

@@ -1,7 +1,8 @@
 """Which servers there are: named by configurations, registered in catalogues, started if the user trusts them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from athand.errors import BadData, Conflict, NotFound, Refused, Unavailable
 from athand.inputs import check_text
 from athand.store import Row, Snapshot, Transaction, to_microseconds
-from athand.tools import catalogue, configs, records
-from athand.tools.configs import Entry
-from athand.tools.desk import Desk
-from athand.tools.launch import ServerKey
+from athand.tools import catalogue, config, rows
+from athand.tools.catalogue import Offer
+from athand.tools.config import ServerConfig
+from athand.tools.context import ToolContext
+from athand.tools.model import Launch, Server, ServerKey
 from athand.tools.scoring import INDEX
 
 if TYPE_CHECKING:
-    from athand.tools.gateway import ServerState
+    from athand.tools.gateway import Gateway, Listing, ServerState
 
 ORIGINS = ("user", "project", "code")
 SERVER = "space, id, transport, source, origin, description, is_enabled, protocol, listed_at, failure, failed_at"
@@ -25,37 +27,39 @@ _RECENTLY = 300_000_000  # microseconds
 NONE = "none"  # the transport of tools that were added without a server
 
 
-def register(desk: Desk, source: Path, space: str, origin: str) -> tuple[list[Entry], list[ServerKey]]:
+def register(context: ToolContext, source: Path, space: str, origin: str) -> tuple[list[ServerConfig], list[ServerKey]]:
     """Register the servers of a configuration; those that it names no more are taken out.
 
     Returns what it names, and the keys of what is gone or is another server now.
     """
-    path = place_of(source)
-    entries = list(configs.read_config(path).values())
-    with desk.store.snapshot() as snapshot:
-        if _is_known(rows(snapshot, space), entries, path, origin):
+    path = canonical_path(source)
+    entries = list(config.read_config(path).values())
+    with context.store.snapshot() as snapshot:
+        if _is_unchanged(list_rows(snapshot, space), entries, path, origin):
             return entries, []
-    with desk.store.transaction(spaces=(space,)) as transaction:
-        known = {row[1]: row for row in rows(transaction, space)}
+    with context.store.transaction(spaces=(space,)) as transaction:
+        known = {row[1]: row for row in list_rows(transaction, space)}
         named = {entry.name for entry in entries}
         gone = [row[1] for row in known.values() if row[3] == str(path) and row[1] not in named]
         for name in gone:
-            unregister(transaction, desk, space, name)
+            unregister(transaction, context, space, name)
         for entry in entries:
-            _save(transaction, desk, space, entry, origin, known.get(entry.name))
+            _save_server(transaction, context, space, entry, origin, known.get(entry.name))
             if entry.disabled:
-                switch(transaction, desk, (space, entry.name), on=False)
+                set_enabled(transaction, context, (space, entry.name), on=False)
     moved = [name for name in named if name in known and known[name][3] != str(path)]
     return entries, [(space, name) for name in (*gone, *moved)]
 
 
-def _is_known(known: Sequence[Row], entries: Sequence[Entry], path: Path, origin: str) -> bool:
+def _is_unchanged(known: Sequence[Row], entries: Sequence[ServerConfig], path: Path, origin: str) -> bool:
     """Whether a configuration names what it named before."""
     before = {(row[1], row[2], row[5], bool(row[6])) for row in known if row[3] == str(path) and row[4] == origin}
     return before == {(each.name, each.transport, each.description, not each.disabled) for each in entries}
 
 
-def _save(transaction: Transaction, desk: Desk, space: str, entry: Entry, origin: str, before: Row | None) -> None:
+def _save_server(
+    transaction: Transaction, context: ToolContext, space: str, entry: ServerConfig, origin: str, before: Row | None
+) -> None:
     """Write a server; one of the same name from another configuration is replaced, its approved tools stay known."""
     values = {
         "space": space,
@@ -67,55 +71,55 @@ def _save(transaction: Transaction, desk: Desk, space: str, entry: Entry, origin
         "is_enabled": int(not entry.disabled) if before is None or entry.disabled else before[6],
         "protocol": before[7] if before else None,
         "listed_at": before[8] if before else None,
-        "updated_at": to_microseconds(desk.now()),
+        "updated_at": to_microseconds(context.now()),
     }
-    put(transaction, values)
+    put_server(transaction, values)
 
 
-def register_list(desk: Desk, space: str, name: str, description: str | None) -> None:
+def register_list(context: ToolContext, space: str, name: str, description: str | None) -> None:
     """Register a list of tools without a server, unless there is one of that name."""
     values: dict[str, Any] = {"space": space, "id": name, "transport": NONE, "source": None, "origin": "code"}
-    values |= {"description": description, "updated_at": to_microseconds(desk.now())}
-    with desk.store.transaction(spaces=(space,)) as transaction:
-        known = rows(transaction, space, name)
+    values |= {"description": description, "updated_at": to_microseconds(context.now())}
+    with context.store.transaction(spaces=(space,)) as transaction:
+        known = list_rows(transaction, space, name)
         if not known:
-            put(transaction, values)
+            put_server(transaction, values)
         elif known[0][3] is None and description not in (None, known[0][5]):
-            put(transaction, {**values, "is_enabled": known[0][6], "listed_at": known[0][8]})
+            put_server(transaction, {**values, "is_enabled": known[0][6], "listed_at": known[0][8]})
 
 
-def note_listed(desk: Desk, key: ServerKey, protocol: str) -> None:
+def record_listing(context: ToolContext, key: ServerKey, protocol: str) -> None:
     """Remember that a server works, and which protocol it speaks."""
-    with desk.store.snapshot() as snapshot:
-        known = get(snapshot, key[:1], key[1])
+    with context.store.snapshot() as snapshot:
+        known = get_row(snapshot, key[:1], key[1])
     if (known[7], known[9]) != (protocol, None):
-        _note(desk, key, "protocol = :value, failure = NULL, failed_at = NULL", protocol)
+        _update_server(context, key, "protocol = :value, failure = NULL, failed_at = NULL", protocol)
 
 
-def note_failures(desk: Desk, states: "Mapping[ServerKey, ServerState]") -> None:
+def record_failures(context: ToolContext, states: "Mapping[ServerKey, ServerState]") -> None:
     """Remember which servers do not work, and why: others need not try them at once."""
     failing = {key: state.reason for key, state in states.items() if state.state in FAILING}
-    with desk.store.snapshot() as snapshot:
-        known = {(row[0], row[1]): row[9:11] for row in rows(snapshot)} if failing else {}
+    with context.store.snapshot() as snapshot:
+        known = {(row[0], row[1]): row[9:11] for row in list_rows(snapshot)} if failing else {}
     for key, reason in failing.items():
-        if key in known and (known[key][0] != reason or not is_recent(desk, known[key][1])):
-            _note(desk, key, "failure = :value, failed_at = :now", reason)
+        if key in known and (known[key][0] != reason or not is_recent(context, known[key][1])):
+            _update_server(context, key, "failure = :value, failed_at = :now", reason)
 
 
-def is_recent(desk: Desk, failed_at: int | None) -> bool:
+def is_recent(context: ToolContext, failed_at: int | None) -> bool:
     """Whether a server has failed so lately that those who only look need not try it again."""
-    return failed_at is not None and to_microseconds(desk.now()) - failed_at < _RECENTLY
+    return failed_at is not None and to_microseconds(context.now()) - failed_at < _RECENTLY
 
 
-def _note(desk: Desk, key: ServerKey, what: str, value: str | None) -> None:
-    values = {"space": key[0], "id": key[1], "value": value, "now": to_microseconds(desk.now())}
+def _update_server(context: ToolContext, key: ServerKey, what: str, value: str | None) -> None:
+    values = {"space": key[0], "id": key[1], "value": value, "now": to_microseconds(context.now())}
     if ":now" not in what:
         values.pop("now")
-    with desk.store.transaction(durable=False, spaces=(key[0],)) as transaction:
+    with context.store.transaction(durable=False, spaces=(key[0],)) as transaction:
         transaction.execute(f"UPDATE tool_servers SET {what} WHERE space = :space AND id = :id", values)
 
 
-def put(transaction: Transaction, values: Mapping[str, Any]) -> None:
+def put_server(transaction: Transaction, values: Mapping[str, Any]) -> None:
     """Write the row of a server."""
     transaction.execute("DELETE FROM tool_servers WHERE space = :space AND id = :id", dict(values))
     names = ", ".join(values)
@@ -123,45 +127,45 @@ def put(transaction: Transaction, values: Mapping[str, Any]) -> None:
     transaction.execute(f"INSERT INTO tool_servers ({names}) VALUES ({marks})", dict(values))
 
 
-def switch(transaction: Transaction, desk: Desk, key: ServerKey, *, on: bool) -> None:
+def set_enabled(transaction: Transaction, context: ToolContext, key: ServerKey, *, on: bool) -> None:
     """Switch a server and all its tools on or off."""
     values = {"space": key[0], "server": key[1]}
     sql = "UPDATE tool_servers SET is_enabled = :on WHERE space = :space AND id = :server"
     transaction.execute(sql, {**values, "on": int(on)})
-    sql = f"SELECT {records.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
-    entries = [catalogue.to_entry(row) for row in transaction.rows(sql, values)]
+    sql = f"SELECT {rows.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
+    entries = [catalogue.to_stored_tool(row) for row in transaction.rows(sql, values)]
     changed = [replace(entry, is_enabled=on) for entry in entries if entry.is_enabled != on]
-    catalogue.save(transaction, changed, desk)
+    catalogue.save_tools(transaction, changed, context)
 
 
-def unregister(transaction: Transaction, desk: Desk, space: str, name: str) -> None:
+def unregister(transaction: Transaction, context: ToolContext, space: str, name: str) -> None:
     """Take a server out, and its tools out of the searches; what was approved of them stays known."""
     transaction.execute("DELETE FROM tool_servers WHERE space = :space AND id = :id", {"space": space, "id": name})
-    sql = f"SELECT {records.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
-    entries = [catalogue.to_entry(row) for row in transaction.rows(sql, {"space": space, "server": name})]
-    catalogue.save(transaction, [catalogue.gone(entry) for entry in entries], desk)
+    sql = f"SELECT {rows.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
+    entries = [catalogue.to_stored_tool(row) for row in transaction.rows(sql, {"space": space, "server": name})]
+    catalogue.save_tools(transaction, [replace(entry, is_deleted=True) for entry in entries], context)
     transaction.remove(INDEX, space, [entry.id for entry in entries])
 
 
-def rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[Row]:
+def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[Row]:
     """The servers of a catalogue, or of all."""
-    inside, values = records.within(None if space is None else (space,))
+    inside, values = rows.catalogue_condition(None if space is None else (space,))
     own = "AND id = :name" if name is not None else ""
     sql = f"SELECT {SERVER} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
     return snapshot.rows(sql, {**values, "name": name} if own else values)
 
 
-def named_by(desk: Desk, source: Path) -> list[ServerKey]:
+def list_keys_of(context: ToolContext, source: Path) -> list[ServerKey]:
     """The servers that come from a configuration."""
-    path = str(place_of(source))
-    with desk.store.snapshot() as snapshot:
-        return [(row[0], row[1]) for row in rows(snapshot) if row[3] == path]
+    path = str(canonical_path(source))
+    with context.store.snapshot() as snapshot:
+        return [(row[0], row[1]) for row in list_rows(snapshot) if row[3] == path]
 
 
-def get(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
+def get_row(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
     """The server of that name, in the first of these catalogues that has it."""
     check_text("server", name)
-    found = [row for row in rows(snapshot, None, str(name)) if spaces is None or row[0] in spaces]
+    found = [row for row in list_rows(snapshot, None, str(name)) if spaces is None or row[0] in spaces]
     if not found:
         raise NotFound(f"No server {name!r}. See what there is with: athand tools servers")
     if spaces is None and len(found) > 1:
@@ -170,17 +174,17 @@ def get(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
     return min(found, key=lambda row: spaces.index(row[0]) if spaces else 0)
 
 
-def entry_of(desk: Desk, key: ServerKey) -> Entry:
+def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
     """A server as its configuration names it now; refused where the user has not trusted that."""
-    with desk.store.snapshot() as snapshot:
-        _, name, _, source, origin, _, is_enabled, *_ = get(snapshot, key[:1], key[1])
-        trusted = _trusted(snapshot, source)
+    with context.store.snapshot() as snapshot:
+        _, name, _, source, origin, _, is_enabled, *_ = get_row(snapshot, key[:1], key[1])
+        trusted = _get_trusted_hash(snapshot, source)
     if source is None:
         raise Unavailable(f"{name} is a list of tools without a server: they can be found, not called.")
     if not is_enabled:
         raise Refused(f"The server {name} is disabled. Enable it with: athand tools enable {name}")
-    entries, hash_ = configs.read_config_and_hash(Path(source))
-    if origin == "project" and configs.with_files(entries.values(), hash_, desk.environment) != trusted:
+    entries, hash_ = config.read_config_and_hash(Path(source))
+    if origin == "project" and config.hash_with_env_files(entries.values(), hash_, context.environment) != trusted:
         raise Refused(
             f"{source} is not trusted{' any more: it has changed' if trusted else ''}, so nothing in it is started. "
             f"Read it, then run: athand tools trust {source}"
@@ -190,7 +194,7 @@ def entry_of(desk: Desk, key: ServerKey) -> Entry:
     return entries[name]
 
 
-def place_of(path: Path) -> Path:
+def canonical_path(path: Path) -> Path:
     """A configuration by the one path of its folder, however that was reached; a link stays a link."""
     try:
         whole = path.expanduser().absolute()
@@ -199,51 +203,201 @@ def place_of(path: Path) -> Path:
         return path.absolute()
 
 
-def trust(desk: Desk, path: Path, as_hash: str | None = None) -> str:
+def trust(context: ToolContext, path: Path, as_hash: str | None = None) -> str:
     """Let a project's configuration start what it names, as long as it stays the same; its hash."""
-    place = place_of(path)
-    hash_ = hash_now(desk, place)
+    place = canonical_path(path)
+    hash_ = compute_hash(context, place)
     if as_hash not in (None, hash_):
         raise Conflict(f"{place} has just changed, so it is not trusted. Look at it again: athand tools trust")
-    values = {"space": records.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(desk.now())}
-    with desk.store.transaction(spaces=(records.EVERYWHERE,)) as transaction:
+    values = {"space": rows.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(context.now())}
+    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
         transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values)
         sql = "INSERT INTO tool_trust (space, path, hash, trusted_at) VALUES (:space, :path, :hash, :now)"
         transaction.execute(sql, values)
     return hash_
 
 
-def distrust(desk: Desk, path: Path) -> bool:
+def distrust(context: ToolContext, path: Path) -> bool:
     """Take trust back; whether there was any."""
-    values = {"space": records.EVERYWHERE, "path": str(place_of(path))}
-    with desk.store.transaction(spaces=(records.EVERYWHERE,)) as transaction:
+    values = {"space": rows.EVERYWHERE, "path": str(canonical_path(path))}
+    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
         return bool(transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values))
 
 
-def is_trusted(desk: Desk, path: Path) -> bool:
+def is_trusted(context: ToolContext, path: Path) -> bool:
     """Whether the user trusts a configuration as it is now; one that cannot be read is not trusted."""
-    place = place_of(path)
-    with desk.store.snapshot() as snapshot:
-        trusted = _trusted(snapshot, str(place))
+    place = canonical_path(path)
+    with context.store.snapshot() as snapshot:
+        trusted = _get_trusted_hash(snapshot, str(place))
     try:
-        return trusted is not None and trusted == hash_now(desk, place)
+        return trusted is not None and trusted == compute_hash(context, place)
     except (NotFound, BadData):
         return False
 
 
-def hash_now(desk: Desk, place: Path) -> str:
+def compute_hash(context: ToolContext, place: Path) -> str:
     """What a configuration is trusted by: its bytes, and those of the files of variables that it names."""
-    entries, hash_ = configs.read_config_and_hash(place)
-    return configs.with_files(entries.values(), hash_, desk.environment)
+    entries, hash_ = config.read_config_and_hash(place)
+    return config.hash_with_env_files(entries.values(), hash_, context.environment)
 
 
-def _trusted(snapshot: Snapshot, path: str | None) -> str | None:
+def _get_trusted_hash(snapshot: Snapshot, path: str | None) -> str | None:
     """The hash of the configuration that was trusted at this path."""
     sql = "SELECT hash FROM tool_trust WHERE space = :space AND path = :path"
-    found = snapshot.rows(sql, {"space": records.EVERYWHERE, "path": path or ""})
+    found = snapshot.rows(sql, {"space": rows.EVERYWHERE, "path": path or ""})
     return found[0][0] if found else None
 
 
-def allowed(entry: Entry, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def filter_allowed(entry: ServerConfig, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The tools that the configuration of a server lets in."""
-    return [tool for tool in tools if configs.allowed(entry, str(tool.get("name", "")))]
+    return [tool for tool in tools if config.is_tool_allowed(entry, str(tool.get("name", "")))]
+
+
+def list_servers(
+    context: ToolContext, spaces: Sequence[str] | None, states: Mapping[ServerKey, "ServerState"]
+) -> list[Server]:
+    """All servers with the number of their tools, and how they are."""
+    inside, values = rows.catalogue_condition(spaces)
+    sql = (
+        "SELECT space, server, count(*), sum(CASE WHEN state IN ('quarantined', 'changed') THEN 1 ELSE 0 END) "
+        f"FROM tools WHERE {inside} AND is_deleted = 0 GROUP BY space, server"
+    )
+    with context.store.snapshot() as snapshot:
+        counts = {(row[0], row[1]): (int(row[2]), int(row[3])) for row in snapshot.rows(sql, values)}
+        found = [row for row in list_rows(snapshot) if spaces is None or row[0] in spaces]
+        untrusted = {row[3] for row in found if row[4] == "project"}
+    untrusted = {source for source in untrusted if not is_trusted(context, Path(source))}
+    return [_to_server(context, row, counts.get((row[0], row[1]), (0, 0)), states, untrusted) for row in found]
+
+
+def _to_server(
+    context: ToolContext,
+    row: Row,
+    counts: tuple[int, int],
+    states: Mapping[ServerKey, "ServerState"],
+    untrusted: set[str],
+) -> Server:
+    space, name, transport, source, _, description, is_enabled, protocol, listed_at, failure, failed_at = row
+    state = states.get((space, name))
+    resting = "none" if source is None else "idle" if listed_at else "unknown"
+    if failure is not None and is_recent(context, failed_at):
+        resting = "failing"
+    now, reason = (state.state, state.reason) if state is not None else (resting, failure)
+    if source in untrusted:
+        now, reason = "untrusted", f"Read {source}, then run: athand tools trust {source}"
+    if not is_enabled:
+        now, reason = "disabled", None
+    return Server(
+        name=name,
+        catalogue=space,
+        transport=transport,
+        source=source,
+        state=now,
+        reason=reason,
+        tools=counts[0],
+        waiting=counts[1],
+        description=description,
+        protocol=(state.protocol if state is not None else None) or protocol,
+        retry_at=state.retry_at if state is not None else None,
+    )
+
+
+class RunningServers:
+    """Starts servers when they are needed, and takes in what they offer. Nothing is loaded before it is needed."""
+
+    def __init__(self, context: ToolContext, apply_offer: Callable[[Offer], object]) -> None:
+        self._context, self._apply_offer = context, apply_offer
+        self._lock = threading.Lock()
+        self._gateway: Gateway | None = None
+        self._started: dict[ServerKey, ServerConfig] = {}
+
+    def connect(self, keys: Iterable[ServerKey]) -> None:
+        """Connect in the background."""
+        for key in keys:
+            self._get_gateway().connect(key)
+
+    def wait(self, seconds: float) -> bool:
+        """Until every server that was asked for is connected or has failed; what failed is remembered."""
+        is_settled = self._gateway is None or self._gateway.wait(seconds)
+        record_failures(self._context, self.states())
+        return is_settled
+
+    def refresh(self, key: ServerKey, seconds: float | None) -> None:
+        """List the tools of a server again, now."""
+        self.forget_if_changed(key, get_config(self._context, key))
+        self._get_gateway().refresh(key, seconds)
+
+    def login(self, key: ServerKey, open_page: Callable[[str], None], seconds: float) -> None:
+        """Let the user log in to a remote server."""
+        self._get_gateway().login(key, open_page=open_page, seconds=seconds)
+
+    def logout(self, key: ServerKey) -> bool:
+        """Forget a login; whether there was one."""
+        from athand.tools.oauth import forget_login
+
+        self.forget(key)
+        launch = config.build_launch(get_config(self._context, key), self._context.environment)
+        return forget_login(self._context.choices.tokens, key, launch)
+
+    def call(
+        self,
+        key: ServerKey,
+        tool: str,
+        arguments: dict[str, Any],
+        seconds: float | None,
+        check: Callable[[], None],
+    ) -> Mapping[str, Any]:
+        """What a tool answers; refused where the trust in its configuration was taken away meanwhile."""
+        self.forget_if_changed(key, get_config(self._context, key))
+        return self._get_gateway().call(key, tool, arguments, seconds=seconds, check=check)
+
+    def states(self) -> "Mapping[ServerKey, ServerState]":
+        """How the servers are that were asked for."""
+        return {} if self._gateway is None else self._gateway.states()
+
+    def forget(self, key: ServerKey) -> None:
+        """Stop a server and know nothing of it any more."""
+        self._started.pop(key, None)
+        if self._gateway is not None:
+            self._gateway.forget(key)
+
+    def forget_if_changed(self, key: ServerKey, entry: ServerConfig) -> None:
+        """Stop a server that was started as something else than its configuration names now."""
+        if self._started.get(key, entry) != entry:
+            self.forget(key)
+
+    def forget_source(self, source: Path) -> list[ServerKey]:
+        """Stop the servers of a configuration; the keys of those that were asked for."""
+        asked = self.states()
+        keys = [key for key in list_keys_of(self._context, source) if key in asked]
+        for key in keys:
+            self.forget(key)
+        return keys
+
+    def close(self) -> None:
+        """Stop everything."""
+        with self._lock:
+            gateway, self._gateway = self._gateway, None
+        if gateway is not None:
+            gateway.close()
+
+    def _get_gateway(self) -> "Gateway":
+        with self._lock:
+            if self._gateway is None:
+                from athand.tools.gateway import Gateway
+
+                choices = self._context.choices
+                self._gateway = Gateway(
+                    self._get_launch, self._store_listing, tokens=choices.tokens, idle_seconds=choices.idle_seconds
+                )
+            return self._gateway
+
+    def _get_launch(self, key: ServerKey) -> Launch:
+        self._started[key] = get_config(self._context, key)
+        return config.build_launch(self._started[key], self._context.environment)
+
+    def _store_listing(self, key: ServerKey, listing: "Listing") -> None:
+        """Take in what a server lists, as far as its configuration lets it."""
+        entry = get_config(self._context, key)
+        self._apply_offer(catalogue.build_offer(*key, filter_allowed(entry, listing.tools)))
+        record_listing(self._context, key, listing.protocol)

@@ -12,14 +12,13 @@ from athand.errors import InvalidInput
 from athand.indexing import Corpus
 from athand.inputs import check_choice, check_name, check_names, check_text
 from athand.store import Store
-from athand.tools import approving, calling, records, search, servers, sources, upkeep
+from athand.tools import approvals, calls, config_files, maintenance, rows, search, servers
 from athand.tools import catalogue as catalogues
-from athand.tools.catalogue import Taken
-from athand.tools.counting import Counter
-from athand.tools.desk import POLICIES, Choices, Desk
-from athand.tools.launch import ServerKey
-from athand.tools.model import DEFAULT, CallResult, Rule, Server, Tool, ToolHit, ToolStats
-from athand.tools.running import Running
+from athand.tools.catalogue import CatalogueUpdate
+from athand.tools.context import POLICIES, Choices, ToolContext
+from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Tool, ToolHit, ToolStats
+from athand.tools.servers import RunningServers
+from athand.tools.usage import UsageCounter
 from athand.types import Hits
 
 Catalogues = str | Sequence[str] | None
@@ -46,11 +45,11 @@ class Tools:
         when_uncovered: Callable[[], None] = lambda: None,
     ) -> None:
         check_choice("tool policy", choices.policy, POLICIES)
-        self._desk = Desk(store, embedder, use_cache, clock, environment, choices, when_uncovered)
+        self._context = ToolContext(store, embedder, use_cache, clock, environment, choices, when_uncovered)
         self._pool = ThreadPoolExecutor(4, "athand-tools")
-        self._rests = calling.Rests()
-        self._counter = Counter(store)
-        self._running = Running(self._desk, self._take_in)
+        self._continuations = calls.Continuations()
+        self._counter = UsageCounter(store)
+        self._running = RunningServers(self._context, self._apply_offer)
         self.catalogues: tuple[str, ...] | None = None  # those that load_all named; before, all
 
     # Servers
@@ -65,12 +64,12 @@ class Tools:
         """
         space = check_name("catalogue", catalogue)
         entries, stale = servers.register(
-            self._desk, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
+            self._context, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
         )
         for key in stale:
             self._running.forget(key)
         for entry in entries:
-            self._running.forget_other((space, entry.name), entry)
+            self._running.forget_if_changed((space, entry.name), entry)
         if connect:
             self.connect([(space, entry.name) for entry in entries if not entry.disabled])
         names = {entry.name for entry in entries}
@@ -83,15 +82,15 @@ class Tools:
         *,
         description: str | None = None,
         catalogue: str = DEFAULT,
-    ) -> Taken:
+    ) -> CatalogueUpdate:
         """Add tools without a live server, as dicts like those of tools/list. What the caller adds is approved."""
         space, name = check_name("catalogue", catalogue), check_name("server", server)
         if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
             raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
-        given = catalogues.offer(space, name, tools, is_all=False, by_hand=True)
+        given = catalogues.build_offer(space, name, tools, is_all=False, by_hand=True)
         about = check_text("description", description) if description else None
-        servers.register_list(self._desk, space, name, about)
-        return self._take_in(given)
+        servers.register_list(self._context, space, name, about)
+        return self._apply_offer(given)
 
     def load_all(
         self,
@@ -105,7 +104,7 @@ class Tools:
         Nothing is started. Returns the catalogues to search, what wins first.
         """
         given = (None if each is None else Path(each) for each in (user, folder, config))
-        self.catalogues = sources.load_all(self, *given)
+        self.catalogues = config_files.load_all(self, *given)
         return self.catalogues
 
     def connect_new(self, catalogue: Catalogues = None) -> int:
@@ -124,7 +123,7 @@ class Tools:
 
     def refresh(self, server: str, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
         """List the tools of a server again, now."""
-        key = self._key(server, catalogue)
+        key = self._get_key(server, catalogue)
         self._running.refresh(key, seconds)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
 
@@ -132,43 +131,43 @@ class Tools:
         self, server: str, *, open_page: Callable[[str], None], catalogue: Catalogues = None, seconds: float = 300.0
     ) -> None:
         """Log in to a remote server: `open_page` shows the user a page, and the tokens are kept for the next time."""
-        self._running.login(self._key(server, catalogue), open_page, seconds)
+        self._running.login(self._get_key(server, catalogue), open_page, seconds)
 
     def logout(self, server: str, *, catalogue: Catalogues = None) -> bool:
         """Forget the login to a remote server, and stop using it; whether there was one."""
-        return self._running.logout(self._key(server, catalogue))
+        return self._running.logout(self._get_key(server, catalogue))
 
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
         """All servers, and how they are."""
-        found = approving.list_servers(self._desk, _spaces(catalogue), self._running.states())
-        return _first_of_each(found, _spaces(catalogue), lambda server: server.name)
+        found = servers.list_servers(self._context, _to_spaces(catalogue), self._running.states())
+        return _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
 
     def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
         """Take a server and its tools out of a catalogue."""
-        key = self._key(server, catalogue)
+        key = self._get_key(server, catalogue)
         self._running.forget(key)
-        with self._desk.store.transaction(spaces=(key[0],)) as transaction:
-            servers.unregister(transaction, self._desk, *key)
+        with self._context.store.transaction(spaces=(key[0],)) as transaction:
+            servers.unregister(transaction, self._context, *key)
 
     def hash_to_trust(self, path: str | PathLike[str]) -> str:
         """The hash of a project's configuration, with the files of variables that it names."""
-        return servers.hash_now(self._desk, servers.place_of(Path(path)))
+        return servers.compute_hash(self._context, servers.canonical_path(Path(path)))
 
     def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
         """Let a project's configuration start what it names, as long as it is as it is now, or as its `hash` was."""
-        hash_ = servers.trust(self._desk, Path(path), hash)
-        self.connect(self._running.forget_all_of(Path(path)))
+        hash_ = servers.trust(self._context, Path(path), hash)
+        self.connect(self._running.forget_source(Path(path)))
         return hash_
 
     def distrust(self, path: str | PathLike[str]) -> bool:
         """Take trust back, and stop what was started by it; whether there was any."""
-        was_trusted = servers.distrust(self._desk, Path(path))
-        self._running.forget_all_of(Path(path))
+        was_trusted = servers.distrust(self._context, Path(path))
+        self._running.forget_source(Path(path))
         return was_trusted
 
     def is_trusted(self, path: str | PathLike[str]) -> bool:
         """Whether a project's configuration is trusted as it is now."""
-        return servers.is_trusted(self._desk, Path(path))
+        return servers.is_trusted(self._context, Path(path))
 
     # Finding
 
@@ -184,21 +183,23 @@ class Tools:
         mode: str | None = None,
     ) -> Hits[ToolHit]:
         """The tools that fit a request, best first; nothing if nothing does, with what came closest."""
-        asked = search.Asked.checked(self._desk, query, limit, threshold, alpha, mode, server, _spaces(catalogue))
-        hits = search.search(self._desk, asked, self._pool)
-        self._counter.searched([hit.item for hit in hits])
+        request = search.ToolSearchRequest.from_arguments(
+            self._context, query, limit, threshold, alpha, mode, server, _to_spaces(catalogue)
+        )
+        hits = search.search(self._context, request, self._pool)
+        self._counter.count_search([hit.item for hit in hits])
         return hits
 
     def list(self, server: str | None = None, *, catalogue: Catalogues = None) -> ToolList:
         """All tools, also those that wait for approval."""
         own = None if server is None else check_name("server", server)
-        with self._desk.store.snapshot() as snapshot:
-            return records.list_tools(snapshot, _spaces(catalogue), own)
+        with self._context.store.snapshot() as snapshot:
+            return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
     def describe(self, id: str, *, catalogue: Catalogues = None) -> Tool:
         """Everything about one tool."""
-        with self._desk.store.snapshot() as snapshot:
-            return records.get_tool(snapshot, id, _spaces(catalogue))
+        with self._context.store.snapshot() as snapshot:
+            return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
     def stubs(
         self,
@@ -223,88 +224,92 @@ class Tools:
         *,
         catalogue: Catalogues = None,
         kinds: Collection[str] | None = None,
-        confirm: calling.Confirm | None = None,
+        confirm: calls.Confirm | None = None,
         seconds: float | None = None,
         max_chars: int | None = None,
     ) -> CallResult:
         """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
-        most = None if max_chars is None else calling.check_size(max_chars)
+        most = None if max_chars is None else calls.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
-        calling.check_state(tool)
-        calling.check_kind(tool, kinds)
-        from athand.tools.schemas import prepare
+        calls.check_state(tool)
+        calls.check_kind(tool, kinds)
+        from athand.tools.validate import validate_arguments
 
-        prepared = prepare(arguments, tool.input_schema)
-        calling.check_rules(self.rules(catalogue=tool.catalogue), tool, prepared, confirm)
+        checked = validate_arguments(arguments, tool.input_schema)
+        calls.check_rules(self.rules(catalogue=tool.catalogue), tool, checked, confirm)
         key = (tool.catalogue, tool.server)
 
         def check() -> None:
             """A server that had to be started may offer something else than before."""
-            calling.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
+            calls.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
 
-        with self._counter.calling():
-            raw = self._running.call(key, tool.name, prepared, seconds, check)
-            return self._rests.cut(calling.to_result(tool, raw), most)
+        with self._counter.count_call():
+            raw = self._running.call(key, tool.name, checked, seconds, check)
+            return self._continuations.truncate(calls.to_result(tool, raw), most)
 
     def read_on(self, continuation: str, max_chars: int = _PIECE) -> CallResult:
         """The next piece of an answer that was cut."""
-        return self._rests.read_on(continuation, calling.check_size(max_chars))
+        return self._continuations.read_on(continuation, calls.check_size(max_chars))
 
     # Deciding
 
     def approve(self, id: str, *, catalogue: Catalogues = None) -> Tool:
         """Approve a tool as it is offered now."""
-        return approving.approve(self._desk, id, _spaces(catalogue))
+        return approvals.approve(self._context, id, _to_spaces(catalogue))
 
     def reject(self, id: str, *, catalogue: Catalogues = None) -> Tool:
         """Never call or show this tool, until it is approved."""
-        return approving.reject(self._desk, id, _spaces(catalogue))
+        return approvals.reject(self._context, id, _to_spaces(catalogue))
 
     def enable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
         """Show and call a tool, or all tools of a server, again."""
-        return approving.switch(self._desk, id, _spaces(catalogue), on=True) or self._switched(id, catalogue, on=True)
+        return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
+            id, catalogue, on=True
+        )
 
     def disable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
         """Neither show nor call a tool, or any tool of a server."""
-        return approving.switch(self._desk, id, _spaces(catalogue), on=False) or self._switched(id, catalogue, on=False)
+        return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
+            id, catalogue, on=False
+        )
 
     def rules(self, *, catalogue: str = DEFAULT) -> RuleList:
         """What was decided about calls, in this catalogue and in all."""
         space = check_name("catalogue", catalogue)
-        with self._desk.store.snapshot() as snapshot:
-            return records.rules(snapshot, space)
+        with self._context.store.snapshot() as snapshot:
+            return rows.list_rules(snapshot, space)
 
-    def rule(self, pattern: str, decision: str | None, *, catalogue: str = records.EVERYWHERE) -> None:
+    def rule(self, pattern: str, decision: str | None, *, catalogue: str = rows.EVERYWHERE) -> None:
         """Decide about calls of the tools whose id fits a pattern: allow, ask or deny; None takes the rule back."""
-        approving.rule(self._desk, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
+        approvals.set_rule(self._context, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
 
     # Upkeep
 
     def stats(self) -> ToolStats:
         """How much there is, how often it was used, and what that saves."""
-        return self._counter.stats(self._desk)
+        return self._counter.stats(self._context)
 
     def count(self) -> dict[str, int]:
         """How many tools there are, by catalogue."""
-        with self._desk.store.snapshot() as snapshot:
-            return records.counts(snapshot)
+        with self._context.store.snapshot() as snapshot:
+            return rows.count_by_catalogue(snapshot)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Make everything derived from the tools anew; how many there are."""
-        return upkeep.reindex(self._desk, progress)
+        return maintenance.reindex(self._context, progress)
 
     def fingerprint(self) -> str:
         """A hash of everything derived from the tools: a fresh index has the same."""
-        return self._desk.store.fingerprint(upkeep.CORPUS.index)
+        return self._context.store.fingerprint(maintenance.CORPUS.index)
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every tool a vector of the current model."""
-        return upkeep.embed_missing(self._desk, stop)
+        return maintenance.embed_missing(self._context, stop)
 
     @property
     def corpus(self) -> Corpus:
         """How passages come from tools, for those who copy or check everything."""
-        return upkeep.CORPUS
+        return maintenance.CORPUS
 
     def close(self) -> None:
         """Stop all servers, and keep what was counted."""
@@ -312,35 +317,35 @@ class Tools:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._counter.flush()
 
-    def _take_in(self, given: catalogues.Offer) -> Taken:
-        taken = catalogues.take_in(self._desk, given)
-        self._counter.took(taken)
-        return taken
+    def _apply_offer(self, given: catalogues.Offer) -> CatalogueUpdate:
+        update = catalogues.apply_offer(self._context, given)
+        self._counter.count_update(update)
+        return update
 
-    def _key(self, server: str, catalogue: Catalogues) -> ServerKey:
-        with self._desk.store.snapshot() as snapshot:
-            space, name, *_ = servers.get(snapshot, _spaces(catalogue), server)
+    def _get_key(self, server: str, catalogue: Catalogues) -> ServerKey:
+        with self._context.store.snapshot() as snapshot:
+            space, name, *_ = servers.get_row(snapshot, _to_spaces(catalogue), server)
         return space, name
 
-    def _switched(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
+    def _set_server_enabled(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
         """Switch all tools of a server; one that is switched off is stopped, too."""
-        key = self._key(server, catalogue)
-        approving.switch_server(self._desk, key, on=on)
+        key = self._get_key(server, catalogue)
+        approvals.set_server_enabled(self._context, key, on=on)
         if not on:
             self._running.forget(key)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
 
 
-def _spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
+def _to_spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
     """The catalogues that are meant: all, if none is named."""
     if catalogue is None:
         return None
     return (check_name("catalogue", catalogue),) if isinstance(catalogue, str) else check_names("catalogue", catalogue)
 
 
-def _first_of_each(found: Sequence[T], spaces: tuple[str, ...] | None, named: Callable[[T], str]) -> list[T]:
+def _drop_hidden(found: Sequence[T], spaces: tuple[str, ...] | None, get_name: Callable[[T], str]) -> list[T]:
     """Of catalogues in an order, what the first that has a name calls by it; of all catalogues, everything."""
     if spaces is None:
         return list(found)
-    best = {named(each): each for each in sorted(found, key=lambda each: -spaces.index(each.catalogue))}
-    return [each for each in found if best[named(each)] is each]
+    best = {get_name(each): each for each in sorted(found, key=lambda each: -spaces.index(each.catalogue))}
+    return [each for each in found if best[get_name(each)] is each]

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from athand.errors import InvalidInput
-from athand.tools.files import read_bytes, to_text
+from athand.tools.config_files import read_bytes, to_text
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE = re.compile(rf"\$\{{(env:)?({_NAME})(?::-((?:\$\{{[^{{}}]*\}}|[^{{}}])*+))?\}}")
-_OURS_TO_ASK = re.compile(r"\$\{((?:input|command|config):[^{}]*)\}")
+_EDITOR_ONLY = re.compile(r"\$\{((?:input|command|config):[^{}]*)\}")
 _PROJECT_FOLDERS = (".vscode", ".cursor", ".gemini", ".codex")
 _LINE = re.compile(rf"(?:export[ \t]+)?({_NAME})[ \t]*=[ \t]*(.*)")
 
 # What programs need to find their files and each other. Nothing that is likely to hold a secret.
-_PASSED_ON = frozenset(
+_INHERITED = frozenset(
     """
     HOME LOGNAME PATH SHELL TERM USER LANG LANGUAGE LC_ALL LC_CTYPE LC_MESSAGES TZ TMPDIR TEMP TMP
     XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR XDG_DATA_DIRS
@@ -32,72 +32,72 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy
 
 
 @dataclass(frozen=True, slots=True)
-class Filler:
+class VariableResolver:
     """Fills in the variables of one server's entry, each once: what a value holds stays as it is."""
 
     server: str
     source: Path
     environment: Mapping[str, str]
 
-    def fill(self, text: str) -> str:
+    def substitute(self, text: str) -> str:
         """The text with its variables; InvalidInput for one that is not set and has no default."""
-        if asked := _OURS_TO_ASK.search(text):
-            raise self.wrong(f"uses ${{{asked[1]}}}, which only an editor can ask for. Put ${{A_VARIABLE}} there")
+        if asked := _EDITOR_ONLY.search(text):
+            raise self.to_error(f"uses ${{{asked[1]}}}, which only an editor can ask for. Put ${{A_VARIABLE}} there")
         return _VARIABLE.sub(self._value, text.replace("${/}", "${pathSeparator}"))
 
     def path(self, text: str) -> str:
         """A filled-in path; `~` is the home of the user."""
-        filled = self.fill(text)
+        filled = self.substitute(text)
         return self._home() + filled[1:] if filled == "~" or filled.startswith(("~/", "~\\")) else filled
 
-    def wrong(self, what: str) -> InvalidInput:
+    def to_error(self, what: str) -> InvalidInput:
         """An error that names the server and the file."""
         return InvalidInput(f"The server {self.server!r} in {self.source} {what}.")
 
     def _value(self, found: re.Match[str]) -> str:
         is_env, name, default = found.groups()
-        if not is_env and (known := self._known(name)) is not None:
+        if not is_env and (known := self._get_editor_variable(name)) is not None:
             return known
         value = self.environment.get(name)
         if default is not None:
             return value or _VARIABLE.sub(self._value, default)
         if value is None:
-            raise self.wrong(f"needs the variable {name}, which is not set. Set it, or write ${{{name}:-a default}}")
+            raise self.to_error(f"needs the variable {name}, which is not set. Set it, or write ${{{name}:-a default}}")
         return value
 
-    def _known(self, name: str) -> str | None:
+    def _get_editor_variable(self, name: str) -> str | None:
         """What editors know besides the environment."""
         if name == "userHome":
             return self._home()
-        folder = workspace(self.source)
+        folder = workspace_folder(self.source)
         known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name, "pathSeparator": "/"}
         return known.get(name)
 
     def _home(self) -> str:
         home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
         if not home:
-            raise self.wrong("speaks of the home folder, but HOME is not set. Set it")
+            raise self.to_error("speaks of the home folder, but HOME is not set. Set it")
         return home
 
 
-def workspace(source: Path) -> Path:
+def workspace_folder(source: Path) -> Path:
     """The folder a configuration speaks about: where it lies, or above, when it lies in the folder of an editor."""
     folder = source.absolute().parent
     return folder.parent if folder.name in _PROJECT_FOLDERS else folder
 
 
-def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+def inherited_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The part of the environment that every server gets; proxies too, unless a password is in them."""
     return {
         name: value
         for name, value in environment.items()
-        if (name in _PASSED_ON or (name in _PROXIES and "@" not in value)) and not value.startswith("()")
+        if (name in _INHERITED or (name in _PROXIES and "@" not in value)) and not value.startswith("()")
     }
 
 
-def own_values(environment: Mapping[str, str]) -> dict[str, str]:
+def private_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The part of a server's environment that is its own, and may hold secrets."""
-    return {name: value for name, value in environment.items() if name not in _PASSED_ON and name not in _PROXIES}
+    return {name: value for name, value in environment.items() if name not in _INHERITED and name not in _PROXIES}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -105,11 +105,11 @@ def read_env_file(path: Path) -> dict[str, str]:
     found = {}
     for line in to_text(read_bytes(path), path).splitlines():
         if assigned := _LINE.fullmatch(line.strip()):
-            found[assigned[1]] = _unquoted(assigned[2])
+            found[assigned[1]] = _unquote(assigned[2])
     return found
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return re.split(r"[ \t]#", value, maxsplit=1)[0].rstrip()

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 
 from athand.errors import NotFound
 from athand.tools.gateway import Gateway, Listing
-from athand.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
+from athand.tools.model import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
 
 __all__ = ["HERE", "MARK", "Scene", "eventually", "handles", "keepers_of", "key", "marked", "scene"]
 
@@ -120,7 +120,7 @@ def keepers_of(pid: int) -> list[int]:
     found = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (thread / "children").read_text().split()]
-    return [child for child in found if b"keeper.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [child for child in found if b"supervisor.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def handles() -> int:

@@ -12,8 +12,8 @@ from typing import Any
 from athand.adapters.editing import jsonc, toml
 from athand.adapters.editing.files import back_up, real_place, replace_file
 from athand.errors import BadData, InvalidInput, NotFound
-from athand.tools.clients import places
-from athand.tools.files import parse_object, read_bytes, to_text
+from athand.tools.clients import config_paths
+from athand.tools.config_files import parse_object, read_bytes, to_text
 from athand.types import Noun
 
 NAME = "athand"
@@ -48,12 +48,12 @@ class Client:
     @property
     def file(self) -> Path:
         """The file that names its servers."""
-        own = places(self.name, Path.home(), sys.platform, None, os.environ)
+        own = config_paths(self.name, Path.home(), sys.platform, None, os.environ)
         if self.project is None:
             wanted = [each for each in own if str(each).endswith(_FIRST_CHOICE.get(self.name, ""))]
             others = [each for each in own if each.name == wanted[0].name and each.is_file()]
             return wanted[0] if wanted[0].is_file() or not others else others[0]
-        theirs = places(self.name, Path.home(), sys.platform, self.project, os.environ)
+        theirs = config_paths(self.name, Path.home(), sys.platform, self.project, os.environ)
         if len(theirs) == len(own):
             raise InvalidInput(f"{self.name} has no servers of a project. Leave --project out: it is for all projects.")
         return theirs[-1]

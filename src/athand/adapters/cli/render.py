@@ -152,9 +152,9 @@ def _plainly(hit: "Hit", text: str) -> str:
     """A text of a hit in one line; in the words of a server, also characters that nobody sees are shown."""
     if hit.corpus != "tools":
         return in_one_line(text)
-    from athand.tools.characters import visible
+    from athand.tools.poisoning.unicode import escape_invisible
 
-    return in_one_line(visible(" ".join(text.split())))
+    return in_one_line(escape_invisible(" ".join(text.split())))
 
 
 def words_of(hit: "Hit") -> Words:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from athand.adapters.cli.render import plain_table, print_table
 from athand.adapters.cli.words import bar, counted, fraction, moment
-from athand.tools.characters import visible
+from athand.tools.poisoning.unicode import escape_invisible
 
 if TYPE_CHECKING:
     from athand.tools import Flag, Rule, Server, Tool, ToolHit, ToolStats
@@ -33,12 +33,12 @@ _LONGEST = 200  # characters of a word in a table
 
 def seen(text: str) -> str:
     """The words of a server in one line, every character in them to be seen."""
-    return visible(" ".join(text.split()))
+    return escape_invisible(" ".join(text.split()))
 
 
 def said(text: str) -> str:
     """The words of a server, line by line, every character in them to be seen."""
-    return "\n".join(visible(line.rstrip()) for line in text.expandtabs(4).splitlines())
+    return "\n".join(escape_invisible(line.rstrip()) for line in text.expandtabs(4).splitlines())
 
 
 def _cell(text: str, style: str = "") -> Text:

@@ -13,7 +13,7 @@ from athand.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from athand.tools import Server, Tool
-    from athand.tools.configs import Entry
+    from athand.tools.config import ServerConfig
 
 commands = click.Group()
 
@@ -119,7 +119,7 @@ def enable(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
 
 def _check_can_be_enabled(server: "Server", names: Sequence[str]) -> None:
     """What a configuration disables would be disabled again the next time it is read."""
-    from athand.tools.configs import read_config
+    from athand.tools.config import read_config
 
     if server.name in names and server.state == "disabled" and server.source and Path(server.source).is_file():
         entry = read_config(Path(server.source)).get(server.name)
@@ -203,7 +203,7 @@ def trust(session: Session, /, path: str | None, yes: bool) -> None:
       athand tools trust
       athand tools trust ~/work/shop/.mcp.json
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.tools.configs import read_config
+    from athand.tools.config import read_config
 
     file = _project_file(path)
     with session.open() as athand:
@@ -219,7 +219,7 @@ def trust(session: Session, /, path: str | None, yes: bool) -> None:
         session.say(f"Trusted {file}. If it changes, you are asked again.")
 
 
-def _show_launches(session: Session, file: Path, entries: "Mapping[str, Entry]") -> None:
+def _show_launches(session: Session, file: Path, entries: "Mapping[str, ServerConfig]") -> None:
     from athand.adapters.cli.render_launches import print_launches
 
     if not session.quiet and not session.as_json:
@@ -247,12 +247,12 @@ def distrust(session: Session, /, path: str | None) -> None:
 
 def _project_file(path: str | None) -> Path:
     """The file that is meant: as named, in a folder that is named, or of the project around here."""
-    from athand.tools.sources import PROJECT_FILE, project_file
+    from athand.tools.config_files import PROJECT_FILE, find_project_file
 
     if path is not None:
         place = Path(path).expanduser().absolute()
         return place / PROJECT_FILE if place.is_dir() else place
-    found = project_file(Path.cwd())
+    found = find_project_file(Path.cwd())
     if found is None:
         raise NotFound(f"There is no {PROJECT_FILE} in this project. Name the file you mean.")
     return found

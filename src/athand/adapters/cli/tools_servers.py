@@ -16,7 +16,7 @@ from athand.adapters.cli.words import counted
 if TYPE_CHECKING:
     from athand.tools import Server
     from athand.tools.clients import ClientServers
-    from athand.tools.userconfig import Written
+    from athand.tools.config_files import ConfigUpdate
 
 commands = click.Group()
 
@@ -51,7 +51,7 @@ def import_(
     if only_print or not servers:
         _end_without_writing(session, servers)
         return
-    from athand.tools.userconfig import write_user_config
+    from athand.tools.config_files import write_user_config
 
     written = write_user_config(file, servers, replace=replace)
     _tell_written(session, written, file)
@@ -103,7 +103,7 @@ def _end_without_writing(session: Session, servers: Mapping[str, Settings]) -> N
         session.say(f" {counted(len(servers), 'server')}; nothing was written. Take them over without --print.")
 
 
-def _tell_written(session: Session, written: "Written", file: Path) -> None:
+def _tell_written(session: Session, written: "ConfigUpdate", file: Path) -> None:
     done = {name: list(getattr(written, name)) for name in ("added", "replaced", "same", "kept")}
     if session.as_json:
         session.show({"file": str(file), **done})
@@ -230,7 +230,7 @@ def remove(session: Session, /, server: str, yes: bool, **given: Any) -> None:
     Example:
       athand tools remove github --yes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.tools.userconfig import remove_from_user_config
+    from athand.tools.config_files import remove_from_user_config
 
     with opened(session, **given) as found:
         (known,) = _named(found, (server,))

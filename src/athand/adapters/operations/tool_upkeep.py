@@ -9,7 +9,7 @@ from athand.adapters.operations.catalogues import meant
 from athand.adapters.operations.model import Workspace, operation
 from athand.adapters.operations.parameters import Catalogues, Name, ServerPath
 from athand.adapters.operations.tools import Id
-from athand.tools.catalogue import Taken
+from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.model import DEFAULT, Rule, Server, Tool
 
 ServerName = Annotated[Name, Field(description="The server's name")]
@@ -91,7 +91,7 @@ def add_tools(
     tools: Annotated[list[dict[str, Any]], Field(description="Tools as tools/list has them: name, description, …")],
     description: Annotated[str | None, Field(description="What they are for")] = None,
     catalogue: Owner = DEFAULT,
-) -> Taken:
+) -> CatalogueUpdate:
     """Add tools without a live server: they can be found and described, not called. What is added is approved."""
     meant(at, catalogue)
     return at.athand.tools.add(server, tools, description=description, catalogue=catalogue)

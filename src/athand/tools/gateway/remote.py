@@ -8,75 +8,77 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from athand.tools.gateway.link import Link
+from athand.tools.gateway.diagnostics import Diagnostics
 
 LARGEST = 16_000_000  # bytes of one answer
 _SILENCE = 300.0  # seconds a stream may be silent; calls have limits of their own
 
 
-def remote_server(link: Link, transport: str, auth: httpx2.Auth | None) -> AbstractAsyncContextManager[Any]:
+def remote_server(
+    diagnostics: Diagnostics, transport: str, auth: httpx2.Auth | None
+) -> AbstractAsyncContextManager[Any]:
     """The streams of messages from and to a server elsewhere."""
-    return _over_sse(link, auth) if transport == "sse" else _over_http(link, auth)
+    return _over_sse(diagnostics, auth) if transport == "sse" else _over_http(diagnostics, auth)
 
 
 @asynccontextmanager
-async def _over_http(link: Link, auth: httpx2.Auth | None) -> AsyncIterator[tuple[Any, Any]]:
+async def _over_http(diagnostics: Diagnostics, auth: httpx2.Auth | None) -> AsyncIterator[tuple[Any, Any]]:
     async with (
-        _client(link, auth) as client,
-        streamable_http_client(link.launch.url, http_client=client, max_sse_event_size=LARGEST) as streams,
+        _client(diagnostics, auth) as client,
+        streamable_http_client(diagnostics.launch.url, http_client=client, max_sse_event_size=LARGEST) as streams,
     ):
         yield streams
 
 
 @asynccontextmanager
-async def _over_sse(link: Link, login: httpx2.Auth | None) -> AsyncIterator[tuple[Any, Any]]:
+async def _over_sse(diagnostics: Diagnostics, login: httpx2.Auth | None) -> AsyncIterator[tuple[Any, Any]]:
     def ours(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
-        return _client(link, login)
+        return _client(diagnostics, login)
 
-    async with sse_client(link.launch.url, httpx_client_factory=ours) as streams:
+    async with sse_client(diagnostics.launch.url, httpx_client_factory=ours) as streams:
         yield streams
 
 
-def _client(link: Link, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
-    async def look(response: httpx2.Response) -> None:
-        _note(link, response)
-        _bound(link, response)
+def _client(diagnostics: Diagnostics, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+    async def on_response(response: httpx2.Response) -> None:
+        _record_status(diagnostics, response)
+        _limit_size(diagnostics, response)
 
     return httpx2.AsyncClient(
-        headers={"accept-encoding": "identity", **link.launch.headers},
+        headers={"accept-encoding": "identity", **diagnostics.launch.headers},
         auth=auth,
-        timeout=httpx2.Timeout(link.launch.connect_seconds, read=max(_SILENCE, link.launch.call_seconds)),
-        event_hooks={"response": [look]},
+        timeout=httpx2.Timeout(diagnostics.launch.connect_seconds, read=max(_SILENCE, diagnostics.launch.call_seconds)),
+        event_hooks={"response": [on_response]},
     )
 
 
-def _note(link: Link, response: httpx2.Response) -> None:
+def _record_status(diagnostics: Diagnostics, response: httpx2.Response) -> None:
     """Remember what went wrong, with this server and not with those that give out tokens."""
-    asked, ours = response.request.url, httpx2.URL(link.launch.url)
+    asked, ours = response.request.url, httpx2.URL(diagnostics.launch.url)
     if (asked.host, asked.port, asked.path) == (ours.host, ours.port, ours.path):
-        link.status = response.status_code if response.status_code >= 400 else None
+        diagnostics.status = response.status_code if response.status_code >= 400 else None
 
 
-def _bound(link: Link, response: httpx2.Response) -> None:
+def _limit_size(diagnostics: Diagnostics, response: httpx2.Response) -> None:
     """Read no more than is allowed; events have a limit each, as their stream may last for days."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise _given_up(link, response.request, "it sent a packed answer, which was not asked for")
+        raise _abort(diagnostics, response.request, "it sent a packed answer, which was not asked for")
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream, response.request, link)
+        response.stream = _LimitedStream(response.stream, response.request, diagnostics)
 
 
-def _given_up(link: Link, request: httpx2.Request, why: str) -> httpx2.ReadError:
+def _abort(diagnostics: Diagnostics, request: httpx2.Request, why: str) -> httpx2.ReadError:
     """What ends the connection; whoever was waiting is told why."""
-    link.problem = why
+    diagnostics.problem = why
     return httpx2.ReadError(why, request=request)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _LimitedStream(httpx2.AsyncByteStream):
     """The bytes of an answer, up to a limit."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, link: Link) -> None:
-        self._stream, self._request, self._link = stream, request, link
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, diagnostics: Diagnostics) -> None:
+        self._stream, self._request, self._diagnostics = stream, request, diagnostics
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -84,7 +86,7 @@ class _Bounded(httpx2.AsyncByteStream):
             size += len(chunk)
             if size > LARGEST:
                 why = f"it sent an answer of more than {LARGEST // 1_000_000} MB"
-                raise _given_up(self._link, self._request, why)
+                raise _abort(self._diagnostics, self._request, why)
             yield chunk
 
     async def aclose(self) -> None:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from athand.errors import AthandError, InvalidInput, Unavailable
-from athand.tools.gateway.model import Listing, ServerState
-from athand.tools.launch import Launch, ServerKey
+from athand.tools.model import Launch, Listing, ServerKey, ServerState
 
 if TYPE_CHECKING:
-    from athand.tools.gateway.upstream import Upstream
+    from athand.tools.gateway.server import UpstreamServer
 
 log = logging.getLogger("athand")
 
@@ -36,11 +35,11 @@ class Gateway:
         tokens: Path | None,
         idle_seconds: float = IDLE_SECONDS,
         at_once: int = AT_ONCE,
-        dice: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._launch_of, self._on_listing, self._tokens = launch_of, on_listing, tokens
-        self._idle_seconds, self._at_once, self._dice = idle_seconds, at_once, dice
-        self._servers: dict[ServerKey, Upstream] = {}
+        self._idle_seconds, self._at_once, self._jitter = idle_seconds, at_once, jitter
+        self._servers: dict[ServerKey, UpstreamServer] = {}
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -56,12 +55,12 @@ class Gateway:
         async def begin() -> None:
             self._server(key).connect()
 
-        loop = self._running()
+        loop = self._get_loop()
         asyncio.run_coroutine_threadsafe(begin(), loop)
 
     def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
         """List the tools of a server again; returns when they have been handed over."""
-        self._do(lambda: self._server(key).refresh(seconds))
+        self._run_in_loop(lambda: self._server(key).refresh(seconds))
 
     def call(
         self,
@@ -77,19 +76,19 @@ class Gateway:
         `check` runs when the tools of the server, as it is now, have been handed over: what it raises stops the call.
         """
         _check_json(arguments)
-        return self._do(lambda: self._server(key).call(tool, arguments, seconds, check))
+        return self._run_in_loop(lambda: self._server(key).call(tool, arguments, seconds, check))
 
     def wait(self, seconds: float) -> bool:
         """Until every server that was asked for has been listed, or has failed once; False when that takes longer."""
 
-        async def settled() -> bool:
+        async def wait_for_all() -> bool:
             waits = [asyncio.create_task(server.settled.wait()) for server in self._servers.values()]
             _, pending = await asyncio.wait(waits, timeout=seconds) if waits else ((), ())
             for task in pending:
                 task.cancel()
             return not pending
 
-        return self._do(settled)
+        return self._run_in_loop(wait_for_all)
 
     def states(self) -> dict[ServerKey, ServerState]:
         """How the servers are that were asked for so far."""
@@ -104,18 +103,18 @@ class Gateway:
                 await server.stop()
 
         if key in self._servers:
-            self._do(stop)
+            self._run_in_loop(stop)
 
     def login(self, key: ServerKey, *, open_page: Callable[[str], None], seconds: float = 300.0) -> None:
         """Let the user log in to a remote server in a browser, and keep the tokens."""
         from athand.tools.oauth import login
 
         async def run() -> None:
-            launch = await self._launched(key)
+            launch = await self._get_launch(key)
             await login(self._tokens, key, launch, open_page, seconds)
-            self._server(key).begin_again()
+            self._server(key).restart()
 
-        self._do(run)
+        self._run_in_loop(run)
 
     def close(self) -> None:
         """Stop everything, all at the same time; after that no process and no thread is left."""
@@ -134,13 +133,13 @@ class Gateway:
     async def _stop_all(self) -> None:
         await asyncio.gather(*(server.stop() for server in self._servers.values()))
 
-    def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run work in the thread of the gateway and wait for it."""
 
         async def run() -> T:
             return await work()
 
-        loop = self._running()
+        loop = self._get_loop()
         future = asyncio.run_coroutine_threadsafe(run(), loop)
         try:
             return future.result()
@@ -149,7 +148,7 @@ class Gateway:
         finally:
             future.cancel()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _get_loop(self) -> asyncio.AbstractEventLoop:
         if os.getpid() != self._owner:
             raise Unavailable("The gateway belongs to the process that was forked. Open Athand in this one, too.")
         with self._lock:
@@ -158,41 +157,46 @@ class Gateway:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._loop,), name="athand-gateway", daemon=True
+                    target=self._run_loop, args=(self._loop,), name="athand-gateway", daemon=True
                 )
                 self._thread.start()
             return self._loop
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        from athand.tools.gateway.timing import Turns
-        from athand.tools.gateway.upstream import Office
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        from athand.tools.gateway.server import GatewayContext
+        from athand.tools.gateway.timing import StartLimiter
 
-        _hush_libraries()
+        _silence_libraries()
         asyncio.set_event_loop(loop)
-        self._office = Office(
-            self._launched, self._delivered, self._auth, self._dice, Turns(self._at_once), self._idle_seconds
+        self._context = GatewayContext(
+            self._get_launch,
+            self._deliver,
+            self._get_auth,
+            self._jitter,
+            StartLimiter(self._at_once),
+            self._idle_seconds,
         )
         try:
             loop.run_forever()
         finally:
             for task in asyncio.all_tasks(loop):
                 task.cancel()
-            loop.run_until_complete(_gone(asyncio.all_tasks(loop)))
+            loop.run_until_complete(_wait_for_tasks(asyncio.all_tasks(loop)))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
-    def _server(self, key: ServerKey) -> "Upstream":
-        from athand.tools.gateway.upstream import Upstream
+    def _server(self, key: ServerKey) -> "UpstreamServer":
+        from athand.tools.gateway.server import UpstreamServer
 
         if key not in self._servers:
-            self._servers[key] = Upstream(key, self._office)
+            self._servers[key] = UpstreamServer(key, self._context)
         return self._servers[key]
 
-    async def _launched(self, key: ServerKey) -> Launch:
+    async def _get_launch(self, key: ServerKey) -> Launch:
         return await asyncio.get_running_loop().run_in_executor(self._launching, self._launch_of, key)
 
-    async def _delivered(self, key: ServerKey, listing: Listing) -> None:
+    async def _deliver(self, key: ServerKey, listing: Listing) -> None:
         """Hand a listing over; Unavailable where nobody could look at it."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._delivering, self._on_listing, key, listing)
@@ -202,10 +206,10 @@ class Gateway:
             log.exception("The tools of %s could not be taken over.", key[1])
             raise Unavailable(f"The tools of {key[1]} could not be taken over.") from error
 
-    def _auth(self, key: ServerKey, launch: Launch) -> Any:
-        from athand.tools.oauth import kept_login
+    def _get_auth(self, key: ServerKey, launch: Launch) -> Any:
+        from athand.tools.oauth import load_login
 
-        return kept_login(self._tokens, key, launch)
+        return load_login(self._tokens, key, launch)
 
 
 def _check_json(arguments: dict[str, Any]) -> None:
@@ -216,13 +220,13 @@ def _check_json(arguments: dict[str, Any]) -> None:
         raise InvalidInput(f"The arguments are not JSON: {str(error)[:200]}. Nothing was called.") from error
 
 
-def _hush_libraries() -> None:
+def _silence_libraries() -> None:
     """What they log may hold addresses, arguments and tokens; what matters is in the reasons that we give."""
     for name in ("mcp.client", "mcp.shared", "httpx2", "httpcore2"):
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False
 
 
-async def _gone(tasks: "set[asyncio.Task[Any]]") -> None:
+async def _wait_for_tasks(tasks: "set[asyncio.Task[Any]]") -> None:
     if tasks:
         await asyncio.wait(tasks, timeout=_SHUTDOWN_SECONDS)

@@ -15,9 +15,9 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from athand.tools import keeper
-from athand.tools.gateway.link import Link
-from athand.tools.gateway.timing import undisturbed
+from athand.tools import supervisor
+from athand.tools.gateway.diagnostics import Diagnostics
+from athand.tools.gateway.timing import run_uncancelled
 
 log = logging.getLogger("athand")
 
@@ -25,42 +25,42 @@ LONGEST_LINE = 16_000_000  # bytes
 MOST_NOISE = 10_000  # lines in a row that are no messages
 MOST_QUESTIONS = 1_000  # of the server, while it does not read our answers
 _CHUNK = 65_536
-_LAST_WORDS = 1.0  # seconds to learn with which code a server ended
-_KEEPER = Path(keeper.__file__)
+_EXIT_WAIT = 1.0  # seconds to learn with which code a server ended
+_SUPERVISOR = Path(supervisor.__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Child:
+class _ServerProcess:
     """The keeper of a server, with the streams of the server and the pipe that keeps both alive."""
 
     process: asyncio.subprocess.Process
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
     stderr: asyncio.StreamReader
-    life: int
+    lifeline: int
 
 
 @asynccontextmanager
-async def stdio_server(link: Link) -> AsyncIterator[tuple[Any, Any]]:
+async def stdio_server(diagnostics: Diagnostics) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of messages from and to a server that runs as long as this is open."""
-    child = await _started()
+    child = await _start_supervisor()
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    order = asyncio.create_task(_order(child, link))
-    work = (_read(child, incoming, link), _write(child, outgoing, link), _overhear(child, link))
+    command = asyncio.create_task(_send_command(child, diagnostics))
+    work = (_read(child, incoming, diagnostics), _write(child, outgoing, diagnostics), _read_stderr(child, diagnostics))
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield received, sent
     finally:
-        link.is_ending = True
+        diagnostics.is_ending = True
         with anyio.CancelScope(shield=True):
-            await undisturbed(_cleared_away(child, link, order, tasks, (incoming, received, sent, outgoing)))
+            await run_uncancelled(_clean_up(child, diagnostics, command, tasks, (incoming, received, sent, outgoing)))
 
 
-async def _started() -> _Child:
-    reading, life = os.pipe()  # neither is inherited, but for the one handed on
+async def _start_supervisor() -> _ServerProcess:
+    reading, lifeline = os.pipe()  # neither is inherited, but for the one handed on
     pipe = asyncio.subprocess.PIPE
-    keep = (sys.executable, "-I", "-S", str(_KEEPER), str(reading))
+    keep = (sys.executable, "-I", "-S", str(_SUPERVISOR), str(reading))
     try:
         process = await asyncio.create_subprocess_exec(
             *keep, stdin=pipe, stdout=pipe, stderr=pipe, env={}, pass_fds=(reading,), start_new_session=True
@@ -68,64 +68,68 @@ async def _started() -> _Child:
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise RuntimeError("a process was started without its streams")
     except BaseException:
-        os.close(life)  # a keeper that was started after all sees it and leaves
+        os.close(lifeline)  # a keeper that was started after all sees it and leaves
         raise
     finally:
         os.close(reading)
-    return _Child(process, process.stdin, process.stdout, process.stderr, life)
+    return _ServerProcess(process, process.stdin, process.stdout, process.stderr, lifeline)
 
 
-async def _cleared_away(
-    child: _Child, link: Link, order: asyncio.Task[None], tasks: list[asyncio.Task[None]], streams: Iterable[Any]
+async def _clean_up(
+    child: _ServerProcess,
+    diagnostics: Diagnostics,
+    command: asyncio.Task[None],
+    tasks: list[asyncio.Task[None]],
+    streams: Iterable[Any],
 ) -> None:
-    await _cancelled(order)  # it must not write to what is closed next
-    await _stopped(child, link)
-    await _cancelled(*tasks)
+    await _cancel(command)  # it must not write to what is closed next
+    await _stop(child, diagnostics)
+    await _cancel(*tasks)
     for stream in streams:
         stream.close()
 
 
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _order(child: _Child, link: Link) -> None:
+async def _send_command(child: _ServerProcess, diagnostics: Diagnostics) -> None:
     """Say what to start; a keeper that has died already needs no telling."""
-    launch = link.launch
+    launch = diagnostics.launch
     where = str(launch.cwd) if launch.cwd else ""
-    order = {"argv": [launch.command, *launch.args], "env": dict(launch.env), "cwd": where}
-    data = json.dumps(order).encode() + b"\n"
-    os.set_blocking(child.life, False)
+    command = {"argv": [launch.command, *launch.args], "env": dict(launch.env), "cwd": where}
+    data = json.dumps(command).encode() + b"\n"
+    os.set_blocking(child.lifeline, False)
     with suppress(BrokenPipeError):
         while data:
             try:
-                data = data[os.write(child.life, data) :]
+                data = data[os.write(child.lifeline, data) :]
             except BlockingIOError:
                 await asyncio.sleep(0.001)
 
 
-async def _read(child: _Child, incoming: Any, link: Link) -> None:
+async def _read(child: _ServerProcess, incoming: Any, diagnostics: Diagnostics) -> None:
     """Hand messages on until the server closes its output or cannot be borne any longer."""
     try:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # then nobody listens any more
-            async for line in _lines(child.stdout, link):
-                message = _parsed(line, link)
+            async for line in _read_lines(child.stdout, diagnostics):
+                message = _parse_line(line, diagnostics)
                 if message is not None:
                     await incoming.send(message)
-            link.is_closed = link.problem is None and not link.is_ending
+            diagnostics.is_closed = diagnostics.problem is None and not diagnostics.is_ending
     finally:
         incoming.close()
-        await _learn_the_end(child, link)
-        link.on_end()
+        await _record_exit_code(child, diagnostics)
+        diagnostics.on_end()
 
 
-async def _lines(stdout: asyncio.StreamReader, link: Link) -> AsyncIterator[bytes]:
+async def _read_lines(stdout: asyncio.StreamReader, diagnostics: Diagnostics) -> AsyncIterator[bytes]:
     """Line after line, none longer than is allowed; every byte is looked at once."""
     pieces: list[bytes] = []
     size = 0
-    while link.problem is None and (chunk := await stdout.read(_CHUNK)):
+    while diagnostics.problem is None and (chunk := await stdout.read(_CHUNK)):
         *whole, rest = chunk.split(b"\n")
         for end in whole:
             yield b"".join((*pieces, end))
@@ -133,31 +137,31 @@ async def _lines(stdout: asyncio.StreamReader, link: Link) -> AsyncIterator[byte
         pieces.append(rest)
         size += len(rest)
         if size > LONGEST_LINE:
-            link.problem = f"it wrote a line longer than {LONGEST_LINE // 1_000_000} MB"
+            diagnostics.problem = f"it wrote a line longer than {LONGEST_LINE // 1_000_000} MB"
 
 
-def _parsed(line: bytes, link: Link) -> SessionMessage | None:
+def _parse_line(line: bytes, diagnostics: Diagnostics) -> SessionMessage | None:
     """The message in a line; None for noise, which is counted."""
     text = line.strip()
     if not text:
         return None
     try:
-        message = _message(text)
+        message = _parse_message(text)
     except (ValueError, RecursionError):
-        link.noise += 1
-        link.noise_in_a_row += 1
-        if link.noise_in_a_row > MOST_NOISE:
-            link.problem = "it writes something else than messages to its standard output"
+        diagnostics.noise += 1
+        diagnostics.noise_in_a_row += 1
+        if diagnostics.noise_in_a_row > MOST_NOISE:
+            diagnostics.problem = "it writes something else than messages to its standard output"
         return None
-    link.messages += 1
-    link.noise_in_a_row = 0
-    link.questions += isinstance(message, JSONRPCRequest)
-    if link.questions > MOST_QUESTIONS:
-        link.problem = "it asks without end, and reads no answer"
+    diagnostics.messages += 1
+    diagnostics.noise_in_a_row = 0
+    diagnostics.questions += isinstance(message, JSONRPCRequest)
+    if diagnostics.questions > MOST_QUESTIONS:
+        diagnostics.problem = "it asks without end, and reads no answer"
     return SessionMessage(message)
 
 
-def _message(text: bytes) -> Any:
+def _parse_message(text: bytes) -> Any:
     """The message of a line. Halves of characters, which JavaScript leaves where it cuts a text, are replaced."""
     if not text.startswith(b"{"):
         raise ValueError("a message is an object")
@@ -168,39 +172,39 @@ def _message(text: bytes) -> Any:
         return jsonrpc_message_adapter.validate_json(whole, by_name=False)
 
 
-async def _write(child: _Child, outgoing: Any, link: Link) -> None:
+async def _write(child: _ServerProcess, outgoing: Any, diagnostics: Diagnostics) -> None:
     with suppress(ConnectionError):  # the reader notices too, and says so
         async for item in outgoing:
             child.stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             await child.stdin.drain()
-            link.questions -= isinstance(item.message, JSONRPCResponse | JSONRPCError)
+            diagnostics.questions -= isinstance(item.message, JSONRPCResponse | JSONRPCError)
 
 
-async def _overhear(child: _Child, link: Link) -> None:
+async def _read_stderr(child: _ServerProcess, diagnostics: Diagnostics) -> None:
     """Keep the end of what the server complains about; one that complains without end has to wait in between."""
     while chunk := await child.stderr.read(_CHUNK):
-        link.complained(chunk)
+        diagnostics.add_stderr(chunk)
         await asyncio.sleep(0.01 if len(chunk) == _CHUNK else 0)
 
 
-async def _stopped(child: _Child, link: Link) -> None:
+async def _stop(child: _ServerProcess, diagnostics: Diagnostics) -> None:
     """Close all that keeps it alive, and wait until the keeper has seen to the rest."""
-    await _learn_the_end(child, link)
+    await _record_exit_code(child, diagnostics)
     child.stdin.close()
-    os.close(child.life)
-    if not await _ended(child, keeper.GRACE + keeper.TERM + keeper.KILL + 1.0):
-        log.warning("The process that keeps %s does not end; it is killed.", link.launch.name)
+    os.close(child.lifeline)
+    if not await _wait_for_exit(child, supervisor.GRACE + supervisor.TERM + supervisor.KILL + 1.0):
+        log.warning("The process that keeps %s does not end; it is killed.", diagnostics.launch.name)
     child.process._transport.close()  # type: ignore[attr-defined]  # nothing public closes what a survivor holds open
-    await _ended(child, keeper.KILL)
+    await _wait_for_exit(child, supervisor.KILL)
 
 
-async def _learn_the_end(child: _Child, link: Link) -> None:
+async def _record_exit_code(child: _ServerProcess, diagnostics: Diagnostics) -> None:
     """The exit code of a server that ended before we wanted it to."""
-    if link.is_closed and await _ended(child, _LAST_WORDS):
-        link.exit_code = child.process.returncode
+    if diagnostics.is_closed and await _wait_for_exit(child, _EXIT_WAIT):
+        diagnostics.exit_code = child.process.returncode
 
 
-async def _ended(child: _Child, seconds: float) -> bool:
+async def _wait_for_exit(child: _ServerProcess, seconds: float) -> bool:
     """Whether it ended in time. Asking is better than waiting: that waits for the streams, too."""
     until = asyncio.get_running_loop().time() + seconds
     while child.process.returncode is None and asyncio.get_running_loop().time() < until:

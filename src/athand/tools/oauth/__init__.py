@@ -10,22 +10,29 @@ from pydantic import AnyUrl
 
 from athand.errors import AthandError, InvalidInput, Unavailable
 from athand.tools.gateway import connection
-from athand.tools.gateway.link import Link, LoginNeeded, brings_a_login, causes, in_words, shown_url
-from athand.tools.gateway.timing import within
-from athand.tools.launch import Launch, ServerKey
-from athand.tools.oauth.callback import Callback, listening
-from athand.tools.oauth.vault import Vault
+from athand.tools.gateway.diagnostics import (
+    Diagnostics,
+    LoginNeeded,
+    error_text,
+    has_authorization,
+    leaf_errors,
+    origin_of,
+)
+from athand.tools.gateway.timing import run_with_timeout
+from athand.tools.model import Launch, ServerKey
+from athand.tools.oauth.callback import Callback, listen_for_callback
+from athand.tools.oauth.token_store import TokenStore
 
-_NOWHERE = "http://127.0.0.1/callback"  # no page is ever shown for a login that was kept
+_UNUSED_REDIRECT = "http://127.0.0.1/callback"  # no page is ever shown for a login that was kept
 
 
-class KeptLogin(OAuthClientProvider):
+class StoredLogin(OAuthClientProvider):
     """Uses the tokens of an earlier login and renews them; it never asks anybody."""
 
-    def __init__(self, vault: Vault, url: str) -> None:
-        super().__init__(url, _about_us(_NOWHERE), vault)
-        self._vault = vault
-        vault.context = lambda: self.context
+    def __init__(self, store: TokenStore, url: str) -> None:
+        super().__init__(url, _client_metadata(_UNUSED_REDIRECT), store)
+        self._store = store
+        store.context = lambda: self.context
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """While the tokens hold, requests do not wait for each other; else one after the other."""
@@ -47,15 +54,15 @@ class KeptLogin(OAuthClientProvider):
             await flow.aclose()
 
     async def _initialize(self) -> None:
-        self._vault.load()
+        self._store.load()
         await super()._initialize()
-        self._vault.remind(self.context)
+        self._store.restore(self.context)
 
     async def _perform_authorization(self) -> httpx2.Request:
         """Instead of asking the user: renew, which also helps when tokens end before their time."""
         if not self.context.can_refresh_token():
             raise LoginNeeded
-        self._vault.remind(self.context)  # renewed by whom they came from, whatever the server says now
+        self._store.restore(self.context)  # renewed by whom they came from, whatever the server says now
         return await self._refresh_token()
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
@@ -63,11 +70,11 @@ class KeptLogin(OAuthClientProvider):
         used = self.context.current_tokens
         if await super()._handle_refresh_response(response):
             return True
-        newer = await self._vault.load().get_tokens()
+        newer = await self._store.load().get_tokens()
         if newer is None or used is None or newer.refresh_token == used.refresh_token:
             return False
         self.context.current_tokens = newer
-        self._vault.remind(self.context)
+        self._store.restore(self.context)
         return True
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
@@ -77,15 +84,15 @@ class KeptLogin(OAuthClientProvider):
 
 def forget_login(folder: Path | None, key: ServerKey, launch: Launch) -> bool:
     """Throw the tokens of a server away; whether there were any."""
-    return folder is not None and Vault(folder, key, launch.url).forget()
+    return folder is not None and TokenStore(folder, key, launch.url).forget()
 
 
-def kept_login(folder: Path | None, key: ServerKey, launch: Launch) -> KeptLogin | None:
+def load_login(folder: Path | None, key: ServerKey, launch: Launch) -> StoredLogin | None:
     """The login for a server, if there is one and the configuration does not bring its own."""
-    if folder is None or launch.transport == "stdio" or brings_a_login(launch):
+    if folder is None or launch.transport == "stdio" or has_authorization(launch):
         return None
-    vault = Vault(folder, key, launch.url).load()
-    return None if vault.is_empty else KeptLogin(vault, launch.url)
+    store = TokenStore(folder, key, launch.url).load()
+    return None if store.is_empty else StoredLogin(store, launch.url)
 
 
 async def login(
@@ -94,38 +101,38 @@ async def login(
     """Let the user log in, and keep what that brings."""
     if launch.transport == "stdio":
         raise InvalidInput(f"The server {launch.name} is started on this machine: there is nowhere to log in.")
-    if brings_a_login(launch):
+    if has_authorization(launch):
         raise InvalidInput(f"The configuration of {launch.name} has an Authorization header: it is used as it is.")
     if folder is None:
         raise Unavailable("There is no folder to keep logins in.")
     try:
-        async with listening(open_page) as callback:
-            await within(seconds, _knock(Vault(folder, key, launch.url), launch, callback))
+        async with listen_for_callback(open_page) as callback:
+            await run_with_timeout(seconds, _request_login(TokenStore(folder, key, launch.url), launch, callback))
     except TimeoutError:
-        raise Unavailable(f"Nobody logged in to {shown_url(launch.url)} within {seconds:g} s.") from None
+        raise Unavailable(f"Nobody logged in to {origin_of(launch.url)} within {seconds:g} s.") from None
 
 
-async def _knock(vault: Vault, launch: Launch, callback: Callback) -> None:
+async def _request_login(store: TokenStore, launch: Launch, callback: Callback) -> None:
     """Connect as somebody unknown, which makes the server ask for a login."""
-    metadata = _about_us(callback.address)
-    auth = OAuthClientProvider(launch.url, metadata, vault, callback.ask, callback.answer)
-    vault.context = lambda: auth.context
-    *others, last = connection.ways(launch.transport)
-    for way in (*others, last):
-        link = Link(launch)
+    metadata = _client_metadata(callback.address)
+    auth = OAuthClientProvider(launch.url, metadata, store, callback.open_login_page, callback.wait_for_code)
+    store.context = lambda: auth.context
+    *others, last = connection.connection_attempts(launch.transport)
+    for attempt in (*others, last):
+        diagnostics = Diagnostics(launch)
         try:
-            async with connection.opened(link, auth, way, lambda: None) as opened:
-                await opened.listing()
+            async with connection.open_connection(diagnostics, auth, attempt, lambda: None) as opened:
+                await opened.list_tools()
                 return
         except Exception as error:  # whatever stood in the way is what the user has to know
-            if way == last or not connection.is_worth_another_way(link):
-                raise _failed(launch, error) from error
+            if attempt == last or not connection.can_try_next(diagnostics):
+                raise _login_error(launch, error) from error
 
 
-def _failed(launch: Launch, error: Exception) -> AthandError:
-    ours = next((each for each in causes(error) if isinstance(each, AthandError)), None)
-    return ours or Unavailable(f"The login to {shown_url(launch.url)} failed: {in_words(error, launch)}.")
+def _login_error(launch: Launch, error: Exception) -> AthandError:
+    ours = next((each for each in leaf_errors(error) if isinstance(each, AthandError)), None)
+    return ours or Unavailable(f"The login to {origin_of(launch.url)} failed: {error_text(error, launch)}.")
 
 
-def _about_us(address: str) -> OAuthClientMetadata:
+def _client_metadata(address: str) -> OAuthClientMetadata:
     return OAuthClientMetadata(client_name="Athand", redirect_uris=[AnyUrl(address)])

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 from mcp.shared.auth import AuthorizationCodeResult
 
 from athand.errors import Unavailable
-from athand.tools.gateway.link import plain
+from athand.tools.gateway.diagnostics import sanitize
 
-_PATIENCE = 10.0  # seconds for a browser to say what it wants
+_REQUEST_SECONDS = 10.0  # seconds for a browser to say what it wants
 _PAGE = "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{text}\r\n"
 
 
@@ -25,33 +25,35 @@ class Callback:
         self.address = ""
         self._open_page = open_page
         self._state = ""
-        self._answer = _nothing_yet()
+        self._answer = _new_future()
 
-    async def ask(self, url: str) -> None:
+    async def open_login_page(self, url: str) -> None:
         """Show the user where to log in."""
-        self._answer = _nothing_yet()
+        self._answer = _new_future()
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
-        shown = asyncio.wrap_future(_shown(self._open_page, url))
+        shown = asyncio.wrap_future(_open_in_thread(self._open_page, url))
         either: set[asyncio.Future[Any]] = {shown, self._answer}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if shown.done():
             shown.result()
 
-    async def answer(self) -> AuthorizationCodeResult:
+    async def wait_for_code(self) -> AuthorizationCodeResult:
         """What the browser brings back."""
         return await self._answer
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of a browser."""
         with suppress(TimeoutError, ConnectionError, ValueError):
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_REQUEST_SECONDS):
                 line = (await reader.readline()).decode("ascii", "replace").split(" ")
-                status, text = self._heard(line[1]) if len(line) == 3 else ("400 Bad Request", "Not understood.")
+                status, text = (
+                    self._handle_request(line[1]) if len(line) == 3 else ("400 Bad Request", "Not understood.")
+                )
                 writer.write(_PAGE.format(status=status, text=text).encode())
                 await writer.drain()
         writer.close()
 
-    def _heard(self, target: str) -> tuple[str, str]:
+    def _handle_request(self, target: str) -> tuple[str, str]:
         parts = urlsplit(target)
         said = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if parts.path != "/callback":
@@ -59,19 +61,21 @@ class Callback:
         if not self._state or not compare_digest(said.get("state", "").encode(), self._state.encode()):
             return "400 Bad Request", "This answer does not belong to the login that was begun."
         if not self._answer.done():
-            self._settle(said)
+            self._resolve(said)
         return "200 OK", "Athand has the answer. You can close this page."
 
-    def _settle(self, said: dict[str, str]) -> None:
+    def _resolve(self, said: dict[str, str]) -> None:
         if said.get("code"):
             self._answer.set_result(
                 AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said.get("iss"))
             )
         else:
-            self._answer.set_exception(Unavailable(f"The login was refused: {plain(said.get('error', 'no reason'))}."))
+            self._answer.set_exception(
+                Unavailable(f"The login was refused: {sanitize(said.get('error', 'no reason'))}.")
+            )
 
 
-def _shown(open_page: Callable[[str], None], url: str) -> "Future[None]":
+def _open_in_thread(open_page: Callable[[str], None], url: str) -> "Future[None]":
     """Open a page in a thread that nobody waits for at the end: some browsers return when they are closed."""
     shown: Future[None] = Future()
     shown.set_running_or_notify_cancel()
@@ -87,12 +91,12 @@ def _shown(open_page: Callable[[str], None], url: str) -> "Future[None]":
     return shown
 
 
-def _nothing_yet() -> "asyncio.Future[AuthorizationCodeResult]":
+def _new_future() -> "asyncio.Future[AuthorizationCodeResult]":
     return asyncio.get_running_loop().create_future()
 
 
 @asynccontextmanager
-async def listening(open_page: Callable[[str], None]) -> AsyncIterator[Callback]:
+async def listen_for_callback(open_page: Callable[[str], None]) -> AsyncIterator[Callback]:
     """A listener for the time of a login."""
     callback = Callback(open_page)
     server = await asyncio.start_server(callback.serve, "127.0.0.1", 0)

@@ -6,9 +6,9 @@ from types import ModuleType
 from athand.inputs import check_choice
 from athand.tools.model import Tool
 from athand.tools.stubs import python, typescript
-from athand.tools.stubs.examples import arguments
-from athand.tools.stubs.module import Module
-from athand.tools.stubs.naming import remark
+from athand.tools.stubs.codegen import Module
+from athand.tools.stubs.examples import example_arguments
+from athand.tools.stubs.identifiers import clean_lines
 
 LANGUAGES = ("typescript", "python")
 _FENCE = "```"
@@ -17,7 +17,7 @@ _FENCE = "```"
 def stubs(tools: Sequence[Tool], language: str, *, gateway: str | None = None) -> str:
     """The source of one module with a typed function for each of the tools."""
     writer = _writer(language)
-    source: str = writer.written(writer.plan(tools), gateway)
+    source: str = writer.render_module(writer.plan(tools), gateway)
     return source
 
 
@@ -37,7 +37,7 @@ def markdown(rows: Sequence[tuple[Tool, float, str]], language: str, *, gateway:
         return "\n".join(table) + "\n"
     parts = [
         "\n".join(table),
-        _block(language, writer.written(plan, gateway)),
+        _block(language, writer.render_module(plan, gateway)),
         _block(language, _example(writer, plan)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -50,7 +50,7 @@ def _writer(language: str) -> ModuleType:
 def _example(writer: ModuleType, plan: Module) -> str:
     group = plan.groups[0]
     function = group.functions[0]
-    call = writer.called(group, function, arguments(function.form))
+    call = writer.render_call(group, function, example_arguments(function.schema))
     if writer is python:
         return f"from tools import {group.name}\n\nanswer = {call}\n"
     return f'import {{ {group.name} }} from "./tools.ts";\n\nconst answer = {call};\n'
@@ -64,4 +64,4 @@ def _block(language: str, source: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(remark(text)).replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")
+    return " ".join(clean_lines(text)).replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")

@@ -3,9 +3,8 @@
 import math
 from typing import Any
 
-from athand.tools.coercion import types_of
-from athand.tools.dialect import Form
-from athand.tools.stubs.drawing import merged
+from athand.tools.json_schema import Schema, types_of
+from athand.tools.stubs.codegen import merge_all_of
 
 _DEEPEST = 4
 _LONGEST = 60
@@ -26,25 +25,25 @@ _BY_NAME = {
 }
 
 
-def arguments(form: Form) -> dict[str, Any]:
+def example_arguments(schema: Schema) -> dict[str, Any]:
     """Arguments of a call: all that are required, or the first if none is."""
-    choice = form.get("anyOf") or form.get("oneOf") or [{}]
-    whole = form if "properties" in form else merged(choice[0])
+    choice = schema.get("anyOf") or schema.get("oneOf") or [{}]
+    whole = schema if "properties" in schema else merge_all_of(choice[0])
     return _object(whole, 0) or {name: _value(name, each, 1) for name, each in list(_properties(whole).items())[:1]}
 
 
-def _properties(form: Form) -> dict[str, Form]:
-    properties: dict[str, Form] = form.get("properties", {})
+def _properties(schema: Schema) -> dict[str, Schema]:
+    properties: dict[str, Schema] = schema.get("properties", {})
     return properties
 
 
-def _object(form: Form, depth: int) -> dict[str, Any]:
-    properties = _properties(form)
-    return {name: _value(name, properties.get(name, {}), depth + 1) for name in form.get("required", ())[:20]}
+def _object(schema: Schema, depth: int) -> dict[str, Any]:
+    properties = _properties(schema)
+    return {name: _value(name, properties.get(name, {}), depth + 1) for name in schema.get("required", ())[:20]}
 
 
-def _value(name: str, form: Form, depth: int) -> Any:
-    whole = merged(form)
+def _value(name: str, schema: Schema, depth: int) -> Any:
+    whole = merge_all_of(schema)
     shown = [whole[key] for key in ("const", "default") if key in whole]
     shown += [*whole.get("enum", []), *whole.get("examples", [])]
     simple = [each for each in shown if _is_short(each)]
@@ -57,18 +56,18 @@ def _value(name: str, form: Form, depth: int) -> Any:
     return _of_type(kind, name, whole, depth)
 
 
-def _of_type(kind: str, name: str, form: Form, depth: int) -> Any:
+def _of_type(kind: str, name: str, schema: Schema, depth: int) -> Any:
     if kind == "string":
         named = (text for part, text in _BY_NAME.items() if part in name.lower())
-        return _FORMATS.get(form.get("format", "")) or next(named, "text")
+        return _FORMATS.get(schema.get("format", "")) or next(named, "text")
     if kind in ("integer", "number"):
-        least = form.get("minimum", 1)
+        least = schema.get("minimum", 1)
         return least if _is_short(least) else 1
     if depth >= _DEEPEST or kind in ("boolean", "null"):
         return {"boolean": True, "null": None, "array": [], "object": {}}[kind]
     if kind == "object":
-        return _object(form, depth)
-    items = form.get("prefixItems", [])[:5] or ([form["items"]] if "items" in form else [])
+        return _object(schema, depth)
+    items = schema.get("prefixItems", [])[:5] or ([schema["items"]] if "items" in schema else [])
     return [_value(name, each, depth + 1) for each in items]
 
 

@@ -9,9 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from athand.tools.model import Tool
-from athand.tools.stubs.drawing import Field, Record
-from athand.tools.stubs.module import Function, Group, Module, planned
-from athand.tools.stubs.naming import Names, legal, remark
+from athand.tools.stubs.codegen import Field, Function, Group, Module, Record, build_module
+from athand.tools.stubs.identifiers import Names, clean_lines, to_identifier
 
 _TYPES = frozenset("str int float bool list dict Any Literal Never NotRequired Unset ToolResult".split())
 _USED = frozenset("TypedDict ToolError Final UNSET annotations atexit importlib json os urllib".split())
@@ -52,10 +51,10 @@ class _Python:
 
 def plan(tools: Sequence[Tool]) -> Module:
     """The module, with the names that Python takes."""
-    return planned(tools, _Python(), _OF_MODULE, _OF_CLASS, has_inputs=False)
+    return build_module(tools, _Python(), _OF_MODULE, _OF_CLASS, has_inputs=False)
 
 
-def written(module: Module, gateway: str | None) -> str:
+def render_module(module: Module, gateway: str | None) -> str:
     """The source of the module."""
     runtime = files(__package__).joinpath("runtime.py.txt").read_text("utf-8").replace("GATEWAY_GIVEN", repr(gateway))
     hidden = _OF_CLASS | {record.name for record in module.records}
@@ -64,7 +63,7 @@ def written(module: Module, gateway: str | None) -> str:
     return "\n\n\n".join(parts) + "\n"
 
 
-def called(group: Group, function: Function, values: dict[str, Any]) -> str:
+def render_call(group: Group, function: Function, values: dict[str, Any]) -> str:
     """A call with these values."""
     if function.input is not None:
         return f"{group.name}.{function.name}({values!r})"
@@ -74,21 +73,21 @@ def called(group: Group, function: Function, values: dict[str, Any]) -> str:
 
 def _record(record: Record, hidden: frozenset[str]) -> str:
     """A class, or where names of fields do not allow that, a call that makes one."""
-    about = [*remark(record.description), *_fields_told([(field.name, field) for field in record.fields])]
-    if all(legal(field.name) == field.name and field.name not in hidden for field in record.fields):
-        lines = [f"    {field.name}: {_in_record(field)}" for field in record.fields]
+    about = [*clean_lines(record.description), *_describe_fields([(field.name, field) for field in record.fields])]
+    if all(to_identifier(field.name) == field.name and field.name not in hidden for field in record.fields):
+        lines = [f"    {field.name}: {_field_type(field)}" for field in record.fields]
         return "\n".join([f"class {record.name}(TypedDict):", *_docstring(about, 4), *lines])
-    lines = [f"        {field.name!r}: {_in_record(field)!r}," for field in record.fields]
+    lines = [f"        {field.name!r}: {_field_type(field)!r}," for field in record.fields]
     opening = [f"{record.name} = TypedDict(", f"    {record.name!r},", "    {"]
     return "\n".join([*opening, *lines, "    },", ")", *_docstring(about, 0)])
 
 
-def _in_record(field: Field) -> str:
+def _field_type(field: Field) -> str:
     return field.type if field.is_required else f"NotRequired[{field.type}]"
 
 
 def _group(group: Group) -> str:
-    head = [f"class {group.name}:", *_docstring([f"The tools of the server {_quoted(group.server)}."], 4)]
+    head = [f"class {group.name}:", *_docstring([f"The tools of the server {_one_line(group.server)}."], 4)]
     return "\n".join(head + [line for function in group.functions for line in _function(function)])
 
 
@@ -102,13 +101,13 @@ def _function(function: Function) -> Iterator[str]:
     else:
         yield f"    def {function.name}("
         yield "        *,"
-        yield from (f"        {name}: {_in_call(field)}," for name, field in parameters)
+        yield from (f"        {name}: {_parameter_type(field)}," for name, field in parameters)
         yield f"    ) -> {function.output or 'ToolResult'}:"
-    yield from _docstring(_told(function, parameters), 8)
+    yield from _docstring(_describe_function(function, parameters), 8)
     yield from _body(function, parameters)
 
 
-def _in_call(field: Field) -> str:
+def _parameter_type(field: Field) -> str:
     return field.type if field.is_required else f"{field.type} | Unset = UNSET"
 
 
@@ -129,25 +128,25 @@ def _body(function: Function, parameters: Sequence[tuple[str, Field]]) -> Iterat
 def _parameters(function: Function) -> list[tuple[str, Field]]:
     hidden = re.findall(r"\w+", function.output or "")  # inside, a parameter would hide the type of that name
     names = Names(_OF_FUNCTION.union(hidden))
-    return [(names.claim(legal(field.name)), field) for field in function.fields]
+    return [(names.claim(to_identifier(field.name)), field) for field in function.fields]
 
 
-def _told(function: Function, parameters: Sequence[tuple[str, Field]]) -> list[str]:
-    about = remark(function.tool.description) or remark(function.tool.title or "") or [function.name]
-    fields = list(_fields_told(parameters))
+def _describe_function(function: Function, parameters: Sequence[tuple[str, Field]]) -> list[str]:
+    about = clean_lines(function.tool.description) or clean_lines(function.tool.title or "") or [function.name]
+    fields = list(_describe_fields(parameters))
     return about + (["", "Args:", *(f"    {line}" for line in fields)] if fields else [])
 
 
-def _fields_told(fields: Sequence[tuple[str, Field]]) -> Iterator[str]:
+def _describe_fields(fields: Sequence[tuple[str, Field]]) -> Iterator[str]:
     for name, field in fields:
-        said = " ".join(remark(field.form.get("description", ""), _SHORT))
-        default = f"default {json.dumps(field.form['default'])[:_SHORT]}" if "default" in field.form else ""
+        said = " ".join(clean_lines(field.schema.get("description", ""), _SHORT))
+        default = f"default {json.dumps(field.schema['default'])[:_SHORT]}" if "default" in field.schema else ""
         if said or default:
-            yield f"{' '.join(remark(name))}: {said}{f' ({default})' if said and default else default}"
+            yield f"{' '.join(clean_lines(name))}: {said}{f' ({default})' if said and default else default}"
 
 
-def _quoted(text: str) -> str:
-    return " ".join(remark(text, _SHORT))
+def _one_line(text: str) -> str:
+    return " ".join(clean_lines(text, _SHORT))
 
 
 def _docstring(lines: Sequence[str], indent: int) -> list[str]:

@@ -6,9 +6,8 @@ from importlib.resources import files
 from typing import Any
 
 from athand.tools.model import Tool
-from athand.tools.stubs.drawing import Field, Record
-from athand.tools.stubs.module import Function, Group, Module, planned
-from athand.tools.stubs.naming import legal, remark
+from athand.tools.stubs.codegen import Field, Function, Group, Module, Record, build_module
+from athand.tools.stubs.identifiers import clean_lines, to_identifier
 
 RESERVED = frozenset(
     """
@@ -34,7 +33,7 @@ class _TypeScript:
 
     def literal(self, value: Any) -> str | None:
         if isinstance(value, str):
-            return quoted(value)
+            return quote(value)
         return json.dumps(value) if value is None or isinstance(value, (int, float)) else None
 
     def one_of(self, literals: Sequence[str]) -> str:
@@ -55,73 +54,73 @@ class _TypeScript:
 
 def plan(tools: Sequence[Tool]) -> Module:
     """The module, with the names that TypeScript takes."""
-    return planned(tools, _TypeScript(), RESERVED, _OF_OBJECTS, has_inputs=True)
+    return build_module(tools, _TypeScript(), RESERVED, _OF_OBJECTS, has_inputs=True)
 
 
-def written(module: Module, gateway: str | None) -> str:
+def render_module(module: Module, gateway: str | None) -> str:
     """The source of the module."""
-    given = "undefined" if gateway is None else quoted(gateway)
+    given = "undefined" if gateway is None else quote(gateway)
     runtime = files(__package__).joinpath("runtime.ts.txt").read_text("utf-8").replace("GATEWAY_GIVEN", given)
     parts = [runtime.rstrip(), *map(_record, module.records), *map(_group, module.groups)]
     return "\n\n".join(parts) + "\n"
 
 
-def called(group: Group, function: Function, values: dict[str, Any]) -> str:
+def render_call(group: Group, function: Function, values: dict[str, Any]) -> str:
     """A call with these values."""
     given = f"{{ {', '.join(f'{_key(name)}: {_value(each)}' for name, each in values.items())} }}" if values else ""
     return f"await {group.name}.{function.name}({given})"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A string that no text can leave."""
-    return '"' + "".join(_escaped(char) for char in text) + '"'
+    return '"' + "".join(_escape(char) for char in text) + '"'
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return char if char.isprintable() and char not in '"\\' else json.dumps(char)[1:-1]
 
 
 def _value(value: Any) -> str:
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{_key(name)}: {_value(each)}' for name, each in value.items())} }}" if value else "{}"
     return f"[{', '.join(map(_value, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 def _key(name: str) -> str:
-    return name if legal(name) == name else quoted(name)
+    return name if to_identifier(name) == name else quote(name)
 
 
 def _record(record: Record) -> str:
     lines = [line for field in record.fields for line in _field(field)]
     if record.is_open:
         lines.append("  [key: string]: unknown;")
-    return "\n".join([*_comment(remark(record.description), 0), f"export interface {record.name} {{", *lines, "}"])
+    return "\n".join([*_comment(clean_lines(record.description), 0), f"export interface {record.name} {{", *lines, "}"])
 
 
 def _field(field: Field) -> Iterator[str]:
-    said = remark(field.form.get("description", ""))
-    if "default" in field.form:
-        said = [*said, " ".join(remark(f"@default {json.dumps(field.form['default'])}"))]
+    said = clean_lines(field.schema.get("description", ""))
+    if "default" in field.schema:
+        said = [*said, " ".join(clean_lines(f"@default {json.dumps(field.schema['default'])}"))]
     yield from _comment(said, 2)
     yield f"  {_key(field.name)}{'' if field.is_required else '?'}: {field.type};"
 
 
 def _group(group: Group) -> str:
-    head = _comment([f"The tools of the server {' '.join(remark(group.server))}."], 0)
+    head = _comment([f"The tools of the server {' '.join(clean_lines(group.server))}."], 0)
     body = [line for function in group.functions for line in _function(function)]
     return "\n".join([*head, f"export const {group.name} = {{", *body, "};"])
 
 
 def _function(function: Function) -> Iterator[str]:
     takes = function.input or "Record<string, unknown>"
-    is_needed = function.input is not None and (function.form.get("required") or "properties" not in function.form)
+    is_needed = function.input is not None and (function.schema.get("required") or "properties" not in function.schema)
     answer = function.output or "ToolResult"
     caller = "result" if function.output is None else f"structured<{answer}>"
-    yield from _comment(remark(function.tool.description) or remark(function.tool.title or ""), 2)
+    yield from _comment(clean_lines(function.tool.description) or clean_lines(function.tool.title or ""), 2)
     yield f"  {function.name}: (args: {takes}{'' if is_needed else ' = {}'}): Promise<{answer}> =>"
-    yield f"    {caller}({quoted(function.tool.id)}, args),"
+    yield f"    {caller}({quote(function.tool.id)}, args),"
 
 
 def _comment(lines: Sequence[str], indent: int) -> list[str]:

@@ -10,11 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
-from athand.tools.characters import invisible, mixed_words, named, visible
-from athand.tools.encoded import decoded
+from athand.tools.json_schema import lint_schema
 from athand.tools.model import Definition, Flag
-from athand.tools.phrases import Found, dangers, hidden_dangers, oddities, plain
-from athand.tools.shapes import flaws_in
+from athand.tools.poisoning.decode import decode_parts
+from athand.tools.poisoning.phrases import (
+    PhraseMatch,
+    find_dangers,
+    find_encoded_dangers,
+    find_oddities,
+    normalize_text,
+)
+from athand.tools.poisoning.unicode import describe_character, escape_invisible, find_invisible, find_mixed_words
 
 LONGEST = 100_000  # characters of one text that are looked at
 _MOST, _MOST_TEXTS = 400_000, 20_000  # characters and texts of one tool
@@ -76,19 +82,21 @@ class Neighbours:
     own: Set[str] = frozenset()
 
     @classmethod
-    def of(cls, servers: Sequence[str], tools: Iterable[tuple[str, str]], own: Iterable[str] = ()) -> "Neighbours":
+    def from_names(
+        cls, servers: Sequence[str], tools: Iterable[tuple[str, str]], own: Iterable[str] = ()
+    ) -> "Neighbours":
         """From names and descriptions as they are."""
         by_name = {name.casefold(): (name, description) for name, description in tools}
         return cls(servers, by_name, frozenset(name.casefold() for name in own))
 
 
-def flags_of(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
+def scan_definition(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
     """All that is odd about a tool."""
-    texts = _bounded(_texts(definition))
-    purpose = plain(f"{server} {definition.name}")
-    found = [flag for field, text in _worth_a_look(texts) for flag in _look_at(field, text, purpose)]
-    found += islice(_about_others(definition, server, neighbours), _MOST_FLAGS)
-    found += _shape(definition)
+    texts = _limit_texts(_texts(definition))
+    purpose = normalize_text(f"{server} {definition.name}")
+    found = [flag for field, text in _prefilter(texts) for flag in _scan_text(field, text, purpose)]
+    found += islice(_scan_neighbours(definition, server, neighbours), _MOST_FLAGS)
+    found += _scan_shape(definition)
     if len(texts) == _MOST_TEXTS or sum(len(text) for _, text in texts) > _MOST:
         found.insert(0, Flag("too long", texts[-1][0], "what follows was not looked at"))
     return tuple(dict.fromkeys(found))[:_MOST_FLAGS]
@@ -100,10 +108,10 @@ def _texts(definition: Definition) -> Iterator[tuple[str, str]]:
     yield "title", definition.title or ""
     yield "description", definition.description
     for field in ("input_schema", "output_schema", "annotations"):
-        yield from _within(getattr(definition, field), field)
+        yield from _iter_texts(getattr(definition, field), field)
 
 
-def _bounded(texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
+def _limit_texts(texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
     found, room = [], _MOST
     for field, text in islice(texts, _MOST_TEXTS):
         found.append((field, text))
@@ -113,7 +121,7 @@ def _bounded(texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _within(value: Any, field: str) -> Iterator[tuple[str, str]]:
+def _iter_texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
     """Every text in a JSON value; names of keys too."""
     waiting = [(field, value)]
     while waiting:
@@ -122,38 +130,38 @@ def _within(value: Any, field: str) -> Iterator[tuple[str, str]]:
             yield place, here
         elif isinstance(here, Mapping):
             yield from ((place, key) for key in here)
-            waiting += [(f"{place}.{visible(key[:40])}", below) for key, below in here.items()]
+            waiting += [(f"{place}.{escape_invisible(key[:40])}", below) for key, below in here.items()]
         elif isinstance(here, list):
             waiting += [(place, below) for below in here]
 
 
-def _worth_a_look(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _prefilter(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Nothing, if all texts together have nothing in them: that is ten times quicker than each by itself."""
     together = " . ".join(text[:LONGEST] for _, text in texts)[: 2 * LONGEST]
-    if sum(len(text) for _, text in texts) > len(together) or any(_look_at("", together, "")):
+    if sum(len(text) for _, text in texts) > len(together) or any(_scan_text("", together, "")):
         return texts
     return []
 
 
-def _look_at(field: str, text: str, purpose: str) -> Iterator[Flag]:
+def _scan_text(field: str, text: str, purpose: str) -> Iterator[Flag]:
     if len(text) > LONGEST:
         yield Flag("too long", field, f"{len(text):,} characters; only the first {LONGEST:,} were looked at")
     text = text[:LONGEST]
-    yield from _characters(field, text)
-    yield from _hidden_markup(field, text)
-    clear = plain(text)
-    for found in dangers(clear):
+    yield from _scan_characters(field, text)
+    yield from _scan_markup(field, text)
+    clear = normalize_text(text)
+    for found in find_dangers(clear):
         rule = found.rule if found.is_meant else f"quotes: {found.rule}"
-        is_dangerous = found.is_meant and not _is_its_trade(found, purpose)
-        yield Flag(rule, field, _cut(found.words), is_dangerous)
-    for found in oddities(clear):
-        yield Flag(found.rule, field, _cut(found.words), is_dangerous=False)
-    for hidden in decoded(text):
-        for found in hidden_dangers(plain(hidden)):
-            yield Flag(f"encoded: {found.rule}", field, _cut(found.words))
+        is_dangerous = found.is_meant and not _is_expected_of(found, purpose)
+        yield Flag(rule, field, _shorten(found.words), is_dangerous)
+    for found in find_oddities(clear):
+        yield Flag(found.rule, field, _shorten(found.words), is_dangerous=False)
+    for hidden in decode_parts(text):
+        for found in find_encoded_dangers(normalize_text(hidden)):
+            yield Flag(f"encoded: {found.rule}", field, _shorten(found.words))
 
 
-def _is_its_trade(found: Found, purpose: str) -> bool:
+def _is_expected_of(found: PhraseMatch, purpose: str) -> bool:
     """Whether the names of tool and server promise what was found: a tool named `ssh_connect` may speak of `~/.ssh`."""
     if found.rule == "asks for secrets":
         return any(topic in purpose and topic in found.words for topic in _TOPICS)
@@ -161,27 +169,27 @@ def _is_its_trade(found: Found, purpose: str) -> bool:
     return is_sending and _SENDING.search(purpose) is not None
 
 
-def _characters(field: str, text: str) -> Iterator[Flag]:
+def _scan_characters(field: str, text: str) -> Iterator[Flag]:
     """What is not seen, or not what it seems."""
     seen = text if text.isascii() else _FINE.sub("", text)
-    hidden = [char for _, char in invisible(seen) if char not in _HARMLESS]
+    hidden = [char for _, char in find_invisible(seen) if char not in _HARMLESS]
     if _RIGHT_TO_LEFT.search(text):
         hidden = [char for char in hidden if char not in _MARKS_OF_DIRECTION]
     if hidden:
-        names = ", ".join(named(char) for char in list(dict.fromkeys(hidden))[:4])
+        names = ", ".join(describe_character(char) for char in list(dict.fromkeys(hidden))[:4])
         yield Flag("invisible characters", field, f"{len(hidden)} of them: {names}")
-    if mixed := mixed_words(text):
-        shown = "".join(char if char.isascii() else named(char) for char in mixed[0][:40])
-        yield Flag("letters that look like others", field, _cut(shown))
+    if mixed := find_mixed_words(text):
+        shown = "".join(char if char.isascii() else describe_character(char) for char in mixed[0][:40])
+        yield Flag("letters that look like others", field, _shorten(shown))
     if _ESCAPES.search(text):
         yield Flag("terminal escapes", field, "it can change what a terminal shows")
 
 
-def _hidden_markup(field: str, text: str) -> Iterator[Flag]:
+def _scan_markup(field: str, text: str) -> Iterator[Flag]:
     """What is there, but not where one looks."""
     for comment in _comments(text):
         words = comment.split()
-        yield Flag("hidden comment", field, _cut(" ".join(words)), is_dangerous=len(words) > 3)
+        yield Flag("hidden comment", field, _shorten(" ".join(words)), is_dangerous=len(words) > 3)
     if style := _UNSEEN_STYLE.search(text.lower()):
         yield Flag("hidden by style", field, style[0])
     if _PADDING.search(text.strip()):
@@ -197,13 +205,13 @@ def _comments(text: str) -> Iterator[str]:
             begin = opening.search(text, end.end())
 
 
-def _about_others(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
+def _scan_neighbours(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
     """Orders about the tools of other servers, and a twin of one of them."""
-    clear = plain(definition.description[:LONGEST])
-    for name in _mentioned(clear, server, neighbours):
-        yield Flag("speaks for other tools", "description", f"it gives orders about {visible(name)}")
+    clear = normalize_text(definition.description[:LONGEST])
+    for name in _find_mentions(clear, server, neighbours):
+        yield Flag("speaks for other tools", "description", f"it gives orders about {escape_invisible(name)}")
     _, twin = neighbours.tools.get(definition.name.casefold(), ("", ""))
-    if clear and twin and _are_alike(clear, plain(twin[:LONGEST])):
+    if clear and twin and _are_alike(clear, normalize_text(twin[:LONGEST])):
         yield Flag("twin of another tool", "name", "another server has a tool of this name and description", False)
 
 
@@ -219,15 +227,19 @@ _ORDER = re.compile(
 _NEAR = 60  # characters between an order and what it is about
 
 
-def _mentioned(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
-    words = sorted(set(_near_orders(clear, neighbours)) - neighbours.own)
-    yield from (name for name in (neighbours.tools[word][0] for word in words) if _is_telling(name))
+def _find_mentions(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
+    words = sorted(set(_find_names_near_orders(clear, neighbours)) - neighbours.own)
+    yield from (name for name in (neighbours.tools[word][0] for word in words) if _is_distinctive(name))
     for server in neighbours.servers:
-        if server != own_server and server.casefold() in clear and _orders_about(re.escape(server.casefold()), clear):
+        if (
+            server != own_server
+            and server.casefold() in clear
+            and _has_order_about(re.escape(server.casefold()), clear)
+        ):
             yield server
 
 
-def _near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
+def _find_names_near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
     """The names of tools that stand near to an order, in the same sentence."""
     for sentence in re.split("[.!?]", clear):
         for word in re.finditer(r"[\w-]+", sentence) if neighbours.tools else ():
@@ -236,18 +248,18 @@ def _near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
                 yield word[0]
 
 
-def _orders_about(server: str, clear: str) -> bool:
-    named = rf"\b(?:{server}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{server}\b|{server}__\w)"
+def _has_order_about(server: str, clear: str) -> bool:
+    mention = rf"\b(?:{server}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{server}\b|{server}__\w)"
     between = rf"[^.!?]{{0,{_NEAR}}}"
-    return re.search(f"{_ORDER.pattern}{between}{named}|{named}{between}{_ORDER.pattern}", clear) is not None
+    return re.search(f"{_ORDER.pattern}{between}{mention}|{mention}{between}{_ORDER.pattern}", clear) is not None
 
 
-def _is_telling(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     """Whether a name is no plain word, which a description could have by chance."""
     return len(name) > 5 and (not name.isalpha() or not name[1:].islower())
 
 
-def _shape(definition: Definition) -> Iterator[Flag]:
+def _scan_shape(definition: Definition) -> Iterator[Flag]:
     """What is broken or missing, without any harm meant."""
     if not definition.description.strip():
         yield Flag("no description", "description", "nothing says what it does", is_dangerous=False)
@@ -256,10 +268,10 @@ def _shape(definition: Definition) -> Iterator[Flag]:
     if len(definition.name) > _LONGEST_NAME:
         yield Flag("very long", "name", f"{len(definition.name)} characters", is_dangerous=False)
     for field, schema in (("input_schema", definition.input_schema), ("output_schema", definition.output_schema)):
-        for place, flaw in islice(flaws_in(schema or {}, field), 3):
-            yield Flag("broken schema", place, _cut(flaw), is_dangerous=False)
+        for place, flaw in islice(lint_schema(schema or {}, field), 3):
+            yield Flag("broken schema", place, _shorten(flaw), is_dangerous=False)
 
 
-def _cut(text: str) -> str:
-    shown = visible(text).replace("\n", " ")
+def _shorten(text: str) -> str:
+    shown = escape_invisible(text).replace("\n", " ")
     return shown if len(shown) <= _LONGEST_DETAIL else shown[: _LONGEST_DETAIL - 1] + "…"

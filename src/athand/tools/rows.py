@@ -7,9 +7,9 @@ from typing import Any
 from athand.errors import Conflict, NotFound
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, to_datetime
-from athand.tools import pinning
+from athand.tools import definitions
+from athand.tools.definitions import to_passage
 from athand.tools.model import Definition, Flag, Rule, Tool
-from athand.tools.passages import to_passage
 from athand.types import Filter
 
 EVERYWHERE = "*"
@@ -23,7 +23,7 @@ _AT_ONCE = 500
 _LETTERS_PER_TOKEN = 4
 
 
-def within(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, dict[str, Any]]:
+def catalogue_condition(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, dict[str, Any]]:
     """The condition that a row is in one of these catalogues; in any of them for None."""
     if spaces is None:
         return "1 = 1", {}
@@ -34,7 +34,7 @@ def within(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, di
 def to_tool(row: Row) -> Tool:
     """A tool from its row: as it was approved, with the difference to what is offered now."""
     space, id_, server, definition, hash_, offered, _, state, enabled, flags, updated_at, *_ = row
-    approved = pinning.from_json(definition)
+    approved = definitions.from_json(definition)
     return Tool(
         id=id_,
         catalogue=space,
@@ -50,7 +50,7 @@ def to_tool(row: Row) -> Tool:
         enabled=bool(enabled),
         flags=tuple(Flag(**flag) for flag in json.loads(flags)),
         hash=hash_,
-        diff=pinning.diff(approved, pinning.from_json(offered)) if offered else "",
+        diff=definitions.diff(approved, definitions.from_json(offered)) if offered else "",
         updated_at=to_datetime(updated_at),
     )
 
@@ -58,24 +58,24 @@ def to_tool(row: Row) -> Tool:
 def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> Tool:
     """The tool of that id, in the first of these catalogues that has it; of all catalogues, only one may have it."""
     if not is_text(id_):
-        raise _unknown(id_)
-    inside, values = within(spaces)
+        raise _tool_not_found(id_)
+    inside, values = catalogue_condition(spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
     overruled = hidden_servers(snapshot, spaces)
     rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in overruled]
     if not rows:
-        raise _unknown(id_)
+        raise _tool_not_found(id_)
     if len(rows) > 1:
         names = ", ".join(repr(row[0]) for row in rows)
         raise Conflict(f"{id_} is in several catalogues: {names}. Say which, by catalogue= or --catalogue.")
     return to_tool(rows[0])
 
 
-def _unknown(id_: object) -> NotFound:
+def _tool_not_found(id_: object) -> NotFound:
     return NotFound(f"No tool {id_!r}. See what there is with: athand tools list")
 
 
-def rows_of(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]:
+def get_rows(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]:
     """The rows of the tools at these catalogues and ids."""
     found: list[Row] = []
     for start in range(0, len(places), _AT_ONCE):
@@ -89,7 +89,7 @@ def rows_of(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]:
 
 def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | None = None) -> list[Tool]:
     """All tools, by catalogue and id; also those that wait for approval."""
-    inside, values = within(spaces)
+    inside, values = catalogue_condition(spaces)
     own = "AND server = :server" if server is not None else ""
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
     overruled = hidden_servers(snapshot, spaces)
@@ -97,9 +97,9 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
     return [to_tool(row) for row in rows if (row[0], row[2]) not in overruled]
 
 
-def searched_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
+def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
     """Catalogue, id, server and name of all that can be found."""
-    inside, values = within(spaces)
+    inside, values = catalogue_condition(spaces)
     sql = f"SELECT space, id, server, name FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
     return snapshot.rows(sql, values)
 
@@ -111,7 +111,7 @@ def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozense
     """
     if spaces is None or len(spaces) < 2:
         return frozenset()
-    inside, values = within(spaces)
+    inside, values = catalogue_condition(spaces)
     rows = snapshot.rows(f"SELECT DISTINCT space, server FROM tools WHERE {inside} AND is_deleted = 0", values)
     first: dict[str, str] = {}
     for space, server in sorted(rows, key=lambda row: spaces.index(row[0])):
@@ -119,19 +119,19 @@ def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozense
     return frozenset((space, server) for space, server in rows if first[server] != space)
 
 
-def passage_of(row: Row) -> Passage:
+def row_to_passage(row: Row) -> Passage:
     """The passage of a tool, from its row."""
-    return to_passage(row[0], row[1], row[2], pinning.from_json(row[3]), row[12])
+    return to_passage(row[0], row[1], row[2], definitions.from_json(row[3]), row[12])
 
 
-def generations(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
+def get_generations(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
     """A value that changes whenever something in these catalogues does."""
-    inside, values = within(spaces)
+    inside, values = catalogue_condition(spaces)
     sql = f"SELECT space, amount FROM tool_uses WHERE {inside} AND name = :name ORDER BY space"
     return snapshot.rows(sql, {**values, "name": GENERATION})
 
 
-def count(transaction: Transaction, space: str, amounts: Mapping[str, int]) -> None:
+def add_usage(transaction: Transaction, space: str, amounts: Mapping[str, int]) -> None:
     """Add to what is counted of a catalogue."""
     for name, amount in amounts.items():
         values = {"space": space, "name": name, "amount": amount}
@@ -140,40 +140,40 @@ def count(transaction: Transaction, space: str, amounts: Mapping[str, int]) -> N
             transaction.execute("INSERT INTO tool_uses (space, name, amount) VALUES (:space, :name, :amount)", values)
 
 
-def counted(snapshot: Snapshot) -> dict[str, int]:
+def get_usage_totals(snapshot: Snapshot) -> dict[str, int]:
     """What was counted, of all catalogues together."""
     rows = snapshot.rows("SELECT name, amount FROM tool_uses")
     return {name: sum(amount for each, amount in rows if each == name) for name, _ in rows}
 
 
-def sizes(snapshot: Snapshot) -> tuple[int, int, int]:
+def count_all(snapshot: Snapshot) -> tuple[int, int, int]:
     """How many servers and tools there are, and about how many tokens it takes to list all of them."""
     servers = snapshot.rows("SELECT count(*) FROM tool_servers")[0][0]
     sql = "SELECT count(*), coalesce(sum(tokens), 0) FROM tools WHERE is_deleted = 0"
     return (int(servers), *map(int, snapshot.rows(sql)[0]))  # type: ignore[return-value]
 
 
-def counts(snapshot: Snapshot) -> dict[str, int]:
+def count_by_catalogue(snapshot: Snapshot) -> dict[str, int]:
     """How many tools there are, by catalogue."""
     rows = snapshot.rows("SELECT space, count(*) FROM tools WHERE is_deleted = 0 GROUP BY space ORDER BY space")
     return {space: int(number) for space, number in rows}
 
 
-def tokens_of(tool: Tool | Definition) -> int:
+def estimate_tokens(tool: Tool | Definition) -> int:
     """About how many tokens a model reads when a tool is listed."""
     own = {name: getattr(tool, name) for name in ("name", "title", "description", "annotations")}
     schemas = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
     return len(json.dumps({**own, **schemas}, separators=(",", ":"))) // _LETTERS_PER_TOKEN
 
 
-def rules(snapshot: Snapshot, space: str) -> list[Rule]:
+def list_rules(snapshot: Snapshot, space: str) -> list[Rule]:
     """The user's rules for the tools of a catalogue, and for all."""
     sql = "SELECT space, pattern, decision FROM tool_rules WHERE space IN (:space, :every) ORDER BY space, pattern"
     rows = snapshot.rows(sql, {"space": space, "every": EVERYWHERE})
     return [Rule(pattern, decision, catalogue) for catalogue, pattern, decision in rows]
 
 
-def all_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
+def iter_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
     """The passages of all tools, in the order of catalogue and id, some at a time."""
     place = ("", "")
     while True:
@@ -184,5 +184,5 @@ def all_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
         rows = snapshot.rows(sql, {"space": place[0], "id": place[1], "limit": batch})
         if not rows:
             return
-        yield [passage_of(row) for row in rows]
+        yield [row_to_passage(row) for row in rows]
         place = (rows[-1][0], rows[-1][1])

@@ -30,35 +30,35 @@ def is_invisible(char: str) -> bool:
     if char in "\n\t\r" or char in _SEEN:
         return False
     kind = unicodedata.category(char)
-    return kind in _NOT_SEEN or _BLANK.match(char) is not None or (kind == "Cn" and _is_never_drawn(ord(char)))
+    return kind in _NOT_SEEN or _BLANK.match(char) is not None or (kind == "Cn" and _is_noncharacter(ord(char)))
 
 
-def invisible(text: str) -> list[tuple[int, str]]:
+def find_invisible(text: str) -> list[tuple[int, str]]:
     """Where there are characters that nobody sees."""
     if text.isascii() and text.isprintable():
         return []
     return [(found.start(), found[0]) for found in _SPECIAL.finditer(text) if is_invisible(found[0])]
 
 
-def without_invisible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text that one sees."""
     if text.isascii() and text.isprintable():
         return text
     return _SPECIAL.sub(lambda found: "" if is_invisible(found[0]) else found[0], text)
 
 
-def named(char: str) -> str:
+def describe_character(char: str) -> str:
     """A character as its number and name: `<U+200B ZERO WIDTH SPACE>`."""
-    known = _NAMES.get(char) or unicodedata.name(char, "") or _kind(char)
+    known = _NAMES.get(char) or unicodedata.name(char, "") or _category_name(char)
     return f"<U+{ord(char):04X} {known}>"
 
 
-def visible(text: str, also: frozenset[str] = frozenset()) -> str:
+def escape_invisible(text: str, also: frozenset[str] = frozenset()) -> str:
     """The text with every character written out that cannot be seen, is an odd space, or is among `also`."""
     if text.isascii() and text.isprintable() and not text.endswith(" "):
         return text
-    shown = "".join(named(char) if char in also else char for char in text) if also else text
-    shown = _SPECIAL.sub(lambda found: named(found[0]) if _is_odd(found[0]) else found[0], shown)
+    shown = "".join(describe_character(char) if char in also else char for char in text) if also else text
+    shown = _SPECIAL.sub(lambda found: describe_character(found[0]) if _is_odd(found[0]) else found[0], shown)
     return re.sub(r"(?<! )( ++)$", lambda found: f"<{len(found[1])} SPACES>", shown, flags=re.MULTILINE)
 
 
@@ -71,12 +71,12 @@ def is_lookalike(char: str) -> bool:
     return name.startswith(_LOOKALIKE_SCRIPTS) or unicodedata.normalize("NFKC", char).isascii()
 
 
-def as_latin(text: str) -> str:
+def to_latin(text: str) -> str:
     """The text with the Latin letters that it seems to have."""
     return text if text.isascii() else text.translate(_LATIN)
 
 
-def mixed_words(text: str) -> list[str]:
+def find_mixed_words(text: str) -> list[str]:
     """Words of Latin letters, some of which are only drawn like them."""
     if text.isascii():
         return []
@@ -96,11 +96,11 @@ def _is_odd(char: str) -> bool:
     return is_invisible(char) or char in "\t\r" or (char != " " and unicodedata.category(char) == "Zs")
 
 
-def _is_never_drawn(number: int) -> bool:
+def _is_noncharacter(number: int) -> bool:
     """Whether a number without a character stays without one; others may be emoji that are newer than our tables."""
     return 0xE0000 <= number < 0xE1000 or 0xFDD0 <= number < 0xFDF0 or number & 0xFFFE == 0xFFFE
 
 
-def _kind(char: str) -> str:
+def _category_name(char: str) -> str:
     kinds = {"Cc": "CONTROL", "Cs": "LONE SURROGATE", "Co": "PRIVATE USE"}
     return kinds.get(unicodedata.category(char), "NOT A CHARACTER")

@@ -16,14 +16,14 @@ from contextlib import suppress
 from typing import Any
 
 GRACE, TERM, KILL = 1.0, 1.0, 5.0  # seconds to leave by itself, after being asked, and to be gone when killed
-_OFTEN = 2.0  # seconds between looks at whether our parent is still the same
+_POLL_SECONDS = 2.0  # seconds between looks at whether our parent is still the same
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def main(life: int) -> int:
+def main(lifeline: int) -> int:
     """Start what the pipe says and stay until it has ended; the answer is its exit code."""
     parent = os.getppid()
-    order = json.loads(_line(life))
+    command = json.loads(_read_line(lifeline))
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -31,29 +31,29 @@ def main(life: int) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    server = _start(order)
-    _let_go_of_streams()
+    server = _start(command)
+    _detach_streams()
     status: int | None = None
     while status is None and not asked and os.getppid() == parent:
-        ready, _, _ = select.select([life, woken], [], [], _OFTEN)
-        status = _ended(server)
-        if life in ready and not os.read(life, 1024):
+        ready, _, _ = select.select([lifeline, woken], [], [], _POLL_SECONDS)
+        status = _reap(server)
+        if lifeline in ready and not os.read(lifeline, 1024):
             break
         if woken in ready:
             os.read(woken, 1024)
-    return _stopped(server, status)
+    return _terminate(server, status)
 
 
-def _line(life: int) -> bytes:
+def _read_line(lifeline: int) -> bytes:
     pieces = []
-    while piece := os.read(life, 65_536):
+    while piece := os.read(lifeline, 65_536):
         pieces.append(piece)
         if piece.endswith(b"\n"):
             return b"".join(pieces)
     sys.exit(0)  # nobody wants it any more
 
 
-def _start(order: dict[str, Any]) -> int:
+def _start(command: dict[str, Any]) -> int:
     """The server, in a group of its own, with the environment it was given and nothing of ours."""
     server = os.fork()
     if server:
@@ -63,25 +63,25 @@ def _start(order: dict[str, Any]) -> int:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        _become(order)
+        _exec(command)
     finally:
         os._exit(127)
 
 
-def _become(order: dict[str, Any]) -> None:
-    words, what = order["argv"], "its folder"
+def _exec(command: dict[str, Any]) -> None:
+    words, what = command["argv"], "its folder"
     try:
-        if order["cwd"]:
-            os.chdir(order["cwd"])
+        if command["cwd"]:
+            os.chdir(command["cwd"])
         what = words[0]
-        os.execvpe(words[0], words, order["env"])  # noqa: S606 - without a shell is what we want
+        os.execvpe(words[0], words, command["env"])  # noqa: S606 - without a shell is what we want
     except (OSError, ValueError) as error:
         is_missing = isinstance(error, FileNotFoundError) and what == words[0]
         reason = f"command not found: {what}" if is_missing else f"{what} cannot be used: {error}"
         os.write(2, reason.encode("utf-8", "replace") + b"\n")
 
 
-def _let_go_of_streams() -> None:
+def _detach_streams() -> None:
     """Whoever reads what the server writes must see when the server closes it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -94,7 +94,7 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _ended(server: int) -> int | None:
+def _reap(server: int) -> int | None:
     """Bury whoever has died; the exit code of the server if it was among them."""
     code = None
     try:
@@ -108,30 +108,30 @@ def _ended(server: int) -> int | None:
         return code
 
 
-def _stopped(server: int, status: int | None) -> int:
+def _terminate(server: int, status: int | None) -> int:
     """End all that is left, politely first; the exit code as a shell would say it."""
     leave = [] if status is not None else [(None, GRACE)]
     for number, seconds in [*leave, (signal.SIGTERM, TERM), (signal.SIGKILL, KILL)]:
         until = time.monotonic() + seconds
         if number:
-            _send(server, status, number)
-        while time.monotonic() < until and _is_anybody_left(server, status):
+            _signal_all(server, status, number)
+        while time.monotonic() < until and _has_children(server, status):
             time.sleep(0.01)
-            found = _ended(server)
+            found = _reap(server)
             status = found if status is None else status
             if number == signal.SIGKILL:
-                _send(server, status, number)
+                _signal_all(server, status, number)
             elif number is None and status is not None:
                 break  # it has left by itself: now for what it left behind
     code = 0 if status is None else status
     return 128 - code if code < 0 else code
 
 
-def _is_anybody_left(server: int, status: int | None) -> bool:
+def _has_children(server: int, status: int | None) -> bool:
     return bool(_children(os.getpid())) if sys.platform == "linux" else status is None
 
 
-def _send(server: int, status: int | None, number: int) -> None:
+def _signal_all(server: int, status: int | None, number: int) -> None:
     """To the group of the server and, where the system can tell, to everybody who descends from us."""
     if status is None:  # after it was buried its number may belong to somebody else
         _kill(-server, number)

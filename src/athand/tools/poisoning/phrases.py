@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from athand.tools.characters import as_latin, without_invisible
+from athand.tools.poisoning.unicode import strip_invisible, to_latin
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PhraseMatch:
     """What fits a rule, and whether it is meant or only spoken about."""
 
     rule: str
@@ -145,36 +145,36 @@ _SPEAKS_ABOUT = re.compile(rf"\b{_STUDIES}\b[^,;:]{{0,100}}$|\b{_LABELS}s? ?[:=]
 _SENTENCE_END = re.compile(r"[.!?] ")
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text for matching: compatible letters, one case, one space, nothing invisible."""
-    shown = without_invisible(unicodedata.normalize("NFKC", text.replace("\u2019", "'")))
-    return " ".join(as_latin(shown).casefold().split())
+    shown = strip_invisible(unicodedata.normalize("NFKC", text.replace("\u2019", "'")))
+    return " ".join(to_latin(shown).casefold().split())
 
 
-def dangers(text: str) -> Iterator[Found]:
+def find_dangers(text: str) -> Iterator[PhraseMatch]:
     """What a plain text says that is dangerous: the best find of each rule."""
-    return _found(_DANGEROUS, text)
+    return _find(_DANGEROUS, text)
 
 
-def hidden_dangers(text: str) -> Iterator[Found]:
+def find_encoded_dangers(text: str) -> Iterator[PhraseMatch]:
     """The same for a text that was encoded."""
-    yield from _found(_DANGEROUS, text)
-    yield from _found(_HIDDEN, text)
+    yield from _find(_DANGEROUS, text)
+    yield from _find(_HIDDEN, text)
 
 
-def oddities(text: str) -> Iterator[Found]:
+def find_oddities(text: str) -> Iterator[PhraseMatch]:
     """What good tools say too, though rarely."""
-    return _found(_ODD, text)
+    return _find(_ODD, text)
 
 
-def _found(rules: Mapping[str, re.Pattern[str]], text: str) -> Iterator[Found]:
+def _find(rules: Mapping[str, re.Pattern[str]], text: str) -> Iterator[PhraseMatch]:
     for name, pattern in rules.items():
-        matches = [(match, not _is_spoken_about(text, match.start())) for match in pattern.finditer(text)]
+        matches = [(match, not _is_only_mentioned(text, match.start())) for match in pattern.finditer(text)]
         if matches:
             match, is_meant = max(matches, key=lambda each: each[1])
-            yield Found(name, match[0].strip(), is_meant)
+            yield PhraseMatch(name, match[0].strip(), is_meant)
 
 
-def _is_spoken_about(text: str, at: int) -> bool:
+def _is_only_mentioned(text: str, at: int) -> bool:
     sentence = _SENTENCE_END.split(text[max(0, at - 120) : at])[-1]
     return _SPEAKS_ABOUT.search(sentence) is not None

@@ -13,17 +13,17 @@ _HEX = re.compile(r"(?:\\x[0-9a-fA-F]{2}){6,}+|(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
-def decoded(text: str, depth: int = 2) -> Iterator[str]:
+def decode_parts(text: str, depth: int = 2) -> Iterator[str]:
     """What encoded parts of a text say, as far as they are text."""
-    found = [_unescaped(text), *map(_from_base64, islice(_BASE64.findall(text), 50))]
+    found = [_unescape(text), *map(_from_base64, islice(_BASE64.findall(text), 50))]
     found += [_from_hex(each) for each in islice(_HEX.findall(text), 50)]
     for each in found:
         if each and each != text:
             yield each
-            yield from decoded(each, depth - 1) if depth > 1 else ()
+            yield from decode_parts(each, depth - 1) if depth > 1 else ()
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """HTML entities, percent signs and backslashes undone."""
     if "&" not in text and "%" not in text and "\\u" not in text:
         return ""
@@ -34,16 +34,16 @@ def _unescaped(text: str) -> str:
 def _from_base64(text: str) -> str:
     padded = text.rstrip("=").translate({ord("-"): "+", ord("_"): "/"})
     try:
-        return _as_text(base64.b64decode(padded + "=" * (-len(padded) % 4)))
+        return _to_text(base64.b64decode(padded + "=" * (-len(padded) % 4)))
     except binascii.Error:
         return ""
 
 
 def _from_hex(text: str) -> str:
-    return _as_text(bytes.fromhex(text.replace("\\x", "")))
+    return _to_text(bytes.fromhex(text.replace("\\x", "")))
 
 
-def _as_text(data: bytes) -> str:
+def _to_text(data: bytes) -> str:
     """Bytes that are text; empty for those that only happened to be decodable."""
     try:
         text = data.decode("utf-8")

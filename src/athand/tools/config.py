@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from athand.errors import AthandError, BadData, InvalidInput
 from athand.inputs import check_name, is_text
-from athand.tools.characters import named, visible
-from athand.tools.files import parse_object, read_bytes
-from athand.tools.launch import CALL_SECONDS, CONNECT_SECONDS, Launch
-from athand.tools.variables import Filler, passed_on, read_env_file, workspace
+from athand.tools.config_files import parse_object, read_bytes
+from athand.tools.model import CALL_SECONDS, CONNECT_SECONDS, Launch
+from athand.tools.poisoning.unicode import describe_character, escape_invisible
+from athand.tools.variables import VariableResolver, inherited_environment, read_env_file, workspace_folder
 
 _KEYS = ("servers", "mcpServers")
 _BESIDES = {"$schema", "inputs"}
@@ -34,7 +34,7 @@ _LONGEST_WAIT = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ServerConfig:
     """A server as a configuration names it. With a `problem` it cannot be used, but the others of its file can."""
 
     name: str
@@ -48,39 +48,41 @@ class Entry:
     problem: str | None = None
 
 
-def read_config(path: Path) -> dict[str, Entry]:
+def read_config(path: Path) -> dict[str, ServerConfig]:
     """The servers of a file, by name. NotFound or BadData if the file as a whole cannot be read."""
     return read_config_and_hash(path)[0]
 
 
-def read_config_and_hash(path: Path) -> tuple[dict[str, Entry], str]:
+def read_config_and_hash(path: Path) -> tuple[dict[str, ServerConfig], str]:
     """The servers of a file and the SHA-256 of the very bytes that name them."""
     data = read_bytes(path)
-    entries = entries_of(parse_object(data, path), path)
+    entries = parse_servers(parse_object(data, path), path)
     return entries, hashlib.sha256(data).hexdigest()
 
 
-def with_files(entries: Iterable[Entry], hash_: str, environment: Mapping[str, str]) -> str:
+def hash_with_env_files(entries: Iterable[ServerConfig], hash_: str, environment: Mapping[str, str]) -> str:
     """The hash of a configuration together with the files of variables that it names."""
     for entry in entries:
-        if file := None if entry.problem else _text(entry.given, "envFile"):
-            hash_ = hashlib.sha256(f"{hash_} {_hash_of(entry, file, environment)}".encode()).hexdigest()
+        if file := None if entry.problem else _get_text(entry.given, "envFile"):
+            hash_ = hashlib.sha256(f"{hash_} {_hash_env_file(entry, file, environment)}".encode()).hexdigest()
     return hash_
 
 
-def _hash_of(entry: Entry, file: str, environment: Mapping[str, str]) -> str:
+def _hash_env_file(entry: ServerConfig, file: str, environment: Mapping[str, str]) -> str:
     try:
-        return fingerprint(workspace(entry.source) / Filler(entry.name, entry.source, environment).path(file))
+        return hash_file(
+            workspace_folder(entry.source) / VariableResolver(entry.name, entry.source, environment).path(file)
+        )
     except AthandError:
         return "none"
 
 
-def fingerprint(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-def entries_of(config: Mapping[str, Any], path: Path) -> dict[str, Entry]:
+def parse_servers(config: Mapping[str, Any], path: Path) -> dict[str, ServerConfig]:
     """The servers of a configuration that has been parsed."""
     found = [key for key in _KEYS if key in config]
     if not found and set(config) - _BESIDES:
@@ -90,62 +92,62 @@ def entries_of(config: Mapping[str, Any], path: Path) -> dict[str, Entry]:
         if not isinstance(config[key], Mapping):
             raise BadData(f"{key} in {path} must be an object with a server under each name.")
         servers |= config[key]
-    entries = (_entry(name, given, path) for name, given in servers.items())
+    entries = (_parse_entry(name, given, path) for name, given in servers.items())
     return {entry.name: entry for entry in entries}
 
 
-def allowed(entry: Entry, tool: str) -> bool:
+def is_tool_allowed(entry: ServerConfig, tool: str) -> bool:
     """Whether the configuration lets a tool in; what is excluded stays out, even if it is included too."""
     is_included = any(fnmatchcase(tool, pattern) for pattern in entry.include)
     return is_included and not any(fnmatchcase(tool, pattern) for pattern in entry.exclude)
 
 
-def launch(entry: Entry, environment: Mapping[str, str]) -> Launch:
+def build_launch(entry: ServerConfig, environment: Mapping[str, str]) -> Launch:
     """How to start or reach a server, all variables filled in. InvalidInput says what is missing for that."""
     if entry.problem:
         raise InvalidInput(entry.problem)
-    filler = Filler(entry.name, entry.source, environment)
-    return _process(entry, filler) if entry.transport == "stdio" else _remote(entry, filler)
+    variables = VariableResolver(entry.name, entry.source, environment)
+    return _build_process(entry, variables) if entry.transport == "stdio" else _build_remote(entry, variables)
 
 
-def _entry(name: str, given: Any, path: Path) -> Entry:
+def _parse_entry(name: str, given: Any, path: Path) -> ServerConfig:
     try:
         check_name("The name of a server", name)
-        return _checked(name, given, path)
+        return _parse_server(name, given, path)
     except InvalidInput as error:
-        shown = visible(name).replace("\n", named("\n"))[:256] or "(no name)"
-        return Entry(shown, {}, path, problem=f"The server {shown!r} in {path} cannot be used: {error}")
+        shown = escape_invisible(name).replace("\n", describe_character("\n"))[:256] or "(no name)"
+        return ServerConfig(shown, {}, path, problem=f"The server {shown!r} in {path} cannot be used: {error}")
 
 
-def _checked(name: str, given: Any, path: Path) -> Entry:
+def _parse_server(name: str, given: Any, path: Path) -> ServerConfig:
     """An entry whose keys all have the right shape; values of variables come later."""
     if not isinstance(given, Mapping):
         raise BadData("it must be an object with a command or a url.")
-    transport = _transport(given)
+    transport = _get_transport(given)
     for key in ("args", "includeTools", "excludeTools"):
-        _strings(given, key)
+        _get_strings(given, key)
     for key in ("env", "headers"):
-        _pairs(given, key)
+        _get_pairs(given, key)
     for key in ("cwd", "envFile", "description"):
-        _text(given, key)
-    _limits(given)
-    return Entry(
+        _get_text(given, key)
+    _get_timeouts(given)
+    return ServerConfig(
         name=name,
         given=dict(given),
         source=path,
         transport=transport,
-        include=_strings(given, "includeTools") if given.get("includeTools") is not None else ("*",),
-        exclude=_strings(given, "excludeTools"),
+        include=_get_strings(given, "includeTools") if given.get("includeTools") is not None else ("*",),
+        exclude=_get_strings(given, "excludeTools"),
         disabled=given.get("disabled") is True or given.get("enabled") is False,
-        description=_text(given, "description"),
+        description=_get_text(given, "description"),
     )
 
 
-def _transport(given: Mapping[str, Any]) -> str:
-    said = _text(given, "type") or _text(given, "transport")
+def _get_transport(given: Mapping[str, Any]) -> str:
+    said = _get_text(given, "type") or _get_text(given, "transport")
     if said is not None and said not in _TRANSPORTS:
         raise BadData(f"type {said!r} is unknown. Use stdio, http or sse.")
-    command, url = _text(given, "command"), _url(given)
+    command, url = _get_text(given, "command"), _get_url(given)
     if command and url and said is None:
         raise BadData("it has both a command and a url. Say which by type.")
     transport = _TRANSPORTS[said] if said else "stdio" if command else "http"
@@ -154,11 +156,11 @@ def _transport(given: Mapping[str, Any]) -> str:
     return transport
 
 
-def _url(given: Mapping[str, Any]) -> str | None:
-    return next((value for key in _URLS if (value := _text(given, key))), None)
+def _get_url(given: Mapping[str, Any]) -> str | None:
+    return next((value for key in _URLS if (value := _get_text(given, key))), None)
 
 
-def _text(given: Mapping[str, Any], key: str) -> str | None:
+def _get_text(given: Mapping[str, Any], key: str) -> str | None:
     value = given.get(key)
     if value is not None and not isinstance(value, str):
         raise BadData(f"{key} must be text.")
@@ -167,26 +169,26 @@ def _text(given: Mapping[str, Any], key: str) -> str | None:
     return value
 
 
-def _strings(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _get_strings(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = given.get(key)
     if value is None:
         return ()
     if not isinstance(value, list):
         raise BadData(f"{key} must be a list of texts.")
-    return tuple(_plain(each, key) for each in value)
+    return tuple(_to_string(each, key) for each in value)
 
 
-def _pairs(given: Mapping[str, Any], key: str) -> dict[str, str | None]:
+def _get_pairs(given: Mapping[str, Any], key: str) -> dict[str, str | None]:
     """Names with texts; null takes a name away."""
     value = given.get(key)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise BadData(f"{key} must be an object of texts.")
-    return {name: None if each is None else _plain(each, f"{key}.{name}") for name, each in value.items()}
+    return {name: None if each is None else _to_string(each, f"{key}.{name}") for name, each in value.items()}
 
 
-def _plain(value: Any, key: str) -> str:
+def _to_string(value: Any, key: str) -> str:
     """A text; numbers and true or false are written as JSON writes them."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -195,16 +197,16 @@ def _plain(value: Any, key: str) -> str:
     return str(value)
 
 
-def _limits(given: Mapping[str, Any]) -> tuple[float, float]:
+def _get_timeouts(given: Mapping[str, Any]) -> tuple[float, float]:
     """Seconds to connect and to answer a call. `timeout` has milliseconds, but a small number is meant as seconds."""
-    both = _number(given, "timeout")
+    both = _get_number(given, "timeout")
     both = both / 1000 if both is not None and both >= 1000 else both
-    connect = _number(given, "connectSeconds") or both or CONNECT_SECONDS
-    call = _number(given, "callSeconds") or both or CALL_SECONDS
+    connect = _get_number(given, "connectSeconds") or both or CONNECT_SECONDS
+    call = _get_number(given, "callSeconds") or both or CALL_SECONDS
     return min(connect, _LONGEST_WAIT), min(call, _LONGEST_WAIT)
 
 
-def _number(given: Mapping[str, Any], key: str) -> float | None:
+def _get_number(given: Mapping[str, Any], key: str) -> float | None:
     value = given.get(key)
     if value is None:
         return None
@@ -213,50 +215,54 @@ def _number(given: Mapping[str, Any], key: str) -> float | None:
     return float(value)
 
 
-def _process(entry: Entry, filler: Filler) -> Launch:
-    given, (connect, call) = entry.given, _limits(entry.given)
-    command = filler.path(given["command"])
-    args = tuple(filler.fill(each) for each in _strings(given, "args"))
-    env = _environment(entry, filler)
-    cwd = _cwd(entry, filler)
-    _refuse(filler, "text that no process can be given", _is_broken, command, *args, *env, *env.values(), str(cwd))
+def _build_process(entry: ServerConfig, variables: VariableResolver) -> Launch:
+    given, (connect, call) = entry.given, _get_timeouts(entry.given)
+    command = variables.path(given["command"])
+    args = tuple(variables.substitute(each) for each in _get_strings(given, "args"))
+    env = _build_environment(entry, variables)
+    cwd = _get_cwd(entry, variables)
+    _reject_if(
+        variables, "text that no process can be given", _is_broken, command, *args, *env, *env.values(), str(cwd)
+    )
     return Launch(entry.name, "stdio", command, args, env, cwd, connect_seconds=connect, call_seconds=call)
 
 
-def _environment(entry: Entry, filler: Filler) -> dict[str, str]:
+def _build_environment(entry: ServerConfig, variables: VariableResolver) -> dict[str, str]:
     """All that the process gets: what every one does, the variables of a file, and its own."""
-    found = passed_on(filler.environment)
-    if file := _text(entry.given, "envFile"):
-        path = workspace(entry.source) / filler.path(file)
+    found = inherited_environment(variables.environment)
+    if file := _get_text(entry.given, "envFile"):
+        path = workspace_folder(entry.source) / variables.path(file)
         try:
             found |= read_env_file(path)
         except AthandError as error:
-            raise filler.wrong(f"has an envFile that cannot be read: {error}".rstrip(".")) from error
-    for name, value in _pairs(entry.given, "env").items():
+            raise variables.to_error(f"has an envFile that cannot be read: {error}".rstrip(".")) from error
+    for name, value in _get_pairs(entry.given, "env").items():
         found.pop(name, None)
         if value is not None:
-            found[name] = filler.fill(value)
-    _refuse(filler, "a variable without a proper name", lambda name: not name or "=" in name, *found)
+            found[name] = variables.substitute(value)
+    _reject_if(variables, "a variable without a proper name", lambda name: not name or "=" in name, *found)
     return found
 
 
-def _cwd(entry: Entry, filler: Filler) -> Path:
+def _get_cwd(entry: ServerConfig, variables: VariableResolver) -> Path:
     """Where the process starts: as given, else where its configuration lies.
 
     Never wherever we are: in a cloned repository, `npx` and `python -m` would run what lies there.
     """
-    return workspace(entry.source) / filler.path(_text(entry.given, "cwd") or "")
+    return workspace_folder(entry.source) / variables.path(_get_text(entry.given, "cwd") or "")
 
 
-def _remote(entry: Entry, filler: Filler) -> Launch:
-    connect, call = _limits(entry.given)
-    url = filler.fill(_url(entry.given) or "").strip()
+def _build_remote(entry: ServerConfig, variables: VariableResolver) -> Launch:
+    connect, call = _get_timeouts(entry.given)
+    url = variables.substitute(_get_url(entry.given) or "").strip()
     if not _is_web_address(url):
-        raise filler.wrong("has a url that does not begin with http:// or https:// and a host. Correct it")
-    given = _pairs(entry.given, "headers")
-    headers = {name: filler.fill(value).strip() for name, value in given.items() if value is not None}
-    _refuse(filler, "a header without a proper name", lambda name: not _HEADER.fullmatch(name), *headers)
-    _refuse(filler, "a header that is not one line of ASCII", lambda text: not _is_one_line(text), *headers.values())
+        raise variables.to_error("has a url that does not begin with http:// or https:// and a host. Correct it")
+    given = _get_pairs(entry.given, "headers")
+    headers = {name: variables.substitute(value).strip() for name, value in given.items() if value is not None}
+    _reject_if(variables, "a header without a proper name", lambda name: not _HEADER.fullmatch(name), *headers)
+    _reject_if(
+        variables, "a header that is not one line of ASCII", lambda text: not _is_one_line(text), *headers.values()
+    )
     return Launch(entry.name, entry.transport, url=url, headers=headers, connect_seconds=connect, call_seconds=call)
 
 
@@ -277,6 +283,6 @@ def _is_one_line(text: str) -> bool:
     return text.isascii() and text.replace("\t", " ").isprintable()
 
 
-def _refuse(filler: Filler, what: str, is_wrong: Callable[[str], bool], *texts: str) -> None:
+def _reject_if(variables: VariableResolver, what: str, is_wrong: Callable[[str], bool], *texts: str) -> None:
     if any(is_wrong(text) for text in texts):
-        raise filler.wrong(f"has {what}. Take it out")
+        raise variables.to_error(f"has {what}. Take it out")

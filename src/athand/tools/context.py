@@ -8,7 +8,7 @@ from pathlib import Path
 from athand.embed import LazyEmbedder
 from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
-from athand.tools.known import Remembered
+from athand.tools.catalogue_index import CatalogueIndexCache
 from athand.tools.scoring import ALPHA, LIMIT, THRESHOLD
 from athand.types import Vectors
 
@@ -33,7 +33,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ToolContext:
     """Store, model, clock, environment and choices."""
 
     store: Store
@@ -43,7 +43,7 @@ class Desk:
     environment: Mapping[str, str] = field(repr=False)
     choices: Choices = Choices()
     when_uncovered: Callable[[], None] = lambda: None
-    remembered: Remembered = field(default_factory=Remembered)
+    index_cache: CatalogueIndexCache = field(default_factory=CatalogueIndexCache)
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
         """The passages' vectors, from what is known where that may be used; None while the model does not work."""

@@ -16,7 +16,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToke
 from pydantic import BaseModel, ValidationError
 
 from athand.errors import Unavailable
-from athand.tools.launch import ServerKey
+from athand.tools.model import ServerKey
 
 log = logging.getLogger("athand")
 
@@ -24,84 +24,84 @@ M = TypeVar("M", bound=BaseModel)
 _LARGEST = 1_000_000
 
 
-class Vault:
+class TokenStore:
     """The login of one server. It is written when there are tokens, as a whole, so that its parts belong together."""
 
     def __init__(self, folder: Path, key: ServerKey, url: str) -> None:
         name = hashlib.sha256("\0".join((*key, url)).encode()).hexdigest()[:32]
         self.path = folder / f"{name}.json"
         self.context: Callable[[], OAuthContext] | None = None  # where to find what was learned of the server
-        self._kept: dict[str, Any] = {}
+        self._data: dict[str, Any] = {}
 
     @property
     def is_empty(self) -> bool:
         """Whether nobody has logged in yet."""
-        return not self._kept
+        return not self._data
 
-    def load(self) -> "Vault":
+    def load(self) -> "TokenStore":
         """Read the file again: another process may have got new tokens."""
-        self._kept = _read(self.path)
+        self._data = _read(self.path)
         return self
 
     def forget(self) -> bool:
         """Throw the file away; whether there was one."""
         is_there = self.path.is_file()
         self.path.unlink(missing_ok=True)
-        self._kept = {}
+        self._data = {}
         return is_there
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens, if there are any."""
-        return self._part("tokens", OAuthToken)
+        return self._load_part("tokens", OAuthToken)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Keep new tokens, until when they hold, and what is known of the server that gave them."""
         lasts = tokens.expires_in
-        self._kept["tokens"] = _plain(tokens)
-        self._kept["expires_at"] = None if lasts is None else time.time() + lasts
+        self._data["tokens"] = _to_json(tokens)
+        self._data["expires_at"] = None if lasts is None else time.time() + lasts
         if self.context is not None:
             known = self.context()
-            self._kept["issuer"] = _plain(known.oauth_metadata)
-            self._kept["resource"] = _plain(known.protected_resource_metadata)
-        _write(self.path, self._kept)
+            self._data["issuer"] = _to_json(known.oauth_metadata)
+            self._data["resource"] = _to_json(known.protected_resource_metadata)
+        _write(self.path, self._data)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """As whom we are registered, if we are."""
-        return self._part("client", OAuthClientInformationFull)
+        return self._load_part("client", OAuthClientInformationFull)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Remember as whom we are registered; without tokens that is not worth keeping."""
-        self._kept["client"] = _plain(client_info)
+        self._data["client"] = _to_json(client_info)
 
-    def remind(self, context: OAuthContext) -> None:
+    def restore(self, context: OAuthContext) -> None:
         """Tell what a new process cannot know: until when the tokens hold and where to get others."""
-        context.token_expiry_time = self._kept.get("expires_at")
-        context.oauth_metadata = self._part("issuer", OAuthMetadata)
-        context.protected_resource_metadata = self._part("resource", ProtectedResourceMetadata)
+        context.token_expiry_time = self._data.get("expires_at")
+        context.oauth_metadata = self._load_part("issuer", OAuthMetadata)
+        context.protected_resource_metadata = self._load_part("resource", ProtectedResourceMetadata)
 
-    def _part(self, name: str, kind: type[M]) -> M | None:
+    def _load_part(self, name: str, kind: type[M]) -> M | None:
         with suppress(ValidationError):  # what cannot be read is as good as not there: a login mends it
-            return kind.model_validate(self._kept[name]) if self._kept.get(name) else None
+            return kind.model_validate(self._data[name]) if self._data.get(name) else None
         return None
 
 
-def _plain(model: BaseModel | None) -> dict[str, Any] | None:
+def _to_json(model: BaseModel | None) -> dict[str, Any] | None:
     return None if model is None else model.model_dump(mode="json", exclude_none=True)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            kept = json.loads(file.read(_LARGEST))
+            data = json.loads(file.read(_LARGEST))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         log.warning("The login in %s cannot be read and counts as missing: %s", path, error)
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def _write(path: Path, kept: dict[str, Any]) -> None:
+def _write(path: Path, data: dict[str, Any]) -> None:
     """All or nothing, and never through a link somebody else has put there."""
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
@@ -109,7 +109,7 @@ def _write(path: Path, kept: dict[str, Any]) -> None:
         path.parent.chmod(0o700)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(new, flags, 0o600), "w", encoding="utf-8") as file:
-            json.dump(kept, file)
+            json.dump(data, file)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

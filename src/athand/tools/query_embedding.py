@@ -7,7 +7,7 @@ from athand.text import tokenize
 from athand.types import Vector
 
 # How near a catalogue comes to these says how near it comes to anything: its noise.
-FOR_NO_TOOL = (
+NOISE_QUERIES = (
     "why did the roman republic fall",
     "how do glaciers carve valleys",
     "the difference between baroque and classical sonatas",
@@ -43,19 +43,19 @@ FOR_NO_TOOL = (
 )
 
 
-def direction(model: Embedder, text: str) -> Vector:
+def embed_query(model: Embedder, text: str) -> Vector:
     """The vector of a request; the words that it is about count once more, numbers do not."""
-    both: Vector = unit_rows((model.embed_query(text) + model.embed_query(_telling(text)))[None])[0]
+    both: Vector = unit_rows((model.embed_query(text) + model.embed_query(_content_words(text)))[None])[0]
     return both
 
 
-def directions_for_no_tool(model: Embedder) -> Sequence[Vector]:
+def embed_noise_queries(model: Embedder) -> Sequence[Vector]:
     """The vectors of requests that no tool is for, made together: a model elsewhere is asked once."""
-    rows = model.embed_passages([*FOR_NO_TOOL, *map(_telling, FOR_NO_TOOL)])
-    half = len(FOR_NO_TOOL)
+    rows = model.embed_passages([*NOISE_QUERIES, *map(_content_words, NOISE_QUERIES)])
+    half = len(NOISE_QUERIES)
     return list(unit_rows(rows[:half] + rows[half:]))
 
 
-def _telling(text: str) -> str:
+def _content_words(text: str) -> str:
     words = [word for word in tokenize(text) if not any(letter.isdigit() for letter in word)]
     return " ".join(words) or text

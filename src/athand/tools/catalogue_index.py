@@ -10,8 +10,8 @@ import numpy as np
 from athand.embed import Embedder
 from athand.store import Row, Snapshot
 from athand.text import split_identifier
-from athand.tools import records
-from athand.tools.requests import directions_for_no_tool
+from athand.tools import rows
+from athand.tools.query_embedding import embed_noise_queries
 from athand.tools.scoring import INDEX
 from athand.types import Query, Vector
 
@@ -23,7 +23,7 @@ Place = tuple[str, str]  # a catalogue, and a tool in it
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CatalogueIndex:
     """The tools of some catalogues: where they are, what they are called, and how much noise there is."""
 
     places: Sequence[Place]
@@ -35,30 +35,30 @@ class Known:
     is_settled: bool  # False while vectors are being made: then the noise is a guess
     hidden: frozenset[Place]  # by a server of the same name in a catalogue that was named before theirs
 
-    def named(self, request: str) -> Mapping[Place, int]:
+    def find_named(self, request: str) -> Mapping[Place, int]:
         """The tools whose name the request is, with how many letters are wrong in it."""
         if len(request) > 2 * self.longest:
             return {}
-        words = key(request)
+        words = name_key(request)
         found = self.by_name.get(words, ())
-        return {place: 0 for place in found} or self._misspelt(words)
+        return {place: 0 for place in found} or self._find_misspelt(words)
 
-    def servers_in(self, request: str) -> set[str]:
+    def find_servers(self, request: str) -> set[str]:
         """The servers that a request of several words names."""
-        words = key(request).split()
+        words = name_key(request).split()
         runs = ((at, end) for at in range(len(words)) for end in range(at + 1, at + _MOST_WORDS + 1))
         return {server for at, end in runs for server in self.servers.get(" ".join(words[at:end]), ())}
 
-    def like(self, request: str, most: int) -> list[Place]:
+    def find_similar(self, request: str, most: int) -> list[Place]:
         """The tools with the names most like a short request, best first."""
         from rapidfuzz import fuzz, process
 
         if len(request) > self.longest + 2:
             return []
-        near = process.extract(key(request), self.names, scorer=fuzz.ratio, limit=most, score_cutoff=60)
+        near = process.extract(name_key(request), self.names, scorer=fuzz.ratio, limit=most, score_cutoff=60)
         return [self.places[at] for _, _, at in near]
 
-    def _misspelt(self, words: str) -> dict[Place, int]:
+    def _find_misspelt(self, words: str) -> dict[Place, int]:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import cdist
 
@@ -72,78 +72,80 @@ class Known:
         return {place: least for at in near for place in self.by_name[names[at]]}
 
 
-class Remembered:
+class CatalogueIndexCache:
     """What is known of each set of catalogues, read again when one of them has changed."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[object, Known]] = {}
+        self._indexes: dict[tuple[object, ...], tuple[object, CatalogueIndex]] = {}
         self._probes: dict[str, Sequence[Vector]] = {}
         self._lock = threading.Lock()
 
-    def learn(self, model: Embedder) -> None:
+    def load_probes(self, model: Embedder) -> None:
         """Have the vectors of requests that no tool is for."""
         if model.model_id not in self._probes:
-            self._probes[model.model_id] = directions_for_no_tool(model)
+            self._probes[model.model_id] = embed_noise_queries(model)
 
-    def of(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> Known:
+    def get(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> CatalogueIndex:
         """What is known now of these catalogues."""
-        place, state = (spaces, model_id), records.generations(snapshot, spaces)
+        place, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
         with self._lock:
-            before = self._known.get(place)
+            before = self._indexes.get(place)
         if before is not None and before[0] == state:
             return before[1]
-        known = _read(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
-        if not known.is_settled:
-            return known
+        index = _build_index(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
+        if not index.is_settled:
+            return index
         with self._lock:
-            while len(self._known) >= _CACHED:
-                self._known.pop(next(iter(self._known)))
-            self._known[place] = (state, known)
-        return known
+            while len(self._indexes) >= _CACHED:
+                self._indexes.pop(next(iter(self._indexes)))
+            self._indexes[place] = (state, index)
+        return index
 
 
-def key(name: str) -> str:
+def name_key(name: str) -> str:
     """A name as its words: however it is written, it is the same."""
     return " ".join(split_identifier(name))
 
 
-def _read(snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]) -> Known:
-    rows = records.searched_names(snapshot, spaces)
-    overruled = records.hidden_servers(snapshot, spaces)
+def _build_index(
+    snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
+) -> CatalogueIndex:
+    tool_rows = rows.list_searchable_names(snapshot, spaces)
+    overruled = rows.hidden_servers(snapshot, spaces)
     servers: dict[str, list[str]] = {}
-    for server in sorted({row[2] for row in rows}):
-        servers.setdefault(key(server), []).append(server)
-    names = [key(name) for *_, name in rows]
-    by_name = _by_name(rows, names)
-    noise = _noise(snapshot, spaces, model_id, probes)
-    return Known(
-        places=[(space, id_) for space, id_, _, _ in rows],
+    for server in sorted({row[2] for row in tool_rows}):
+        servers.setdefault(name_key(server), []).append(server)
+    names = [name_key(name) for *_, name in tool_rows]
+    by_name = _group_by_name(tool_rows, names)
+    noise = _measure_noise(snapshot, spaces, model_id, probes)
+    return CatalogueIndex(
+        places=[(space, id_) for space, id_, _, _ in tool_rows],
         names=names,
         by_name=by_name,
         servers=servers,
         longest=max(map(len, by_name), default=0),
         noise=noise or 0.0,
         is_settled=noise is not None,
-        hidden=frozenset((space, id_) for space, id_, server, _ in rows if (space, server) in overruled),
+        hidden=frozenset((space, id_) for space, id_, server, _ in tool_rows if (space, server) in overruled),
     )
 
 
-def _by_name(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Place]]:
+def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Place]]:
     """The tools under all that they are called: their name, with the server before it, and their id."""
     found: dict[str, list[Place]] = {}
-    for (space, id_, server, _), name in zip(rows, names, strict=True):
-        for each in filter(None, {name, f"{key(server)} {name}".strip(), key(id_)}):
+    for (space, id_, server, _), name in zip(tool_rows, names, strict=True):
+        for each in filter(None, {name, f"{name_key(server)} {name}".strip(), name_key(id_)}):
             found.setdefault(each, []).append((space, id_))
     return found
 
 
-def _noise(
+def _measure_noise(
     snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
 ) -> float | None:
     """How near the nearest tool comes to a request that no tool is for, mostly; None while vectors cannot tell."""
     nearest = []
     for vector in probes if model_id else ():
-        query = Query("", (), vector, model_id, spaces, records.SEARCHED, candidates=1)
+        query = Query("", (), vector, model_id, spaces, rows.SEARCHED, candidates=1)
         found = snapshot.candidates(INDEX, query)
         if not found.by_vector:
             return None

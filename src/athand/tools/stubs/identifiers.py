@@ -3,28 +3,28 @@
 import re
 from collections.abc import Iterable
 
-from athand.tools.characters import without_invisible
+from athand.tools.poisoning.unicode import strip_invisible
 
 _LONGEST = 128
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST_TEXT = 2_000
 
 
-def legal(text: str) -> str:
+def to_identifier(text: str) -> str:
     """The text as an identifier of ASCII letters, which does not begin with an underscore; itself if it is one."""
     if _PLAIN.fullmatch(text) and len(text) <= _LONGEST:
         return text
-    spelled = "".join(_spelled(char) for char in text[:_LONGEST])[:_LONGEST]
+    spelled = "".join(_spell(char) for char in text[:_LONGEST])[:_LONGEST]
     return spelled if _PLAIN.fullmatch(spelled) else f"x{spelled}"
 
 
-def pascal(text: str) -> str:
+def to_pascal_case(text: str) -> str:
     """The text as the name of a type: `create_entities` becomes `CreateEntities`."""
-    words = legal(text).split("_")
+    words = to_identifier(text).split("_")
     return "".join(word[:1].upper() + word[1:] for word in words) or "X"
 
 
-def _spelled(char: str) -> str:
+def _spell(char: str) -> str:
     if char.isascii():
         return char if char.isalnum() else "_"
     return f"u{ord(char):x}"
@@ -52,9 +52,9 @@ class Names:
         return free
 
 
-def remark(text: str, longest: int = _LONGEST_TEXT) -> list[str]:
+def clean_lines(text: str, longest: int = _LONGEST_TEXT) -> list[str]:
     """The lines of a text that somebody else wrote, with nothing in them that is not seen."""
-    seen = (without_invisible(line).replace("\t", " ").strip() for line in text[: longest + 1].splitlines())
+    seen = (strip_invisible(line).replace("\t", " ").strip() for line in text[: longest + 1].splitlines())
     lines = "\n".join(seen).strip().split("\n")
     if len(text) > longest:
         lines[-1] = f"{lines[-1][:-1]}…"

@@ -12,8 +12,8 @@ from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 from athand.tools.model import CallResult, Rule, Tool
 
 DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
-_KEPT = 8  # answers that can be read on
-_KEPT_CHARACTERS = 16_000_000
+_MOST_KEPT = 8  # answers that can be read on
+_MOST_CHARACTERS = 16_000_000
 _LONGEST_REASON = 4_000  # characters of what a tool says when it fails, or has changed
 
 Confirm = Callable[[Tool, Mapping[str, Any]], bool]
@@ -27,7 +27,7 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
         return
     if not tool.enabled:
         raise Refused(f"{tool.id} {tool.blocked}. Enable it with: athand tools enable {tool.id}")
-    change = f"\n{_cut(tool.diff)}\n" if tool.diff else " "
+    change = f"\n{_shorten(tool.diff)}\n" if tool.diff else " "
     raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: athand tools approve {tool.id}")
 
 
@@ -39,7 +39,7 @@ def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:
         raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else said}. Call it with {name}.")
 
 
-def decision(rules: Sequence[Rule], tool: Tool) -> str:
+def find_decision(rules: Sequence[Rule], tool: Tool) -> str:
     """What the user's rules say of calls of a tool: allow, where they say nothing."""
     said = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
     return next((each for each in DECISIONS if each in said), "allow")
@@ -47,7 +47,7 @@ def decision(rules: Sequence[Rule], tool: Tool) -> str:
 
 def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None) -> None:
     """Refuse what a rule denies, and what nobody confirms."""
-    said = decision(rules, tool)
+    said = find_decision(rules, tool)
     if said == "deny":
         raise Refused(f"A rule of yours denies {tool.id}. See: athand tools rules")
     if said == "ask" and confirm is None:
@@ -71,45 +71,45 @@ def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
     content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
     result = CallResult(tool.id, content, raw.get("structuredContent"))
     if raw.get("isError"):
-        raise ToolFailed(f"{tool.id} failed: {_cut(result.text or 'it does not say why')}")
+        raise ToolFailed(f"{tool.id} failed: {_shorten(result.text or 'it does not say why')}")
     return result
 
 
-class Rests:
+class Continuations:
     """The rests of long answers, for those who read on; the newest only."""
 
     def __init__(self) -> None:
-        self._rests: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._remaining: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def cut(self, result: CallResult, most: int | None) -> CallResult:
+    def truncate(self, result: CallResult, most: int | None) -> CallResult:
         """The answer, or as much of its text as is wanted and the token that reads on."""
         if most is None:
             return result
         structured = "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False)
         texts = (result.text, structured, "\n".join(_texts(result.content)))
         long = next((text for text in texts if len(text) > most), None)
-        return result if long is None else self._piece(result.tool, long, most)
+        return result if long is None else self._first_part(result.tool, long, most)
 
     def read_on(self, token: str, most: int) -> CallResult:
         """The next piece of an answer."""
         with self._lock:
-            found = self._rests.get(token)
+            found = self._remaining.get(token)
         if found is None:
             raise NotFound("There is nothing more to read under this token. Call the tool again.")
         tool, text = found
-        return CallResult(tool, (_text(text),)) if len(text) <= most else self._piece(tool, text, most)
+        return CallResult(tool, (_text_part(text),)) if len(text) <= most else self._first_part(tool, text, most)
 
-    def _piece(self, tool: str, text: str, most: int) -> CallResult:
+    def _first_part(self, tool: str, text: str, most: int) -> CallResult:
         token = secrets.token_urlsafe(16)
         with self._lock:
-            self._rests[token] = (tool, text[most:])
-            while len(self._rests) > _KEPT or (self._size() > _KEPT_CHARACTERS and len(self._rests) > 1):
-                self._rests.popitem(last=False)
-        return CallResult(tool, (_text(text[:most]),), truncated=True, continuation=token)
+            self._remaining[token] = (tool, text[most:])
+            while len(self._remaining) > _MOST_KEPT or (self._size() > _MOST_CHARACTERS and len(self._remaining) > 1):
+                self._remaining.popitem(last=False)
+        return CallResult(tool, (_text_part(text[:most]),), truncated=True, continuation=token)
 
     def _size(self) -> int:
-        return sum(len(text) for _, text in self._rests.values())
+        return sum(len(text) for _, text in self._remaining.values())
 
 
 def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -120,9 +120,9 @@ def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield within["text"]
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
-def _text(text: str) -> dict[str, str]:
+def _text_part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from athand.errors import AthandError, StoreError
 from athand.store import Store
-from athand.tools import records
-from athand.tools.catalogue import Taken
-from athand.tools.desk import Desk
+from athand.tools import rows
+from athand.tools.catalogue import CatalogueUpdate
+from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolStats
 from athand.tools.scoring import INDEX
 
@@ -18,7 +18,7 @@ _FLUSHED_AFTER = 200  # searches: a search must not wait for the disk
 log = logging.getLogger("athand")
 
 
-class Counter:
+class UsageCounter:
     """Counts in memory, and now and then in the store."""
 
     def __init__(self, store: Store) -> None:
@@ -26,14 +26,14 @@ class Counter:
         self._amounts: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def searched(self, tools: Sequence[Tool]) -> None:
+    def count_search(self, tools: Sequence[Tool]) -> None:
         """Count a search, and the tokens of the tools it has shown."""
-        self._add(searches=1, shown=sum(map(records.tokens_of, tools)))
+        self._add(searches=1, shown=sum(map(rows.estimate_tokens, tools)))
         if self._amounts.get("searches", 0) >= _FLUSHED_AFTER:
             self.flush()
 
     @contextmanager
-    def calling(self) -> Iterator[None]:
+    def count_call(self) -> Iterator[None]:
         """Count a call, and whether it failed."""
         self._add(calls=1)
         try:
@@ -47,27 +47,27 @@ class Counter:
         with self._lock:
             amounts, self._amounts = self._amounts, {}
         try:
-            self._keep(amounts)
+            self._write_amounts(amounts)
         except StoreError as error:  # what was asked for goes on without being counted
             self._add(**amounts)
             log.warning("What was counted of the tools could not be kept: %s", error)
 
-    def _keep(self, amounts: Mapping[str, int]) -> None:
+    def _write_amounts(self, amounts: Mapping[str, int]) -> None:
         if amounts:
-            with self._store.transaction(durable=False, spaces=(records.EVERYWHERE,)) as transaction:
-                records.count(transaction, records.EVERYWHERE, amounts)
+            with self._store.transaction(durable=False, spaces=(rows.EVERYWHERE,)) as transaction:
+                rows.add_usage(transaction, rows.EVERYWHERE, amounts)
 
-    def took(self, taken: Taken) -> None:
+    def count_update(self, update: CatalogueUpdate) -> None:
         """Count the texts that had to be embedded, and those that had a vector already."""
-        self._add(embedded=taken.embedded, reused=taken.reused)
+        self._add(embedded=update.embedded, reused=update.reused)
 
-    def stats(self, desk: Desk) -> ToolStats:
+    def stats(self, context: ToolContext) -> ToolStats:
         """All that was ever counted, beside what there is."""
         self.flush()
-        model_id = desk.embedder.attempt(lambda model: model.model_id)
+        model_id = context.embedder.attempt(lambda model: model.model_id)
         with self._store.snapshot() as snapshot:
-            amounts = records.counted(snapshot)
-            servers, tools, tokens = records.sizes(snapshot)
+            amounts = rows.get_usage_totals(snapshot)
+            servers, tools, tokens = rows.count_all(snapshot)
         indexed = sum(self._store.counts(INDEX.corpus).values())
         bare = len(self._store.uncovered(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
         searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)

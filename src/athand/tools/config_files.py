@@ -1,0 +1,253 @@
+"""Reading files that others wrote: of a bounded size, never a pipe, JSON with comments and trailing commas too."""
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from athand.errors import BadData, InvalidInput, NotFound, Unavailable
+from athand.inputs import check_name
+from athand.tools.model import DEFAULT
+
+if TYPE_CHECKING:
+    from athand.tools.service import Tools
+
+LARGEST = 4_000_000
+_STRING = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENTS = re.compile(rf"({_STRING})|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMAS = re.compile(rf"({_STRING})|,(?=\s*+[\]}}])", re.DOTALL)
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """All of a regular file; NotFound while there is none, BadData if it cannot be read."""
+    try:
+        with open(path, "rb", opener=_open_nonblocking) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise BadData(f"{path} is not a regular file. Give the path of a configuration file.")
+            data = file.read(most + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"There is no file {path}. Check the path.") from error
+    except (OSError, ValueError) as error:
+        raise BadData(f"{path} cannot be read: {_reason(error)}.") from error
+    if len(data) > most:
+        raise BadData(f"{path} is larger than {most // 1_000_000} MB. A configuration file is much smaller.")
+    return data
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Opening a pipe must not wait for somebody to write."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def to_text(data: bytes, path: Path) -> str:
+    """Bytes as text; a byte order mark is left out."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
+
+
+def parse_object(data: bytes, path: Path) -> dict[str, Any]:
+    """A JSON object; comments and commas before a closing bracket are allowed."""
+    text = to_text(data, path)
+    try:
+        value = _parse_json(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise BadData(f"{path} is not JSON at {place}: {error.msg}. Mend it there.") from error
+    except (ValueError, RecursionError) as error:
+        raise BadData(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise BadData(f"{path} must hold a JSON object, not {type(value).__name__}.")
+    return value
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return json.loads(_LAST_COMMAS.sub(_blank_out, _COMMENTS.sub(_blank_out, text)))
+
+
+def _blank_out(found: re.Match[str]) -> str:
+    """Strings stay; the rest becomes space, so that places in error messages stay right."""
+    return found[1] or re.sub(r"[^\n]", " ", found[0])
+
+
+def _reason(error: OSError | ValueError) -> str:
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return (strerror or str(error)).lower()
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_KEYS = ("mcpServers", "servers")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigUpdate:
+    """What became of the servers that were to be written; the `kept` ones are there already, with other settings."""
+
+    added: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    backup: Path | None = None  # the file as it was, where comments in it could not be kept
+
+
+def write_user_config(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool = False) -> ConfigUpdate:
+    """Put servers into a file that only the user can read. One that is there with other settings is kept by default."""
+    with _open_for_writing(path.resolve()):
+        return _merge(path.resolve(), servers, replace=replace)
+
+
+def remove_from_user_config(path: Path, name: str) -> bool:
+    """Take a server out of the user's own file; whether it was there."""
+    with _open_for_writing(path.resolve()):
+        data, config, key = _read_user_config(path.resolve())
+        if name not in config.get(key, {}):
+            return False
+        _back_up(path.resolve(), data)
+        del config[key][name]
+        _write(path.resolve(), _to_json(config))
+        return True
+
+
+@contextmanager
+def _open_for_writing(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _lock_folder(path.parent):
+            yield
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
+
+
+def _read_user_config(path: Path) -> tuple[bytes, dict[str, Any], str]:
+    """The file as it is, what is in it, and the key of its servers."""
+    data = _read_or_empty(path)
+    config = parse_object(data, path) if data.strip() else {}
+    key = next((each for each in _KEYS if each in config), _KEYS[0])
+    if not isinstance(config.get(key, {}), dict):
+        raise BadData(f"{key} in {path} must be an object with a server under each name. Mend it first.")
+    return data, config, key
+
+
+def _to_json(config: Mapping[str, Any]) -> bytes:
+    return json.dumps(config, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _merge(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool) -> ConfigUpdate:
+    data, config, key = _read_user_config(path)
+    known = config.get(key, {})
+    added = tuple(name for name in servers if name not in known)
+    same = tuple(name for name in servers if name in known and known[name] == servers[name])
+    others = tuple(name for name in servers if name not in added and name not in same)
+    changed = (*added, *others) if replace else added
+    backup = None
+    if changed:
+        backup = _back_up(path, data)
+        config[key] = known | {name: servers[name] for name in changed}
+        _write(path, _to_json(config))
+    return ConfigUpdate(added, same, others if replace else (), () if replace else others, backup)
+
+
+def _read_or_empty(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except NotFound:
+        return b""
+
+
+def _back_up(path: Path, data: bytes) -> Path | None:
+    """Keep the file as it was, if there are comments in it that would be lost."""
+    try:
+        json.loads(data or b"{}")
+        return None
+    except ValueError:
+        backup = path.with_name(f"{path.name}.bak")
+        _write(backup, data)
+        return backup
+
+
+def _write(path: Path, data: bytes) -> None:
+    """All or nothing: readers see the old file or the new one."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)  # it may be left over from a process that died
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            new.unlink()
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """While this lasts, no other process merges into a file of the folder."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+PROJECT_FILE = ".mcp.json"
+
+log = logging.getLogger("athand")
+
+
+def load_all(tools: "Tools", user: Path | None, folder: Path | None, config: Path | None) -> tuple[str, ...]:
+    """Register all of them, each in a catalogue of its own. What is nearer wins: the last is searched first.
+
+    A file that was only found and is broken is named in the log: it must not take the others away.
+    """
+    catalogues = [DEFAULT]
+    if user is not None and user.is_file():
+        _try_load(tools, user, DEFAULT, "user")
+    if folder is not None and (file := find_project_file(folder)) is not None:
+        catalogues.append(catalogue_name(file.parent))
+        _try_load(tools, file, catalogues[-1], "project")
+    if config is not None:
+        catalogues.append(catalogue_name(config.expanduser().absolute()))
+        tools.load(config, catalogue=catalogues[-1], origin="user", connect=False)
+    return tuple(reversed(catalogues))
+
+
+def _try_load(tools: "Tools", file: Path, catalogue: str, origin: str) -> None:
+    try:
+        tools.load(file, catalogue=catalogue, origin=origin, connect=False)
+    except InvalidInput as error:
+        log.warning("No server comes from %s: %s", file, error)
+
+
+def catalogue_name(place: Path) -> str:
+    """The catalogue of a place: its path, or a hash of it where that is no name."""
+    try:
+        return check_name("catalogue", str(place))
+    except InvalidInput:
+        return hashlib.sha256(bytes(place)).hexdigest()
+
+
+def find_project_file(folder: Path) -> Path | None:
+    """The configuration of the project that a folder is in; the user's home is no project."""
+    home = Path.home()
+    for place in (folder.absolute(), *folder.absolute().parents):
+        if place == home:
+            return None
+        if (place / PROJECT_FILE).is_file():
+            return place / PROJECT_FILE
+        if (place / ".git").exists():
+            return None
+    return None

@@ -1,0 +1,226 @@
+"""What is pinned of a tool: its definition, a hash in which every character counts, and what has changed since."""
+
+import difflib
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from athand.errors import BadData
+from athand.store import Passage
+from athand.text import split_identifier
+from athand.tools.model import Definition
+from athand.tools.poisoning.unicode import escape_invisible, is_lookalike
+
+DEEPEST = 100  # levels of a schema; more are made to break whoever reads them
+_LONGEST_NAME = 1_000
+_MOST_LINES = 1_000  # of a field that is compared line by line
+_SENTENCE = re.compile(r"(?<=[.!?])(?= \S)|\n")
+
+
+def parse_definition(raw: Mapping[str, Any]) -> Definition:
+    """A tool as `tools/list` has it, or as snake_case data has it. BadData where it cannot be one."""
+    if not isinstance(raw, Mapping):
+        raise BadData(f"A tool is an object with a name, not {type(raw).__name__}.")
+    name = raw.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:
+        raise BadData(
+            f"A tool needs a name of 1 to {_LONGEST_NAME} characters, not {escape_invisible(repr(name))[:60]}."
+        )
+    title = raw.get("title")
+    return Definition(
+        name=name,
+        title=title if isinstance(title, str) else None,
+        description=_to_text(raw.get("description"), name),
+        input_schema=_copy_object(_first_present(raw, "inputSchema", "input_schema"), name) or {},
+        output_schema=_copy_object(_first_present(raw, "outputSchema", "output_schema"), name),
+        annotations=_copy_object(raw.get("annotations"), name) or {},
+    )
+
+
+def content_hash(definition: Definition) -> str:
+    """SHA-256 of all that is pinned; the order of keys does not count, every character does."""
+    return hashlib.sha256(to_json(definition).encode("ascii")).hexdigest()
+
+
+def to_json(definition: Definition) -> str:
+    """The definition as one line of ASCII, the same for the same definition."""
+    return _canonical_json(
+        {
+            "name": definition.name,
+            "title": definition.title,
+            "description": definition.description,
+            "inputSchema": definition.input_schema,
+            "outputSchema": definition.output_schema,
+            "annotations": definition.annotations,
+        },
+        definition.name,
+    )
+
+
+def from_json(text: str) -> Definition:
+    """What `to_json` has written."""
+    return parse_definition(json.loads(text))
+
+
+def diff(old: Definition, new: Definition) -> str:
+    """What has changed, field by field, line by line; what cannot be seen is written out. Empty if nothing has."""
+    fields = ("name", "title", "description", "input_schema", "output_schema", "annotations")
+    return "\n".join(line for each in fields for line in _diff_field(each, getattr(old, each), getattr(new, each)))
+
+
+def _diff_field(field: str, old: Any, new: Any) -> Iterator[str]:
+    before, after = _to_lines(old), _to_lines(new)
+    if before == after:
+        return
+    odd = frozenset(char for char in set("".join(before)) ^ set("".join(after)) if is_lookalike(char))
+    was, now = f"{field} (approved)", f"{field} (now)"
+    for line in _diff_lines(before, after, was, now):
+        yield escape_invisible(line, odd) if line[0] in "+-" else escape_invisible(line)
+
+
+def _diff_lines(before: list[str], after: list[str], was: str, now: str) -> Iterator[str]:
+    """A unified diff; of very long fields only their beginnings, since comparing takes time by the square."""
+    if max(len(before), len(after)) <= _MOST_LINES:
+        yield from difflib.unified_diff(before, after, was, now, lineterm="", n=2)
+        return
+    alike = zip(before, after, strict=False)
+    start = next((at for at, (one, other) in enumerate(alike) if one != other), min(len(before), len(after)))
+    yield f"--- {was}, {len(before)} lines"
+    yield f"+++ {now}, {len(after)} lines, here those from {start + 1} on"
+    yield from (f"-{line}" for line in before[start : start + 50])
+    yield from (f"+{line}" for line in after[start : start + 50])
+
+
+def _to_lines(value: Any) -> list[str]:
+    """A field as lines: sentences of a text, or sorted JSON."""
+    if value is None:
+        return []
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    return _SENTENCE.split(text)
+
+
+def _to_text(value: Any, name: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return _canonical_json(value, name)
+
+
+def _first_present(raw: Mapping[str, Any], *keys: str) -> Any:
+    return next((raw[key] for key in keys if raw.get(key) is not None), None)
+
+
+def _copy_object(value: Any, name: str) -> dict[str, Any] | None:
+    """A copy of a JSON object that nobody else holds; None for what is no object."""
+    if not isinstance(value, Mapping):
+        return None
+    _check_depth(value, name)
+    copied: dict[str, Any] = json.loads(_canonical_json(value, name))
+    return copied
+
+
+def _check_depth(value: Any, name: str) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = list({id(below): below for each in level for below in _children(each)}.values())
+        if not level:
+            return
+    raise BadData(
+        f"The tool {_quote_name(name)} has a schema of more than {DEEPEST} levels. Ask its maker for a flatter one."
+    )
+
+
+def _children(value: Any) -> Sequence[Any]:
+    """The objects and lists right inside of one."""
+    inside = value.values() if isinstance(value, Mapping) else value
+    return [each for each in inside if isinstance(each, Mapping | list | tuple)]
+
+
+def _canonical_json(value: Any, name: str) -> str:
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadData(f"The definition of the tool {_quote_name(name)} is not JSON: {error}.") from error
+
+
+def _quote_name(name: str) -> str:
+    return repr(escape_invisible(name[:60]))
+
+
+LONGEST_ID = 64
+_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9_-]*[A-Za-z0-9-]")  # so that the first `__` of an id is the one between
+_TOOL = re.compile(r"[A-Za-z0-9_-]+")
+_LOOKS_CHANGED = re.compile(r".*-[0-9a-f]{16}", re.DOTALL)
+_LONGEST_SERVER = 20
+
+
+def tool_id(server: str, tool: str) -> str:
+    """The id of a server's tool. Names that cannot stay as they are get a hash of both at the end."""
+    plain = f"{server}__{tool}"
+    if _is_plain(server, tool) and len(plain) <= LONGEST_ID:
+        return plain
+    safe_server = re.sub("__+", "_", _to_ascii(server))[:_LONGEST_SERVER].strip("_") or "server"
+    room = LONGEST_ID - len(safe_server) - len("__-") - 16
+    return f"{safe_server}__{_to_ascii(tool)[:room].strip('_') or 'tool'}-{_hash_pair(server, tool)}"
+
+
+def _is_plain(server: str, tool: str) -> bool:
+    """Whether both names can be told from the id; a name that ends like a changed one is changed too."""
+    is_safe = _SERVER.fullmatch(server) and _TOOL.fullmatch(tool)
+    return bool(is_safe) and not _LOOKS_CHANGED.fullmatch(tool)
+
+
+def _to_ascii(name: str) -> str:
+    """As much of a name as can be written in safe letters."""
+    letters = unicodedata.normalize("NFKD", name[:LONGEST_ID]).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", letters).strip("_")
+
+
+def _hash_pair(server: str, tool: str) -> str:
+    """64 bits of the pair; the length keeps `a` + `bc` and `ab` + `c` apart."""
+    pair = f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(pair).hexdigest()[:16]
+
+
+_LONGEST_TEXT = 4_000  # characters of a description, and of all parameters together
+_DEEPEST_PARAMETER = 3
+_MOST_CHOICES = 12
+
+
+def to_passage(space: str, id_: str, server: str, definition: Definition, created_at: int) -> Passage:
+    """The passage of a tool. Its name is said twice where meaning counts: it tells more than a long description."""
+    description = definition.description[:_LONGEST_TEXT]
+    parameters = " ".join(_iter_parameters(definition.input_schema, 0))[:_LONGEST_TEXT]
+    name = " ".join(split_identifier(definition.name)) or definition.name
+    spoken = definition.title or name
+    return Passage(
+        id=id_,
+        item_id=id_,
+        space=space,
+        fields=(f"{definition.name} {definition.title or ''}", server, description, parameters),
+        text=f"{name}. {spoken}. {description} {parameters}".strip(),
+        created_at=created_at,
+    )
+
+
+def _iter_parameters(schema: Any, depth: int) -> Iterator[str]:
+    """The names, descriptions and choices of an object's properties, and of objects inside of it."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or depth == _DEEPEST_PARAMETER:
+        return
+    for name, each in properties.items():
+        yield " ".join(split_identifier(str(name)))
+        if isinstance(each, Mapping):
+            yield from _describe_parameter(each)
+            yield from _iter_parameters(each, depth + 1)
+            yield from _iter_parameters(each.get("items"), depth + 1)
+
+
+def _describe_parameter(parameter: Mapping[str, Any]) -> Iterator[str]:
+    description, choices = parameter.get("description"), parameter.get("enum")
+    if isinstance(description, str):
+        yield description
+    if isinstance(choices, list):
+        yield from (choice for choice in choices[:_MOST_CHOICES] if isinstance(choice, str))

@@ -1,0 +1,250 @@
+"""One life of a server: started or reached, listed, called, looked after while its tools change, and ended."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from athand.errors import AthandError, InvalidInput, Unavailable
+from athand.tools.gateway import connection as dialect
+from athand.tools.gateway.connection import Connection
+from athand.tools.gateway.diagnostics import Diagnostics, error_text, is_login_error
+from athand.tools.gateway.timing import run_with_timeout
+from athand.tools.model import Launch, Listing
+
+log = logging.getLogger("athand")
+
+_DEBOUNCE = 0.3  # seconds after a notice of change before the tools are listed again,
+_REST_FACTOR = 10  # and resting so many times as long as that took
+_FAILURE_COST = 3.0  # seconds that a listing counts for that failed
+_RESUBSCRIBE = 30.0  # seconds after the stream of changes broke
+_EXIT_WAIT = 1.5  # seconds to learn why a server was lost
+_HINT = "See: athand tools servers"
+
+
+class ServerLost(Unavailable):
+    """The server went away or kept silent during a call: that counts against it."""
+
+
+class SessionEnded(ServerLost):
+    """The server forgot us before it did anything: the call can be made again."""
+
+
+@dataclass(slots=True)
+class ServerSession:
+    """What is known of a server while it lives. Everything runs in the thread of the gateway."""
+
+    name: str
+    get_launch: Callable[["ServerSession"], Awaitable[Launch]]
+    auth: Callable[[Launch], Any]
+    deliver: Callable[[Listing], Awaitable[None]]
+    on_connected: Callable[["ServerSession"], None]
+    on_end: Callable[["ServerSession", BaseException | None], None]  # called once, as soon as it is known
+    ready: "asyncio.Future[Connection]" = field(default_factory=lambda: _silent_future())
+    delivered: "asyncio.Future[None]" = field(default_factory=lambda: _silent_future())
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    launch: Launch | None = None
+    diagnostics: Diagnostics | None = None
+    _changes: asyncio.Event = field(default_factory=asyncio.Event)
+    _listing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _has_ended: bool = False
+
+    async def run(self) -> None:
+        """From the start to the end; whoever cancels this ends it."""
+        error: BaseException | None = None
+        timer: asyncio.TimerHandle | None = None
+        try:
+            self.launch = await self.get_launch(self)
+            host = asyncio.current_task()
+            timer = asyncio.get_running_loop().call_later(self.launch.connect_seconds, self._on_connect_timeout, host)
+            await self._try_attempts(self.launch)
+        except Exception as broken:  # whatever a server or a library raises becomes the reason that is shown
+            log.debug("The server %s failed.", self.name, exc_info=True)
+            error = broken
+        except asyncio.CancelledError as stopped:
+            error = stopped
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._finish(error)
+
+    async def call(self, tool: str, arguments: dict[str, Any], until: float | None) -> dict[str, Any]:
+        """What a tool answers; Lost when there is no answer."""
+        connection = self.ready.result()
+        limit = connection.diagnostics.launch.call_seconds if until is None else max(0.0, until - _now())
+        try:
+            return await run_with_timeout(limit, connection.call(tool, arguments))
+        except TimeoutError:
+            raise ServerLost(f"The server {self.name}: {tool} gave no answer within {limit:.3g} s. {_HINT}") from None
+        except Exception as error:
+            raise await self._to_error(connection.diagnostics, tool, error, until) from error
+
+    async def relist_if_changed(self) -> None:
+        """List the tools again if the server has said that they changed: what was known of them holds no more."""
+        async with self._listing:
+            if not self._changes.is_set():
+                return
+            self._changes.clear()
+            try:
+                await self.relist()
+            except Unavailable:
+                self._changes.set()  # nobody has looked at what it offers now
+                raise
+
+    async def relist(self) -> None:
+        """Ask for the tools once more and hand them over."""
+        connection = self.ready.result()
+        limit = connection.diagnostics.launch.connect_seconds
+        try:
+            listing = await run_with_timeout(limit, connection.list_tools())
+        except TimeoutError:
+            why = f"no answer within {limit:.3g} s"
+            raise Unavailable(f"The server {self.name} did not list its tools: {why}.") from None
+        except Exception as error:
+            raise Unavailable(
+                f"The server {self.name} did not list its tools: {self.describe_failure(error)}."
+            ) from error
+        await self.deliver(listing)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was there, and is no more."""
+        return self.ready.done() and self.ended.is_set()
+
+    def describe_failure(self, error: BaseException | None) -> str:
+        """Why it does not work, in half a sentence."""
+        if isinstance(error, asyncio.CancelledError) and (self.diagnostics is None or self.diagnostics.problem is None):
+            return "it was stopped"
+        if isinstance(error, AthandError) or self.diagnostics is None:
+            return str(error).rstrip(".") if error is not None else "it was stopped"
+        return self.diagnostics.describe_failure(error)
+
+    def needs_login(self, error: BaseException | None) -> bool:
+        """Whether a login is all that is missing."""
+        return (error is not None and is_login_error(error)) or (
+            self.diagnostics is not None and self.diagnostics.needs_login
+        )
+
+    async def _try_attempts(self, launch: Launch) -> None:
+        """Try the ways a server may be spoken to until one works."""
+        *others, last = dialect.connection_attempts(launch.transport)
+        for attempt in (*others, last):
+            self.ended.clear()
+            self.diagnostics = Diagnostics(launch, on_end=self.ended.set)
+            try:
+                return await self._run_connection(self.diagnostics, attempt)
+            except Exception:
+                if attempt == last or self.ready.done() or not dialect.can_try_next(self.diagnostics):
+                    raise
+
+    async def _run_connection(self, diagnostics: Diagnostics, attempt: tuple[str, str]) -> None:
+        async with dialect.open_connection(
+            diagnostics, self.auth(diagnostics.launch), attempt, self._changes.set
+        ) as connection:
+            listing = await connection.list_tools()
+            settle(self.ready, connection)
+            self.on_connected(self)
+            helpers = [asyncio.create_task(self._deliver_listings(listing))]
+            if connection.needs_subscription:
+                helpers.append(asyncio.create_task(self._subscribe_to_changes(connection)))
+            try:
+                await self.ended.wait()
+            finally:
+                for helper in helpers:
+                    helper.cancel()
+                await asyncio.gather(*helpers, return_exceptions=True)
+
+    async def _deliver_listings(self, listing: Listing) -> None:
+        """Hand the first listing over, then a new one after every change."""
+        took = 0.0
+        try:
+            await self.deliver(listing)
+        except Unavailable as error:
+            log.warning("%s", error)
+            self._changes.set()
+            took = _FAILURE_COST
+        settle(self.delivered, None)
+        while True:
+            await self._changes.wait()
+            await asyncio.sleep(max(_DEBOUNCE, _REST_FACTOR * took))
+            began = _now()
+            try:
+                await self.relist_if_changed()
+                took = _now() - began
+            except Unavailable as error:
+                log.warning("%s", error)
+                took = _FAILURE_COST
+
+    async def _subscribe_to_changes(self, connection: Connection) -> None:
+        while True:
+            try:
+                await connection.listen(self._changes.set)
+            except Exception as error:  # calls still work: the stream is only opened again, later
+                log.debug("The server %s does not tell its changes: %s", self.name, error_text(error))
+            await asyncio.sleep(_RESUBSCRIBE)
+            self._changes.set()
+
+    async def _to_error(
+        self, diagnostics: Diagnostics, tool: str, error: Exception, until: float | None
+    ) -> AthandError:
+        """What to tell the caller: the server's own answer, or why it was lost."""
+        if dialect.is_session_expired(error, diagnostics):
+            return SessionEnded(f"The server {self.name} ended the session.")
+        if dialect.is_server_error(error, diagnostics):
+            kind = InvalidInput if dialect.is_invalid_params(error) else Unavailable
+            return kind(f"The server {self.name} refused to run {tool}: {diagnostics.describe_error(error)}.")
+        left = _EXIT_WAIT if until is None else min(_EXIT_WAIT, max(0.0, until - _now()))
+        with suppress(TimeoutError):  # then we say what we know
+            await run_with_timeout(left, self.ended.wait())
+        return ServerLost(
+            f"The server {self.name} was lost while it ran {tool}: {self.describe_failure(error)}. {_HINT}"
+        )
+
+    def _on_connect_timeout(self, host: "asyncio.Task[Any] | None") -> None:
+        """Those who wait are told first; stopping what hangs may take longer."""
+        if self.ready.done() or self.launch is None:
+            return
+        if self.diagnostics is not None:
+            self.diagnostics.problem = (
+                self.diagnostics.problem or f"it was not ready within {self.launch.connect_seconds:g} s"
+            )
+        self._finish(None)
+        if host is not None:
+            host.cancel()
+
+    def _finish(self, error: BaseException | None) -> None:
+        self.ended.set()
+        if self._has_ended:
+            return
+        self._has_ended = True
+        self.on_end(self, error)
+        told = error if isinstance(error, AthandError) else Unavailable(self._failure_message(error))
+        for future in (self.ready, self.delivered):
+            settle(future, told)
+
+    def _failure_message(self, error: BaseException | None) -> str:
+        return f"The server {self.name} does not work: {self.describe_failure(error)}. {_HINT}"
+
+
+def settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
+    """Set the result or the exception of a future that may be set already."""
+    if future.done():
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
+
+
+def _silent_future() -> "asyncio.Future[Any]":
+    """A future whose failure nobody need look at."""
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,5 @@
+"""Scanner for tool poisoning: flags what is suspicious in the definition of a tool."""
+
+from athand.tools.poisoning.scan import Neighbours, scan_definition
+
+__all__ = ["Neighbours", "scan_definition"]
