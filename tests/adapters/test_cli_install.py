@@ -138,12 +138,48 @@ def test_a_broken_file_is_left_alone(run, client, text):
     assert len(list(file.parent.iterdir())) == 1
 
 
+CODEX = '''
+model = "o5" # mine
+notify = ["bash", "-c",
+  "say done", # aloud
+]
+instructions = """
+[mcp_servers.athand]
+is what I use.
+"""
+%s
+
+# profiles
+[profiles.fast]
+approval_policy = "never"
+'''
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        'mcp_servers = { gh = { command = "gh" } } # work',
+        'mcp_servers.gh.command = "gh" # work\nmcp_servers.gh.args = [\n  "-v",\n]',
+        '[mcp_servers]\ngh = { command = "gh", env = { A = "b" } } # work',
+        '[mcp_servers.gh]\ncommand = "gh" # work\n\n[mcp_servers.gh.env]\nA = "b"',
+    ],
+)
+def test_a_toml_file_may_be_written_in_every_legal_way(run, own):
+    file = write("codex", CODEX % own)
+    assert run("install", "codex", "--toolsets", "memories").code == 0
+    assert run("install", "codex", "--json").json["action"] == "replaced"
+    assert (servers("codex")["athand"]["args"], servers("codex")["gh"]["command"]) == (["mcp"], "gh")
+    assert run("uninstall", "codex").code == 0
+    assert file.read_text() == CODEX % own
+
+
 def test_a_file_that_cannot_be_changed_without_loss_is_left_alone(run):
-    file = write("codex", 'mcp_servers = { gh = { command = "gh" } }\n')
-    refused = run("install", "codex")
+    twice = '{"mcpServers": {"athand": {"command": "a"}, "athand": {"command": "b"}}}'
+    file = write("cursor", twice)
+    refused = run("uninstall", "cursor")
     assert refused.code == 65
-    assert "athand install codex --print" in refused.err
-    assert file.read_text() == 'mcp_servers = { gh = { command = "gh" } }\n'
+    assert "athand install cursor --print" in refused.err
+    assert file.read_text() == twice
 
 
 def test_print_touches_nothing(run):

@@ -69,6 +69,65 @@ def test_a_table_comes_and_goes_without_a_trace(text):
     assert toml.put_table(put, PATH, {"command": "z"}).count("[mcpServers.athand]") == 1
 
 
+CODEX = {
+    "an array over several lines": 'model = "o5" # mine\nnotify = [\n  "bash", # the shell\n  "-c",\n]\n\n[z]\nb = 1\n',
+    "a multi-line string": 'note = """\n[mcpServers.athand]\ncommand = 1\n"""\n\n# about z\n[z]\nb = 1\n',
+    "an inline table": 'mcpServers = { gh = { command = "gh" } } # mine\n[z]\nb = 1\n',
+    "an empty inline table": "mcpServers = {}\n",
+    "inline tables in a table": '[mcpServers]\ngh = { command = "gh", args = [\n  "-v", # loud\n] }\n',
+    "dotted keys": 'mcpServers.gh.command = "gh" # mine\nmcpServers.gh.args = []\n\n[z]\nb = 1\n',
+    "dotted keys in a table": '[mcpServers]\ngh.command = "gh"\n# more\ngh.args = []\n',
+    "tables out of order": "[mcpServers.gh]\na = 1\n\n# about z\n[z]\nb = 1\n\n[mcpServers.time]\nc = 2\n",
+    "quoted names": "[\"mcpServers\" . 'g h']\na = 1\n",
+    "an array of tables": "[[z]]\nb = 1\n\n[[z]]\nb = 2 # two\n",
+}
+
+
+@pytest.mark.parametrize("text", CODEX.values(), ids=CODEX)
+def test_every_way_to_write_toml_gets_the_entry_and_comes_back_to_the_byte(text):
+    before = tomllib.loads(text)
+    put = toml.put_table(text, PATH, ENTRY)
+    assert tomllib.loads(put) == {**before, "mcpServers": {**before.get("mcpServers", {}), "athand": ENTRY}}
+    changed = toml.put_table(put, PATH, {"url": "x", "http_headers": {"A-b": "c"}})
+    assert tomllib.loads(changed)["mcpServers"]["athand"] == {"url": "x", "http_headers": {"A-b": "c"}}
+    assert toml.remove_table(changed, PATH) == text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '[mcpServers.athand]\ncommand = "old"\nargs = [\n  "mcp", # serve\n]\n[mcpServers.athand.env]\nA = "b"\n',
+        '[mcpServers]\nathand.command = "old"\nathand.env.A = "b"\n',
+        '[mcpServers]\nathand = { command = "old", env = { A = "b" } }\n',
+        '[mcpServers.athand.env]\nA = "b"\n\n[y]\n[mcpServers.athand]\ncommand = """\nold\n"""\n',
+    ],
+)
+def test_an_entry_is_replaced_and_removed_however_it_is_written(entry):
+    text = f"a = 1 # one\n\n{entry}\n# about z\n[z]\nb = 1 # two\n"
+    before = tomllib.loads(text)
+    put = toml.put_table(text, PATH, ENTRY)
+    assert tomllib.loads(put) == {**before, "mcpServers": {"athand": ENTRY}}
+    removed = toml.remove_table(put, PATH)
+    others = {name: each for name, each in tomllib.loads(removed).items() if name != "mcpServers"}
+    assert others == {name: each for name, each in before.items() if name != "mcpServers"}
+    for new in (put, removed):
+        assert new.startswith("a = 1 # one\n")
+        assert "# about z\n[z]\nb = 1 # two\n" in new
+
+
+def test_remarks_in_an_entry_stay_when_it_is_replaced():
+    text = '[mcpServers.athand]\n# how it starts\ncommand = "x" # mine\nenv.A = "b"\n'
+    put = toml.put_table(text, PATH, {"command": "y", "args": ["mcp"]})
+    assert put == '[mcpServers.athand]\n# how it starts\ncommand = "y" # mine\nargs = ["mcp"]\n'
+
+
+@pytest.mark.parametrize("old", ["[\n  1, # one\n  2,\n]", "{ b = 1 }", '"""\n[c]\na = 2\n"""'])
+def test_a_setting_over_several_lines_is_replaced_and_removed(old):
+    text = f"# mine\nx = 1\na = {old} # why\ny = 2\n"
+    assert toml.put_key(text, "a", "new") == '# mine\nx = 1\na = "new" # why\ny = 2\n'
+    assert toml.remove_key(text, "a") == "# mine\nx = 1\ny = 2\n"
+
+
 def test_a_file_that_has_just_changed_is_not_written_over(tmp_path):
     file = tmp_path / "config.json"
     file.write_text("new")
