@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from athand.documents.tokens import ensure_key
+from athand.documents.cursors import ensure_key
 from athand.errors import AthandError, BadData
 from athand.store import Snapshot, Store, Transaction, to_microseconds
 from athand.store.row_json import put_new, to_lines

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from athand import Athand
-from athand.documents import freshness
-from athand.documents.content import calibration_of
+from athand.documents import refresh
+from athand.documents.content_search import concept_calibration
 from athand.rank import calibrate_cosine
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +22,9 @@ PARTS = ("docs", "src/athand/documents", "src/athand/store/sqlite")
 @pytest.fixture(autouse=True)
 def looks_at_once(monkeypatch):
     """Every search looks at its folders first, and waits until it has seen all: no test sleeps."""
-    monkeypatch.setattr(freshness, "_OFTEN", 0.0)
-    monkeypatch.setattr(freshness, "_SHARE", 0)
-    monkeypatch.setattr(freshness, "_CHEAP", 60.0)
+    monkeypatch.setattr(refresh, "_MIN_INTERVAL", 0.0)
+    monkeypatch.setattr(refresh, "_REST_FACTOR", 0)
+    monkeypatch.setattr(refresh, "_MAX_INLINE_SECONDS", 60.0)
 
 
 class Tree:
@@ -128,7 +128,7 @@ class Reference:
     """What a search of content must find, by going through everything once, with nothing clever."""
 
     def __init__(self, documents):
-        self._model = documents._desk.embedder.attempt(lambda model: model)
+        self._model = documents._context.embedder.attempt(lambda model: model)
         with documents._store.snapshot() as snapshot:
             rows = snapshot.rows(
                 "SELECT c.space, c.document_id, c.position, c.id, c.heading, c.content FROM document_chunks c"
@@ -145,7 +145,7 @@ class Reference:
         """The best of the concepts, for each chunk."""
         asked = np.stack([self._model.embed_query(concept) for concept in concepts]).astype(np.float64)
         cosines = (self._vectors @ asked.T).round(9)
-        meant = [calibration_of(concept, self._model.calibration) for concept in concepts]
+        meant = [concept_calibration(concept, self._model.calibration) for concept in concepts]
         return np.stack([calibrate_cosine(cosines[:, at], each) for at, each in enumerate(meant)]).max(axis=0)
 
     def search(self, concepts=(), terms=(), least=None):

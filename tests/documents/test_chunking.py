@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from athand.documents.chunking import cut, outline
-from athand.documents.extract import Extract, Kind, Mark
+from athand.documents.chunking import chunk_text, extract_outline
+from athand.documents.extract import Extract, FileKind, Marker
 
 LANGUAGES = ("python", "javascript", "rust", "c", "java", "csharp", "ruby", "php", "go", "shell", "sql", "vue", "none")
-KINDS = [Kind(name) for name in "markdown text html docx pdf pptx xlsx notebook table data epub odt".split()]
-KINDS += [Kind("code", language) for language in LANGUAGES]
+KINDS = [FileKind(name) for name in "markdown text html docx pdf pptx xlsx notebook table data epub odt".split()]
+KINDS += [FileKind("code", language) for language in LANGUAGES]
 LINES = st.sampled_from(
     [
         "# Title", "## Part", "Words\n=====", "Words\n-----", "---", "```", "~~~~", "````python", "| a | b |",
@@ -31,7 +31,7 @@ def extracts(draw):
     text = draw(TEXTS)
     kinds = st.sampled_from(["page", "slide", "sheet", "cell", "heading", "chapter"])
     marks = st.builds(
-        Mark, st.integers(0, len(text)), kinds, st.sampled_from(["", "1", "Page 2", "A title"]), st.integers(0, 7)
+        Marker, st.integers(0, len(text)), kinds, st.sampled_from(["", "1", "Page 2", "A title"]), st.integers(0, 7)
     )
     return Extract(
         text, tuple(sorted(draw(st.lists(marks, max_size=12)), key=lambda mark: mark.offset)), draw(st.text(max_size=5))
@@ -61,9 +61,9 @@ def test_pieces_of_any_text_are_in_order_and_make_the_whole_text(kind, examples)
     @given(extracts())
     @settings(max_examples=examples)
     def holds(extract):
-        pieces = cut(extract, kind)
+        pieces = chunk_text(extract, kind)
         check(extract.text, pieces)
-        assert cut(extract, kind) == pieces
+        assert chunk_text(extract, kind) == pieces
 
     holds()
 
@@ -74,18 +74,18 @@ def test_an_outline_names_lines_that_exist_in_their_order(kind, examples):
     @given(extracts())
     @settings(max_examples=examples)
     def holds(extract):
-        lines = [heading.line for heading in outline(extract, kind)]
+        lines = [heading.line for heading in extract_outline(extract, kind)]
         assert lines == sorted(lines)
         assert all(1 <= line <= extract.text.count("\n") + 1 for line in lines)
-        assert all(heading.title.strip() for heading in outline(extract, kind))
+        assert all(heading.title.strip() for heading in extract_outline(extract, kind))
 
     holds()
 
 
 @every_kind
 def test_an_empty_text_has_no_pieces_and_a_blank_one_has_one(kind):
-    assert cut(Extract(""), kind) == []
-    assert [(piece.start, piece.end) for piece in cut(Extract(" \n\n \t\n"), kind)] == [(0, 6)]
+    assert chunk_text(Extract(""), kind) == []
+    assert [(piece.start, piece.end) for piece in chunk_text(Extract(" \n\n \t\n"), kind)] == [(0, 6)]
 
 
 BIG = {
@@ -142,5 +142,5 @@ def test_a_big_text_of_any_shape_takes_time_in_proportion_to_its_size(kind, size
 
 def timed_cut(text, kind):
     began = time.process_time()
-    pieces = cut(Extract(text), kind)
+    pieces = chunk_text(Extract(text), kind)
     return time.process_time() - began, pieces

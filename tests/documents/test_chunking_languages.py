@@ -1,7 +1,7 @@
 import pytest
 
-from athand.documents.chunking import outline
-from athand.documents.extract import Extract, Kind
+from athand.documents.chunking import extract_outline
+from athand.documents.extract import Extract, FileKind
 
 # What is defined in each (with _ for blanks), and the source, line by line.
 SOURCES = [
@@ -174,7 +174,7 @@ SOURCES = [
 
 @pytest.mark.parametrize(("language", "defined", "text"), SOURCES, ids=[source[0] for source in SOURCES])
 def test_definitions_of_many_languages_are_named(language, defined, text):
-    found = outline(Extract(text), Kind("code", language))
+    found = extract_outline(Extract(text), FileKind("code", language))
     assert [heading.title.replace(" ", "_") for heading in found] == defined.split()
     lines = text.splitlines()
     assert all(

@@ -1,18 +1,18 @@
 from itertools import pairwise
 
-from athand.documents.chunking import cut, outline
-from athand.documents.extract import Extract, Kind, Mark
+from athand.documents.chunking import chunk_text, extract_outline
+from athand.documents.extract import Extract, FileKind, Marker
 
-MARKDOWN, TEXT = Kind("markdown"), Kind("text")
+MARKDOWN, TEXT = FileKind("markdown"), FileKind("text")
 PROSE = "A sentence about nothing in particular. Another one follows it here. "
 
 
 def pieces_of(text, kind=MARKDOWN, marks=(), title=""):
-    return cut(Extract(text, tuple(marks), title), kind)
+    return chunk_text(Extract(text, tuple(marks), title), kind)
 
 
 def code(text, language="python"):
-    return pieces_of(text, Kind("code", language))
+    return pieces_of(text, FileKind("code", language))
 
 
 def test_sections_that_are_long_are_pieces_with_their_path():
@@ -35,7 +35,7 @@ def test_small_siblings_share_a_piece_that_names_them():
 
 def test_a_heading_in_a_fence_or_comment_is_none():
     text = "# Real\n\n```sh\n# not one\n```\n\n~~~~\n# nor this\n~~~\n# still inside\n~~~~\n\n<!--\n# hidden\n-->\n"
-    assert [heading.title for heading in outline(Extract(text), MARKDOWN)] == ["Real"]
+    assert [heading.title for heading in extract_outline(Extract(text), MARKDOWN)] == ["Real"]
 
 
 def test_the_title_of_front_matter_heads_every_path_unless_there_is_a_first_heading():
@@ -48,7 +48,7 @@ def test_headings_are_read_without_markup():
     text = (
         'Under\n=====\n\n## The `code` of [links](x.md) {#anchor}\n\n## {{% heading "whatsnext" %}}\n\n### Closed ###\n'
     )
-    assert [heading.title for heading in outline(Extract(text), MARKDOWN)] == [
+    assert [heading.title for heading in extract_outline(Extract(text), MARKDOWN)] == [
         "Under", "The code of links", "whatsnext", "Closed",
     ]  # fmt: skip
 
@@ -89,35 +89,35 @@ def test_pieces_are_neither_tiny_nor_huge():
 
 def test_underlined_titles_of_plain_text_have_levels_in_the_order_of_their_lines():
     text = "=====\nTitle\n=====\n\nPart\n----\n\nWords.\n\nSub\n~~~\n\nNext part\n---------\n"
-    assert [(heading.title, heading.level) for heading in outline(Extract(text), TEXT)] == [
+    assert [(heading.title, heading.level) for heading in extract_outline(Extract(text), TEXT)] == [
         ("Title", 1), ("Part", 2), ("Sub", 3), ("Next part", 2),
     ]  # fmt: skip
 
 
 def test_marked_headings_give_the_path():
     text = f"Intro\n\n{PROSE * 15}\n\nDetails\n\n{PROSE * 15}"
-    marks = [Mark(0, "heading", "Intro", 1), Mark(text.index("Details"), "heading", "Details", 2)]
-    assert [piece.heading for piece in pieces_of(text, Kind("docx"), marks)] == [("Intro",), ("Intro", "Details")]
+    marks = [Marker(0, "heading", "Intro", 1), Marker(text.index("Details"), "heading", "Details", 2)]
+    assert [piece.heading for piece in pieces_of(text, FileKind("docx"), marks)] == [("Intro",), ("Intro", "Details")]
 
 
 def test_a_piece_does_not_cross_pages_unless_they_are_tiny():
     pages = [PROSE * 9, PROSE * 9, "Few words.\n", "Few more.\n", PROSE * 40]
     starts = [sum(map(len, pages[:at])) for at in range(5)]
-    marks = [Mark(start, "page", str(number)) for number, start in enumerate(starts, 1)]
-    places = [piece.place for piece in pieces_of("".join(pages), Kind("pdf"), marks)]
+    marks = [Marker(start, "page", str(number)) for number, start in enumerate(starts, 1)]
+    places = [piece.place for piece in pieces_of("".join(pages), FileKind("pdf"), marks)]
     assert places == ["page 1", "pages 2\u20134", "page 5", "page 5"]
 
 
 def test_small_cells_of_a_notebook_share_a_piece_and_headings_count():
     cells = ["# Title\n\n", "x = 1\n\n", "y = 2\n\n"]
-    marks = [Mark(sum(map(len, cells[:at])), "cell", str(at + 1)) for at in range(3)]
-    (piece,) = pieces_of("".join(cells), Kind("notebook"), [*marks, Mark(0, "heading", "Title", 1)])
+    marks = [Marker(sum(map(len, cells[:at])), "cell", str(at + 1)) for at in range(3)]
+    (piece,) = pieces_of("".join(cells), FileKind("notebook"), [*marks, Marker(0, "heading", "Title", 1)])
     assert (piece.place, piece.heading) == ("cells 1\u20133", ("Title",))
 
 
 def test_rows_of_a_table_stay_whole_even_with_lines_in_quotes():
     text = "id,words\n" + '1,"some\nwords in\nlines"\n' * 200
-    pieces = pieces_of(text, Kind("table", "csv"))
+    pieces = pieces_of(text, FileKind("table", "csv"))
     assert len(pieces) > 2
     assert all(text[piece.start : piece.start + 2] == "1," for piece in pieces[1:])
     assert {piece.heading for piece in pieces} == {("id, words",)}
@@ -125,7 +125,7 @@ def test_rows_of_a_table_stay_whole_even_with_lines_in_quotes():
 
 def test_data_is_cut_at_its_keys():
     text = "".join(f"key{at}:\n" + "  - a value of it\n" * 60 for at in range(4))
-    assert [piece.heading for piece in pieces_of(text, Kind("data", "yaml"))] == [(f"key{at}",) for at in range(4)]
+    assert [piece.heading for piece in pieces_of(text, FileKind("data", "yaml"))] == [(f"key{at}",) for at in range(4)]
 
 
 BODY = "        value = compute(value)\n" * 30

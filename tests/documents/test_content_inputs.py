@@ -20,7 +20,7 @@ def stores(tmp_path_factory, module_postgres_url):
     (root / "b.md").write_text("Another text, about something else.")
     with Athand(":memory:") as sqlite, Athand(module_postgres_url) as server:
         for opened in (sqlite, server):
-            opened.documents._tokens  # noqa: B018
+            opened.documents._cursors  # noqa: B018
             opened.documents.add(root, folder_id="inputs")
         yield {"sqlite": sqlite.documents, "postgres": server.documents}
 

@@ -4,7 +4,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
-from athand.documents import asking
+from athand.documents import content_request
 from athand.errors import InvalidInput, NotFound
 
 
@@ -97,7 +97,7 @@ def test_a_token_of_a_folder_that_was_removed_says_so(documents, folder):
 
 
 def test_the_longest_question_can_be_gone_on_with(documents, folder):
-    long = ['\x01"' * 1500 + f"{number}" for number in range(asking._MOST_CONCEPTS - 1)]
+    long = ['\x01"' * 1500 + f"{number}" for number in range(content_request._MAX_CONCEPTS - 1)]
     first = documents.search_content(folder, exact_terms=["needle", *long], limit=3)
     assert len(documents.search_content(continuation_token=first.continuation.next_token).data.results) == 3
 
@@ -192,9 +192,9 @@ class TestMaxTokens:
 
 @one_engine
 def test_a_following_page_need_not_search_again(documents, folder, monkeypatch):
-    from athand.documents import content
+    from athand.documents import content_search
 
     first = documents.search_content(folder, exact_terms=["needle"], limit=3)
-    monkeypatch.setattr(content, "find", None)
+    monkeypatch.setattr(content_search, "find_matches", None)
     second = documents.search_content(continuation_token=first.continuation.next_token)
     assert len(second.data.results) == 3

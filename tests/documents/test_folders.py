@@ -93,7 +93,7 @@ class TestNames:
     def test_it_can_be_indexed_in_the_background(self, documents, tree):
         tree.write("a.md", "needle")
         assert documents.add(tree, wait=False).folder_id == "project"
-        documents._keeper.close()
+        documents._refresher.close()
         assert found(documents, "needle") == ["a.md"]
 
 
@@ -161,7 +161,7 @@ class TestEmbedding:
     def embedded(self, documents, monkeypatch):
         """The texts that the model is given."""
         texts = []
-        model = documents._desk.embedder.attempt(lambda model: model)
+        model = documents._context.embedder.attempt(lambda model: model)
         real = model.embed_passages
         monkeypatch.setattr(model, "embed_passages", lambda given: texts.extend(given) or real(given), raising=False)
         return texts
@@ -263,7 +263,7 @@ class TestAge:
     @one_engine
     def test_an_index_is_as_old_as_the_last_look(self, clocked, tree, monkeypatch):
         documents, now = clocked
-        monkeypatch.setattr("athand.documents.freshness._OFTEN", 1e9)
+        monkeypatch.setattr("athand.documents.refresh._MIN_INTERVAL", 1e9)
         documents.search_content(exact_terms=["needle"])  # the last look
         now[0] += timedelta(seconds=90)
         tree.write("b.md", "needle")

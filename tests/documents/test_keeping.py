@@ -7,7 +7,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
-from athand.documents import Documents, freshness
+from athand.documents import Documents, refresh
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import Conflict, InvalidInput, NotFound, Unavailable
@@ -41,8 +41,8 @@ class TestMachines:
         stores = [open_store(postgres_url) for _ in range(2)]
         both = [Documents(store, LazyEmbedder(DEFAULT_MODEL)) for store in stores]
         for name, documents in zip(("one", "other"), both, strict=True):
-            documents._desk = replace(documents._desk, host=name)
-            documents._keeper.desk = documents._desk
+            documents._context = replace(documents._context, host=name)
+            documents._refresher.context = documents._context
         yield both
         for documents, store in zip(both, stores, strict=True):
             documents.close()
@@ -84,7 +84,7 @@ def test_an_answer_without_vectors_is_not_remembered(tmp_path, tree, monkeypatch
         with monkeypatch.context() as without:
             without.setattr(athand._embedder, "attempt", lambda action: None)
             athand.documents.add(tree)
-        athand.documents._desk = replace(athand.documents._desk, when_uncovered=lambda: None)
+        athand.documents._context = replace(athand.documents._context, when_uncovered=lambda: None)
         with pytest.raises(Unavailable, match="meaning"):
             athand.documents.search_content(**asked)
         athand.documents.embed_missing()
@@ -108,7 +108,9 @@ def test_the_loss_of_literal_texts_is_noticed(tmp_path, tree):
 def test_many_removed_files_do_not_hold_up_a_search(documents, tree, monkeypatch):
     documents.add(tree.write_all({f"{number}.md": "needle" for number in range(60)}))
     started = []
-    monkeypatch.setattr(freshness.Keeper, "start", lambda keeper, folder: started.append(folder.folder_id))
+    monkeypatch.setattr(
+        refresh.FolderRefresher, "start_background", lambda refresher, folder: started.append(folder.folder_id)
+    )
     for number in range(60):
         tree.remove(f"{number}.md") if number else None
     documents.search("needle")

@@ -1,57 +1,57 @@
 import pytest
 
-from athand.documents.extract import Kind
-from athand.documents.readers import is_binary_name, is_lock_file, is_secret_name, kind_of
+from athand.documents.extract import FileKind
+from athand.documents.readers.kinds import detect_kind, is_binary_name, is_lock_file, is_secret_name
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("README.md", Kind("markdown")),
-        ("notes/My Notes.MARKDOWN", Kind("markdown")),
-        ("report.qmd", Kind("markdown")),
-        ("a.txt", Kind("text")),
-        ("README", Kind("text")),
-        ("LICENSE-MIT", Kind("text")),
-        ("guide.rst", Kind("text")),
-        ("index.HTM", Kind("html")),
-        ("a.csv", Kind("table", "csv")),
-        ("a.tsv", Kind("table", "tsv")),
-        ("tsconfig.json", Kind("data", "json")),
-        ("log.jsonl", Kind("data", "jsonl")),
-        ("ci.yml", Kind("data", "yaml")),
-        ("pyproject.toml", Kind("data", "toml")),
-        ("pom.xml", Kind("data", "xml")),
-        ("setup.cfg", Kind("data", "ini")),
-        ("a.ipynb", Kind("notebook")),
-        ("src/a.py", Kind("code", "python")),
-        ("App.tsx", Kind("code", "typescript")),
-        ("main.rs", Kind("code", "rust")),
-        ("a.hpp", Kind("code", "cpp")),
-        ("a.h", Kind("code", "c")),
-        ("q.sql", Kind("code", "sql")),
-        ("a.vue", Kind("code", "vue")),
-        ("Dockerfile", Kind("code", "dockerfile")),
-        ("Dockerfile.dev", Kind("code", "dockerfile")),
-        ("api.dockerfile", Kind("code", "dockerfile")),
-        ("GNUmakefile", Kind("code", "makefile")),
-        ("CMakeLists.txt", Kind("code", "cmake")),
-        ("go.mod", Kind("code", "go")),
-        ("a.pdf", Kind("pdf")),
-        ("a.docx", Kind("docx")),
-        ("a.xlsm", Kind("xlsx")),
-        ("a.pptx", Kind("pptx")),
-        ("a.epub", Kind("epub")),
-        ("a.odt", Kind("odt")),
+        ("README.md", FileKind("markdown")),
+        ("notes/My Notes.MARKDOWN", FileKind("markdown")),
+        ("report.qmd", FileKind("markdown")),
+        ("a.txt", FileKind("text")),
+        ("README", FileKind("text")),
+        ("LICENSE-MIT", FileKind("text")),
+        ("guide.rst", FileKind("text")),
+        ("index.HTM", FileKind("html")),
+        ("a.csv", FileKind("table", "csv")),
+        ("a.tsv", FileKind("table", "tsv")),
+        ("tsconfig.json", FileKind("data", "json")),
+        ("log.jsonl", FileKind("data", "jsonl")),
+        ("ci.yml", FileKind("data", "yaml")),
+        ("pyproject.toml", FileKind("data", "toml")),
+        ("pom.xml", FileKind("data", "xml")),
+        ("setup.cfg", FileKind("data", "ini")),
+        ("a.ipynb", FileKind("notebook")),
+        ("src/a.py", FileKind("code", "python")),
+        ("App.tsx", FileKind("code", "typescript")),
+        ("main.rs", FileKind("code", "rust")),
+        ("a.hpp", FileKind("code", "cpp")),
+        ("a.h", FileKind("code", "c")),
+        ("q.sql", FileKind("code", "sql")),
+        ("a.vue", FileKind("code", "vue")),
+        ("Dockerfile", FileKind("code", "dockerfile")),
+        ("Dockerfile.dev", FileKind("code", "dockerfile")),
+        ("api.dockerfile", FileKind("code", "dockerfile")),
+        ("GNUmakefile", FileKind("code", "makefile")),
+        ("CMakeLists.txt", FileKind("code", "cmake")),
+        ("go.mod", FileKind("code", "go")),
+        ("a.pdf", FileKind("pdf")),
+        ("a.docx", FileKind("docx")),
+        ("a.xlsm", FileKind("xlsx")),
+        ("a.pptx", FileKind("pptx")),
+        ("a.epub", FileKind("epub")),
+        ("a.odt", FileKind("odt")),
     ],
 )
 def test_a_name_tells_how_a_file_is_read(name, kind):
-    assert kind_of(name) == kind
+    assert detect_kind(name) == kind
 
 
 @pytest.mark.parametrize("name", ["data.xyz", "noextension", "", ".", "a.", ".hidden", "readmenow.q"])
 def test_other_names_tell_nothing(name):
-    assert kind_of(name) is None
+    assert detect_kind(name) is None
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from athand.documents.extract import Kind, Unreadable
-from athand.documents.readers import MOST_CHARACTERS, Readers
+from athand.documents.extract import FileKind, UnreadableFile
+from athand.documents.readers import MAX_CHARACTERS, Readers
 
-TEXT = Kind("text")
+TEXT = FileKind("text")
 GERMAN = "Die Straße führt über Höhen, größere Wälder und schöne Täler. Äpfel und Öl sind teuer geworden.\n"
 
 
@@ -75,21 +75,21 @@ def test_a_foreign_byte_late_in_a_big_file_is_guessed_quickly(readers):
     assert time.process_time() - begin < 5  # a hundred times what it takes
 
 
-@pytest.mark.parametrize("kind", [TEXT, Kind("code", "c"), Kind("pdf"), None])
+@pytest.mark.parametrize("kind", [TEXT, FileKind("code", "c"), FileKind("pdf"), None])
 def test_an_empty_file_is_unreadable(readers, kind):
-    with pytest.raises(Unreadable, match="empty"):
+    with pytest.raises(UnreadableFile, match="empty"):
         readers.read(kind, b"")
 
 
 @pytest.mark.parametrize("data", [b" \n\t\n", codecs.BOM_UTF8, codecs.BOM_UTF16_LE])
 def test_nothing_but_white_space_is_empty(readers, data):
-    with pytest.raises(Unreadable, match="empty"):
+    with pytest.raises(UnreadableFile, match="empty"):
         readers.read(TEXT, data)
 
 
 @pytest.mark.parametrize("data", [b"abc\0def", codecs.BOM_UTF16_LE + b"a\0\0\0b\0", codecs.BOM_UTF8 + b"a\0"])
 def test_nul_bytes_are_binary(readers, data):
-    with pytest.raises(Unreadable, match="binary: it has NUL bytes"):
+    with pytest.raises(UnreadableFile, match="binary: it has NUL bytes"):
         readers.read(TEXT, data)
 
 
@@ -101,21 +101,23 @@ def test_an_unknown_file_is_read_when_it_is_text(readers):
     "data", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff\xd8\xff\xe0JFIF", GERMAN.encode("cp1252"), b"\x01\x02a" * 50]
 )
 def test_an_unknown_file_is_binary_when_in_doubt(readers, data):
-    with pytest.raises(Unreadable, match=r"^binary$"):
+    with pytest.raises(UnreadableFile, match=r"^binary$"):
         readers.read(None, data)
 
 
 def test_a_very_long_text_is_cut_and_says_so(readers):
-    extract = readers.read(TEXT, b"0123456789" * (MOST_CHARACTERS // 10 + 1))
-    assert len(extract.text) == MOST_CHARACTERS and extract.note == "only the first 20,000,000 characters"
+    extract = readers.read(TEXT, b"0123456789" * (MAX_CHARACTERS // 10 + 1))
+    assert len(extract.text) == MAX_CHARACTERS and extract.note == "only the first 20,000,000 characters"
 
 
-@given(st.binary(min_size=1, max_size=300), st.sampled_from([TEXT, Kind("table", "csv"), Kind("code", "go"), None]))
+@given(
+    st.binary(min_size=1, max_size=300), st.sampled_from([TEXT, FileKind("table", "csv"), FileKind("code", "go"), None])
+)
 def test_random_bytes_are_storable_text_or_unreadable(data, kind):
     with Readers() as readers:
         try:
             extract = readers.read(kind, data)
-        except Unreadable:
+        except UnreadableFile:
             return
     assert "\0" not in extract.text
     extract.text.encode("utf-8")

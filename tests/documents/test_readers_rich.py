@@ -1,7 +1,7 @@
 import pytest
 from makers import docx, epub, notebook, odt, paragraph, pdf, pptx, shape, xlsx
 
-from athand.documents.extract import Extract, Kind, Unreadable
+from athand.documents.extract import Extract, FileKind, UnreadableFile
 from athand.documents.readers import Readers
 
 
@@ -13,7 +13,7 @@ def readers():
 
 def places(extract: Extract, kind: str) -> list[tuple[str, int, str]]:
     """Label, level and first line of all marks of a kind."""
-    found = (mark for mark in extract.marks if mark.kind == kind)
+    found = (mark for mark in extract.markers if mark.kind == kind)
     return [(mark.label, mark.level, extract.text[mark.offset :].split("\n")[0]) for mark in found]
 
 
@@ -28,7 +28,7 @@ def test_a_word_document_is_read_in_order_with_its_headings(readers):
         + f"<w:tbl><w:tr>{row}</w:tr><w:tr>{row}</w:tr></w:tbl>"
         + paragraph("last", "Kreis")
     )
-    extract = readers.read(Kind("docx"), docx(body, "The Title"))
+    extract = readers.read(FileKind("docx"), docx(body, "The Title"))
     assert extract.text == (
         "Über uns\n\nText mit & 漢字 😀\n\nTiefer\n\n  - an item\n\na | b\na | b\n\nlast\n\n[1] A footnote."
     )
@@ -41,7 +41,7 @@ def test_what_was_deleted_from_a_word_document_is_not_read(readers):
         "<w:p><w:r><w:t>kept</w:t><w:tab/><w:t>here</w:t><w:br/></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
         "<w:ins><w:r><w:t>new</w:t></w:r></w:ins><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>"
     )
-    assert readers.read(Kind("docx"), docx(body)).text.startswith("kept\there\nnew\n\n[1]")
+    assert readers.read(FileKind("docx"), docx(body)).text.startswith("kept\there\nnew\n\n[1]")
 
 
 def test_a_workbook_is_read_sheet_by_sheet(readers):
@@ -56,7 +56,7 @@ def test_a_workbook_is_read_sheet_by_sheet(readers):
     )
     strings = ("<t>name &amp; größe</t>", "<r><t>rich </t></r><r><t>text</t></r><rPh><t>spoken</t></rPh>")
     second = '<row><c r="XFD1"><v>12345678901234567890</v></c></row>'
-    extract = readers.read(Kind("xlsx"), xlsx({"Erstes &amp; Blatt": first, "Leer": "", "Zwei": second}, strings))
+    extract = readers.read(FileKind("xlsx"), xlsx({"Erstes &amp; Blatt": first, "Leer": "", "Zwei": second}, strings))
     assert extract.text.split("\n") == [
         "name & größe | rich text |  | in",
         "0.3 | 2024-02-29 | TRUE | nx | #REF!",
@@ -69,7 +69,7 @@ def test_a_workbook_is_read_sheet_by_sheet(readers):
 
 def test_a_workbook_can_count_its_days_from_1904(readers):
     rows = '<row><c s="1"><v>0</v></c><c s="1"><v>366</v></c><c s="1"><v>1e300</v></c><c s="1"><v>x</v></c></row>'
-    assert readers.read(Kind("xlsx"), xlsx({"S": rows}, date1904=True)).text == "00:00:00 | 1905-01-01 | 1e300 | x"
+    assert readers.read(FileKind("xlsx"), xlsx({"S": rows}, date1904=True)).text == "00:00:00 | 1905-01-01 | 1e300 | x"
 
 
 def test_a_presentation_is_read_in_the_order_of_its_slides(readers):
@@ -82,7 +82,7 @@ def test_a_presentation_is_read_in_the_order_of_its_slides(readers):
             (shape("Dritte", "ctrTitle") + table, ""),
         ]
     )
-    extract = readers.read(Kind("pptx"), data)
+    extract = readers.read(FileKind("pptx"), data)
     assert extract.text == "Erste Folie\n\nPunkt A\nPunkt B\n\nNotes: Langsam sprechen\n\nDritte\n\nx | y"
     assert places(extract, "slide") == [("1", 0, "Erste Folie"), ("3", 0, "Dritte")]
     assert places(extract, "heading") == [("Erste Folie", 1, "Erste Folie"), ("Dritte", 1, "Dritte")]
@@ -99,7 +99,7 @@ def test_an_opendocument_text_is_read_with_lists_and_tables(readers):
         '<table:table-cell table:number-columns-repeated="999999"><text:p>2</text:p></table:table-cell>'
         "</table:table-row></table:table>"
     )
-    extract = readers.read(Kind("odt"), odt(body, "Titel"))
+    extract = readers.read(FileKind("odt"), odt(body, "Titel"))
     assert extract.text == "Kapitel\n\na   b\tc\nd\n\n- one\n  - two\n\n1 | 2"
     assert (extract.title, places(extract, "heading")) == ("Titel", [("Kapitel", 2, "Kapitel")])
 
@@ -109,7 +109,7 @@ def test_a_book_is_read_chapter_by_chapter(readers):
     data = epub(
         [page.format("<h1>Eins</h1><p>Erster&nbsp;Text</p>"), page.format("<img/>"), page.format("<p>Zwei")], "Buch"
     )
-    extract = readers.read(Kind("epub"), data)
+    extract = readers.read(FileKind("epub"), data)
     assert extract.text == "Eins\n\nErster Text\n\nZwei"
     assert places(extract, "chapter") == [("Eins", 0, "Eins"), ("3", 0, "Zwei")]
     assert extract.title == "Buch"
@@ -117,15 +117,15 @@ def test_a_book_is_read_chapter_by_chapter(readers):
 
 def test_a_protected_book_is_called_encrypted(readers):
     listed = '<encryption><CipherReference URI="OEBPS/text/chapter%201.xhtml"/></encryption>'
-    with pytest.raises(Unreadable, match="encrypted"):
-        readers.read(Kind("epub"), epub(["<p>x"], more={"META-INF/encryption.xml": listed}))
+    with pytest.raises(UnreadableFile, match="encrypted"):
+        readers.read(FileKind("epub"), epub(["<p>x"], more={"META-INF/encryption.xml": listed}))
 
 
 def test_a_pdf_is_read_page_by_page_with_its_bookmarks(readers):
     data = pdf(
         ["First page (größer)", "", "Before\nSecond Part\nmore"], "Der Titel", (("Second  part", 3), ("Gone", 1))
     )
-    extract = readers.read(Kind("pdf"), data)
+    extract = readers.read(FileKind("pdf"), data)
     assert extract.text == "First page (größer)\n\nBefore\nSecond Part\nmore"
     assert places(extract, "page") == [("1", 0, "First page (größer)"), ("3", 0, "Before")]
     assert places(extract, "heading") == [("Gone", 1, "First page (größer)"), ("Second part", 1, "Second Part")]
@@ -133,8 +133,8 @@ def test_a_pdf_is_read_page_by_page_with_its_bookmarks(readers):
 
 
 def test_a_pdf_without_text_is_perhaps_scanned(readers):
-    with pytest.raises(Unreadable, match="no text in it: perhaps scanned pages"):
-        readers.read(Kind("pdf"), pdf(["", ""]))
+    with pytest.raises(UnreadableFile, match="no text in it: perhaps scanned pages"):
+        readers.read(FileKind("pdf"), pdf(["", ""]))
 
 
 def test_a_notebook_is_read_cell_by_cell(readers):
@@ -152,7 +152,7 @@ def test_a_notebook_is_read_cell_by_cell(readers):
             ],
         },
     )
-    extract = readers.read(Kind("notebook"), data)
+    extract = readers.read(FileKind("notebook"), data)
     begin = (
         "# Daten\nText\n```\n# no heading\n```\n\n## Mehr\n\n# comment\nprint(1)\n\nOutput: 1\n\nOutput: <Figure>\n\n"
     )
@@ -163,7 +163,7 @@ def test_a_notebook_is_read_cell_by_cell(readers):
 
 def test_an_old_notebook_is_read_too(readers):
     cells = '[{"cell_type": "heading", "level": 2, "source": "Alt"}, {"cell_type": "code", "input": ["x = 1"]}]'
-    extract = readers.read(Kind("notebook"), f'{{"worksheets": [{{"cells": {cells}}}], "nbformat": 3}}'.encode())
+    extract = readers.read(FileKind("notebook"), f'{{"worksheets": [{{"cells": {cells}}}], "nbformat": 3}}'.encode())
     assert (extract.text, places(extract, "heading")) == ("Alt\n\nx = 1", [("Alt", 2, "Alt")])
 
 
@@ -171,8 +171,8 @@ def test_an_old_notebook_is_read_too(readers):
     "data", [b"[]", b'{"a": 1}', b"nonsense", b'{"cells": 7}', b'{"cells": [7, {}, {"source": {}}]}']
 )
 def test_other_json_is_not_a_notebook(readers, data):
-    with pytest.raises(Unreadable, match=r"damaged|no text"):
-        readers.read(Kind("notebook"), data)
+    with pytest.raises(UnreadableFile, match=r"damaged|no text"):
+        readers.read(FileKind("notebook"), data)
 
 
 def test_a_page_is_read_as_a_browser_shows_it(readers):
@@ -184,7 +184,7 @@ def test_a_page_is_read_as_a_browser_shows_it(readers):
     <pre>  def f():
         return 1 &lt; 2
     </pre><script>if (a < b) "</p>"</script><h2>Zwei</h2>Ende"""
-    extract = readers.read(Kind("html"), page.encode())
+    extract = readers.read(FileKind("html"), page.encode())
     assert extract.text == (
         "Große Schrift\n\nEins\nzwei <tag> 😀\n\ndrei\n\n- a\n  - b\n- c\n\nA | B\n1 | 2 3\n\n"
         "  def f():\n        return 1 < 2\n\nZwei\n\nEnde"
@@ -194,11 +194,11 @@ def test_a_page_is_read_as_a_browser_shows_it(readers):
 
 
 def test_an_element_that_is_never_closed_hides_nothing(readers):
-    assert readers.read(Kind("html"), b"<nav>menu<h1>Title</h1><svg>text").text == "menu\n\nTitle\n\ntext"
+    assert readers.read(FileKind("html"), b"<nav>menu<h1>Title</h1><svg>text").text == "menu\n\nTitle\n\ntext"
 
 
 def test_a_page_says_itself_how_it_is_encoded(readers):
     page = "<meta http-equiv=Content-Type content='text/html; charset=windows-1251'><p>Привет"
-    assert readers.read(Kind("html"), page.encode("cp1251")).text == "Привет"
-    assert readers.read(Kind("html"), b"<meta charset=utf-16><p>\xc3\xa9").text == "é"
-    assert readers.read(Kind("html"), b"<meta charset=rot13><p>abc").text == "abc"
+    assert readers.read(FileKind("html"), page.encode("cp1251")).text == "Привет"
+    assert readers.read(FileKind("html"), b"<meta charset=utf-16><p>\xc3\xa9").text == "é"
+    assert readers.read(FileKind("html"), b"<meta charset=rot13><p>abc").text == "abc"

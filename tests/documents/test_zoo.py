@@ -10,7 +10,7 @@ from makers import docx, notebook, packed, paragraph, pdf, pptx, shape
 from zoo import CANARY, GOOD, PEM, REFUSED, SECRETS, STRANGE, UNREADABLE, build, like_anybody, store_bytes, write
 
 from athand import Athand
-from athand.documents import walking
+from athand.documents import walk
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,8 @@ def test_a_second_refresh_reads_none_of_them_again(zoo, monkeypatch):
     athand, added, _ = zoo
     athand.documents.refresh(added.folder_id)  # what was written just before the first may be looked at once more
     read = []
-    usual = walking.read_file
-    monkeypatch.setattr(
-        "athand.documents.indexing.read_file", lambda root, path: read.append(path) or usual(root, path)
-    )
+    usual = walk.read_file
+    monkeypatch.setattr("athand.documents.index.read_file", lambda root, path: read.append(path) or usual(root, path))
     again = athand.documents.refresh(added.folder_id)
     assert read == [] and again.generation == added.generation
 
@@ -218,5 +216,5 @@ def test_a_file_from_another_time_is_not_read_again_and_again(tmp_path, monkeypa
     with Athand(tmp_path / "r.db") as athand:
         athand.documents.add(folder)
         athand.documents.refresh("folder")
-        monkeypatch.setattr("athand.documents.indexing.read_file", None)
+        monkeypatch.setattr("athand.documents.index.read_file", None)
         athand.documents.refresh("folder")

@@ -52,28 +52,28 @@ def test_processes_may_index_one_folder_at_once(tmp_path, seed, times):
 
 def test_a_file_that_another_process_indexes_meanwhile_is_not_taken_for_gone(tmp_path, monkeypatch):
     """One looks at the folder, a file comes and the other indexes it, then the first compares what it saw."""
-    from athand.documents import indexing
+    from athand.documents import index
 
     folder, location = tmp_path / "folder", tmp_path / "r.db"
     fill(folder, Random(1), 3)
     with indexed(location) as (_, one), indexed(location) as (_, other):
         one.add(folder)
-        usual = indexing.walk
+        usual = index.walk_folder
 
         def slowly(*given):
             found = usual(*given)
-            monkeypatch.setattr(indexing, "walk", usual)
+            monkeypatch.setattr(index, "walk_folder", usual)
             write(folder, Random(2))
             other.refresh("folder")
             return found
 
-        monkeypatch.setattr(indexing, "walk", slowly)
+        monkeypatch.setattr(index, "walk_folder", slowly)
         one.refresh("folder")
         assert len(on_disk(folder)) == one.list_folders()[0].documents
 
 
 def test_a_file_that_is_changed_and_changed_back_while_two_look_is_right(tmp_path, monkeypatch):
-    from athand.documents import indexing
+    from athand.documents import index
 
     folder, location = tmp_path / "folder", tmp_path / "r.db"
     path = write(folder, Random(1), folder / "a.md")
@@ -81,17 +81,17 @@ def test_a_file_that_is_changed_and_changed_back_while_two_look_is_right(tmp_pat
     with indexed(location) as (_, one), indexed(location) as (_, other):
         one.add(folder)
         os.utime(path, (1_500_000_000, 1_500_000_000))
-        usual = indexing.read_file
+        usual = index.read_file
 
         def slowly(root, name):
-            monkeypatch.setattr(indexing, "read_file", usual)
+            monkeypatch.setattr(index, "read_file", usual)
             path.write_text("something else")
             other.refresh("folder")
             path.write_text(first)
             os.utime(path, (1_500_000_000, 1_500_000_000))
             return usual(root, name)
 
-        monkeypatch.setattr(indexing, "read_file", slowly)
+        monkeypatch.setattr(index, "read_file", slowly)
         one.refresh("folder")
         one.refresh("folder")
         assert one.get_document_text("folder", path.relative_to(folder).as_posix()).text == first
@@ -180,15 +180,15 @@ def test_a_store_that_is_closed_while_it_indexes_goes_on_when_it_is_opened_again
 def _slow_reader(monkeypatch):
     """Children that take ages for every page, and may."""
     from athand.documents import readers
-    from athand.documents.readers import process
+    from athand.documents.readers import sandbox_process
 
-    begin, end = process._START.rsplit("main()", 1)
+    begin, end = sandbox_process._BOOTSTRAP.rsplit("main()", 1)
     slow = (
-        "import time\nimport athand.documents.readers.child as child\n"
-        f"child._extract = lambda *_: time.sleep({ENDLESS})\n"
+        "import time\nimport athand.documents.readers.sandbox_worker as worker\n"
+        f"worker._run_reader = lambda *_: time.sleep({ENDLESS})\n"
     )
-    monkeypatch.setattr(process, "_START", f"{begin}{slow}main(){end}")
-    monkeypatch.setattr(readers, "Workshop", partial(readers.Workshop, seconds=ENDLESS))
+    monkeypatch.setattr(sandbox_process, "_BOOTSTRAP", f"{begin}{slow}main(){end}")
+    monkeypatch.setattr(readers, "ReaderSandbox", partial(readers.ReaderSandbox, seconds=ENDLESS))
 
 
 def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monkeypatch):
@@ -200,7 +200,7 @@ def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monk
     before = children()
     athand = Athand(tmp_path / "r.db")
     athand.documents.add(folder, wait=False)
-    until(lambda: athand.documents._desk.readers._workshop.child_pid)
+    until(lambda: athand.documents._context.readers._sandbox.worker_pid)
     begin = time.monotonic()
     athand.close()
     assert time.monotonic() - begin < PATIENCE
@@ -231,11 +231,11 @@ import sys
 from functools import partial
 from athand import Athand
 from athand.documents import readers
-from athand.documents.readers import process
-readers.Workshop = partial(readers.Workshop, seconds={endless})
-begin, end = process._START.rsplit("main()", 1)
-slow = "import athand.documents.readers.child as child\\n{deed}\\n"
-process._START = begin + slow + "main()" + end
+from athand.documents.readers import sandbox_process
+readers.ReaderSandbox = partial(readers.ReaderSandbox, seconds={endless})
+begin, end = sandbox_process._BOOTSTRAP.rsplit("main()", 1)
+slow = "import athand.documents.readers.sandbox_worker as worker\\n{deed}\\n"
+sandbox_process._BOOTSTRAP = begin + slow + "main()" + end
 print("ready", flush=True)
 Athand(sys.argv[1]).documents.add(sys.argv[2])
 """
@@ -244,7 +244,7 @@ Athand(sys.argv[1]).documents.add(sys.argv[2])
 @pytest.mark.parametrize(
     "deed",
     [
-        pytest.param(f"import time; child._extract = lambda *_: time.sleep({ENDLESS})", id="while it reads"),
+        pytest.param(f"import time; worker._run_reader = lambda *_: time.sleep({ENDLESS})", id="while it reads"),
         pytest.param("pass", id="between two files"),
     ],
 )

@@ -13,8 +13,9 @@ from athand.documents.model import (
     FoundDocument,
     FoundDocuments,
     Problem,
+    SearchChunkResult,
+    SearchContentResponse,
 )
-from athand.documents.responses import SearchChunkResult, SearchContentResponse
 from athand.documents.service import Documents
 
 __all__ = [

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """What sort of file this is: how it is read and cut; `language` names that of source code and data."""
 
     name: str
@@ -12,7 +12,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Marker:
     """Where something begins in a text that was not written line by line: a page, slide, sheet, cell or heading."""
 
     offset: int
@@ -26,7 +26,7 @@ class Extract:
     """The text of a file; `note` says what was guessed or left out."""
 
     text: str
-    marks: tuple[Mark, ...] = ()
+    markers: tuple[Marker, ...] = ()
     title: str = ""
     encoding: str = "utf-8"
     note: str = ""
@@ -42,7 +42,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChunkSpan:
     """A slice of a text: offsets, lines (from 1, both inclusive), where it stands, and what is defined in it.
 
     `heading` is the path of headings, or of enclosing definitions; `place` names the page, slide, sheet or cell.
@@ -57,5 +57,5 @@ class Piece:
     place: str = ""
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file cannot be read; the reason is a phrase a user understands."""

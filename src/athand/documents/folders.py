@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from athand.documents.desk import Desk
+from athand.documents.context import DocumentContext
+from athand.documents.cursors import ensure_key
 from athand.documents.model import Folder, Problem
-from athand.documents.tokens import ensure_key
 from athand.errors import Conflict, InvalidInput, NotFound
 from athand.inputs import check_name, is_text
 from athand.store import Snapshot, Transaction, to_datetime, to_microseconds
@@ -25,15 +25,15 @@ _COUNTS = (
     "(SELECT coalesce(sum(d.chunks), 0) FROM documents d WHERE d.space = f.space), "
     "(SELECT count(*) FROM document_problems p WHERE p.space = f.space)"
 )
-_REGISTERED = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
-_LONGEST_ID = 40
+_SELECT_RECORD = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
+_MAX_ID_LENGTH = 40
 INTERRUPTED = "indexing was interrupted; the next search or refresh goes on"
 # Whoever indexes says so at least this often; a folder that nobody speaks of any more was left in the middle.
-_STALLED, _AT_WORK = 120_000_000, 10_000_000
+_STALLED_MICROSECONDS, _ACTIVE_MICROSECONDS = 120_000_000, 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class FolderRecord:
     """What is kept about a folder."""
 
     folder_id: str
@@ -46,31 +46,31 @@ class Registered:
 
     def is_being_indexed(self, now: datetime) -> bool:
         """Whether somebody is indexing it, or was a moment ago."""
-        return self.state == "indexing" and to_microseconds(now) - self.updated_at < _AT_WORK
+        return self.state == "indexing" and to_microseconds(now) - self.updated_at < _ACTIVE_MICROSECONDS
 
 
-def registered(snapshot: Snapshot, folder_id: object) -> Registered:
+def get_folder(snapshot: Snapshot, folder_id: object) -> FolderRecord:
     """The folder of that id."""
     found = []
     if is_text(folder_id):
-        found = snapshot.rows(f"{_REGISTERED} WHERE space = :space", {"space": folder_id})
+        found = snapshot.rows(f"{_SELECT_RECORD} WHERE space = :space", {"space": folder_id})
     if not found:
         raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
-    return Registered(*found[0])
+    return FolderRecord(*found[0])
 
 
-def every(snapshot: Snapshot) -> list[Registered]:
+def all_folders(snapshot: Snapshot) -> list[FolderRecord]:
     """All folders, by their ids."""
-    return [Registered(*row) for row in snapshot.rows(f"{_REGISTERED} ORDER BY space")]
+    return [FolderRecord(*row) for row in snapshot.rows(f"{_SELECT_RECORD} ORDER BY space")]
 
 
-def of_project(snapshot: Snapshot, project: str) -> list[Registered]:
+def project_folders(snapshot: Snapshot, project: str) -> list[FolderRecord]:
     """The folders of a project, and those that belong to none."""
-    sql = f"{_REGISTERED} WHERE project = :project OR project IS NULL ORDER BY space"
-    return [Registered(*row) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
+    sql = f"{_SELECT_RECORD} WHERE project = :project OR project IS NULL ORDER BY space"
+    return [FolderRecord(*row) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
 
 
-def shown(desk: Desk, snapshot: Snapshot, folder_id: str | None = None) -> list[Folder]:
+def describe_folders(context: DocumentContext, snapshot: Snapshot, folder_id: str | None = None) -> list[Folder]:
     """The folders as users see them: all, or one."""
     if folder_id is not None and not is_text(folder_id):
         return []
@@ -78,10 +78,10 @@ def shown(desk: Desk, snapshot: Snapshot, folder_id: str | None = None) -> list[
     found = snapshot.rows(
         f"SELECT {_COLUMNS}, {_COUNTS} FROM document_folders f {where} ORDER BY f.space", {"space": folder_id}
     )
-    return [_folder(desk, row) for row in found]
+    return [_to_folder(context, row) for row in found]
 
 
-def problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
+def list_problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
     """What is wrong with the files of a folder, by their paths."""
     sql = "SELECT space, id, reason, is_indexed FROM document_problems WHERE space = :space ORDER BY id"
     return [
@@ -89,23 +89,23 @@ def problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
     ]
 
 
-def register(desk: Desk, path: str, folder_id: str | None, project: str | None) -> str:
+def register(context: DocumentContext, path: str, folder_id: str | None, project: str | None) -> str:
     """Keep a folder under a name of its own; one that is known already keeps its name. Its id."""
-    with desk.store.transaction() as transaction:
+    with context.store.transaction() as transaction:
         rows = transaction.rows("SELECT space, path, host FROM document_folders ORDER BY space")
-        names = {name: other if _is_ours(desk, host) else f"{other} on {host}" for name, other, host in rows}
+        names = {name: other if _is_local(context, host) else f"{other} on {host}" for name, other, host in rows}
         known = next((name for name, other in names.items() if other == path), None)
-        own = _own_name(names, path, folder_id, known)
+        chosen = _choose_id(names, path, folder_id, known)
         ensure_key(transaction)
-        if own not in names:
-            _insert(transaction, desk, own, path, project)
+        if chosen not in names:
+            _insert(transaction, context, chosen, path, project)
         else:
             transaction.execute(
                 "UPDATE document_folders SET path = :path, host = :host, project = coalesce(:project, project) "
                 "WHERE space = :space",
-                {"path": path, "host": desk.host, "project": project, "space": own},
+                {"path": path, "host": context.host, "project": project, "space": chosen},
             )
-    return own
+    return chosen
 
 
 def unregister(transaction: Transaction, folder_id: str) -> None:
@@ -114,12 +114,12 @@ def unregister(transaction: Transaction, folder_id: str) -> None:
         transaction.execute(f"DELETE FROM {table} WHERE space = :space", {"space": folder_id})
 
 
-def set_state(transaction: Transaction, desk: Desk, folder_id: str, **values: Any) -> None:
+def set_state(transaction: Transaction, context: DocumentContext, folder_id: str, **values: Any) -> None:
     """Say how a folder is."""
     assigned = ", ".join(f"{name} = :{name}" for name in values)
     transaction.execute(
         f"UPDATE document_folders SET {assigned}, updated_at = :now WHERE space = :space",
-        {**values, "now": to_microseconds(desk.now()), "space": folder_id},
+        {**values, "now": to_microseconds(context.now()), "space": folder_id},
     )
 
 
@@ -139,24 +139,24 @@ def check_folder_path(path: object) -> str:
     return str(real)
 
 
-def is_here(desk: Desk, path: str, host: str) -> bool:
+def is_reachable(context: DocumentContext, path: str, host: str) -> bool:
     """Whether the files of a folder can be seen from this machine."""
-    return _is_ours(desk, host) and Path(path).is_dir()
+    return _is_local(context, host) and Path(path).is_dir()
 
 
-def away(desk: Desk, folder: Registered | Folder, host: str) -> str:
+def absence_reason(context: DocumentContext, folder: FolderRecord | Folder, host: str) -> str:
     """Why the files of a folder cannot be seen."""
-    where = "is not there now" if _is_ours(desk, host) else f"is on another machine ({host})"
+    where = "is not there now" if _is_local(context, host) else f"is on another machine ({host})"
     return f"{folder.path} {where}; what was indexed is still found"
 
 
-def _is_ours(desk: Desk, host: str) -> bool:
-    return not desk.is_shared or host == desk.host
+def _is_local(context: DocumentContext, host: str) -> bool:
+    return not context.is_shared or host == context.host
 
 
-def _own_name(names: Mapping[str, str], path: str, wanted: str | None, known: str | None) -> str:
+def _choose_id(names: Mapping[str, str], path: str, wanted: str | None, known: str | None) -> str:
     if wanted is None:
-        return known or _free_name(names, path)
+        return known or _free_id(names, path)
     if wanted != re.sub(r"[^\w.-]", "", check_name("folder_id", wanted)):
         raise InvalidInput(f"folder_id {wanted!r} may have letters, digits, dots, dashes and underscores only.")
     if known not in (None, wanted):
@@ -166,15 +166,15 @@ def _own_name(names: Mapping[str, str], path: str, wanted: str | None, known: st
     return wanted
 
 
-def _free_name(names: Mapping[str, str], path: str) -> str:
-    base = re.sub(r"[^\w.-]+", "-", Path(path).name.lower()).strip("-.")[:_LONGEST_ID] or "folder"
+def _free_id(names: Mapping[str, str], path: str) -> str:
+    base = re.sub(r"[^\w.-]+", "-", Path(path).name.lower()).strip("-.")[:_MAX_ID_LENGTH] or "folder"
     number = 1
     while (name := base if number == 1 else f"{base}-{number}") in names:
         number += 1
     return name
 
 
-def _insert(transaction: Transaction, desk: Desk, folder_id: str, path: str, project: str | None) -> None:
+def _insert(transaction: Transaction, context: DocumentContext, folder_id: str, path: str, project: str | None) -> None:
     transaction.execute(
         # The generation goes on growing where a folder of the same name was removed: what was found in that is over.
         "INSERT INTO document_folders (space, path, host, project, state, generation, added_at, updated_at) "
@@ -182,17 +182,17 @@ def _insert(transaction: Transaction, desk: Desk, folder_id: str, path: str, pro
         {
             "space": folder_id,
             "path": path,
-            "host": desk.host,
+            "host": context.host,
             "project": project,
-            "now": to_microseconds(desk.now()),
+            "now": to_microseconds(context.now()),
         },
     )
 
 
-def _folder(desk: Desk, row: tuple[Any, ...]) -> Folder:
+def _to_folder(context: DocumentContext, row: tuple[Any, ...]) -> Folder:
     space, path, host, project, state, reason, done, total, skipped, generation, added, indexed, updated = row[:13]
     documents, chunks, problems = map(int, row[13:])
-    if state == "indexing" and to_microseconds(desk.now()) - updated > _STALLED:
+    if state == "indexing" and to_microseconds(context.now()) - updated > _STALLED_MICROSECONDS:
         state, reason = "pending", INTERRUPTED
     folder = Folder(
         space,
@@ -210,8 +210,8 @@ def _folder(desk: Desk, row: tuple[Any, ...]) -> Folder:
         to_datetime(added),
         None if indexed is None else to_datetime(indexed),
     )
-    return folder if is_here(desk, path, host) else _offline(folder, host, desk)
+    return folder if is_reachable(context, path, host) else _offline(folder, host, context)
 
 
-def _offline(folder: Folder, host: str, desk: Desk) -> Folder:
-    return replace(folder, state="offline", reason=away(desk, folder, host))
+def _offline(folder: Folder, host: str, context: DocumentContext) -> Folder:
+    return replace(folder, state="offline", reason=absence_reason(context, folder, host))

@@ -28,13 +28,13 @@ from athand.types import Calibration, Candidate, QueryWord
 
 # How they were chosen, and what each is worth: docs/ranking.md; measured by benchmarks/documents.py.
 SEMANTIC, KEYWORD = 0.5, 0.25  # together less than 1: what follows adds to them
-FULL = 1.25  # what a chunk that has all words scores, in passages that have each of them once
+FULL_MATCH = 1.25  # what a chunk that has all words scores, in passages that have each of them once
 # How much better a chunk may be that has the words of the query …
 IN_HEADING = 0.5
 IN_NAMES = 0.5
 IN_PATH = 0.3
 COHERENCE = 0.4  # … and one whose document fits as a whole
-_ENOUGH = 2.6  # in chunks that fit fully, for half of that
+_HALF_COHERENCE = 2.6  # in chunks that fit fully, for half of that
 NOISE = 0.5  # how much worse a test, an example or a list of changes is
 PROSE = 0.4  # and prose, where all other candidates are code
 REPEATED = 0.92  # what every further chunk of a document counts, so that ten answers are not one file
@@ -48,63 +48,65 @@ INDEX = Index(
     texts="document_chunks",
 )
 _HEADING, _NAMES, _PATH = 1, 2, 3
-_MOST_NAMES = 20
-_WORTH_LESS = re.compile(
+_MAX_NAMES = 20
+_NOISE_PATH = re.compile(
     r"(?i)(^|/)(tests?|testing|specs?|__tests__|examples?|samples?|fixtures?|benchmarks?|third_party|legacy|compat|"
     r"migrations)(/|$)|(^|/)(test_[^/]*|[^/]*[._-](test|spec)s?\.[a-z]+|conftest\.py|changelog[^/]*|changes[^/]*|"
     r"history[^/]*|release[_-]?notes[^/]*|licen[cs]e[^/]*|authors[^/]*|contributors[^/]*|[^/]*\.d\.ts)$"
 )
-_ASKING_FOR_IT = frozenset(
+_NOISE_WORDS = frozenset(
     "test tests testing tested example examples sample samples fixture fixtures benchmark benchmarks changelog license "
     "licence migration migrations legacy released release".split()
 )
 _PROSE = ("markdown", "text", "html", "pdf", "docx", "odt", "epub", "pptx")
 
 
-def matches(
+def match_parts(
     candidates: Sequence[Candidate], keywords: KeywordQuery, calibration: Calibration | None
 ) -> dict[str, Part]:
     """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
     raw = bm25([candidate.fields for candidate in candidates], keywords)
-    keyword = Part(raw, calibrate_keyword(raw / FULL, keywords), SEMANTIC + KEYWORD if calibration is None else KEYWORD)
+    keyword = Part(
+        raw, calibrate_keyword(raw / FULL_MATCH, keywords), SEMANTIC + KEYWORD if calibration is None else KEYWORD
+    )
     if calibration is None:
         return {"keyword": keyword}
     cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
     return {"semantic": Part(cosines, calibrate_cosine(cosines, calibration), SEMANTIC), "keyword": keyword}
 
 
-def modulation(
+def adjustment_factors(
     parts: Mapping[str, Part], candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int
 ) -> dict[str, Factor]:
     """What else is known of each candidate, as factors; `passages` is how many there are to search."""
-    shares = _shares(candidates, words, passages)
-    names = shares[:, _NAMES] / np.sqrt([_how_many(each.fields[_NAMES]) for each in candidates])
-    others = _of_same_document(parts, candidates)
-    noise = np.zeros(len(candidates)) if _asks_for_noise(words) else _noise(candidates)
+    shares = _word_shares(candidates, words, passages)
+    names = shares[:, _NAMES] / np.sqrt([_count_names(each.fields[_NAMES]) for each in candidates])
+    others = _sibling_scores(parts, candidates)
+    noise = np.zeros(len(candidates)) if _asks_for_noise_files(words) else _noise_flags(candidates)
     prose = np.array([each.item[0] in _PROSE for each in candidates], float)
     code = np.array([each.item[0] == "code" for each in candidates], float)
     return {
         "heading": Factor(shares[:, _HEADING], 1 + IN_HEADING * shares[:, _HEADING]),
         "definition": Factor(names, 1 + IN_NAMES * names),
         "path": Factor(shares[:, _PATH], 1 + IN_PATH * shares[:, _PATH]),
-        "document": Factor(others, 1 + COHERENCE * others / (_ENOUGH + others)),
+        "document": Factor(others, 1 + COHERENCE * others / (_HALF_COHERENCE + others)),
         "noise": Factor(noise, 1 - NOISE * noise),
         "prose": Factor(prose, 1 - PROSE * prose * (code.mean() if len(code) else 0.0)),
     }
 
 
-def repetition(scores: Numbers, candidates: Sequence[Candidate]) -> Factor:
+def repetition_factor(scores: Numbers, candidates: Sequence[Candidate]) -> Factor:
     """1 for the best chunk of a document, less for each that follows."""
     seen: dict[tuple[str, str], int] = defaultdict(int)
     before = np.zeros(len(candidates))
-    for at in sorted(range(len(candidates)), key=lambda at: (-scores[at], candidates[at].id)):
-        place = (candidates[at].space, candidates[at].item_id)
-        before[at] = seen[place]
+    for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], candidates[index].id)):
+        place = (candidates[index].space, candidates[index].item_id)
+        before[index] = seen[place]
         seen[place] += 1
     return Factor(before, REPEATED**before)
 
 
-def _shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int) -> Numbers:
+def _word_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int) -> Numbers:
     """For every candidate and field, which share of the query's words it has; rare words count more."""
     found = np.zeros((len(candidates), len(INDEX.fields)))
     total = 0.0
@@ -112,9 +114,9 @@ def _shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], passage
         best = max(word.variants, key=lambda variant: variant.worth, default=None)
         weight = inverse_frequency(passages, best.frequency if best else 1)
         total += weight
-        for at in (_HEADING, _NAMES, _PATH):
-            texts = [candidate.fields[at] for candidate in candidates]
-            found[:, at] += weight * _presence(texts, ((spaced([each.term]), each.worth) for each in word.variants))
+        for index in (_HEADING, _NAMES, _PATH):
+            texts = [candidate.fields[index] for candidate in candidates]
+            found[:, index] += weight * _presence(texts, ((spaced([each.term]), each.worth) for each in word.variants))
     return found / total if total else found
 
 
@@ -126,12 +128,12 @@ def _presence(texts: Sequence[str], terms: Iterable[tuple[str, float]]) -> Numbe
     return best
 
 
-def _how_many(names: str) -> int:
+def _count_names(names: str) -> int:
     """How many names there are in a chunk; each says less where there are many."""
-    return min(max(1, names.count("  ") + 1), _MOST_NAMES)
+    return min(max(1, names.count("  ") + 1), _MAX_NAMES)
 
 
-def _of_same_document(parts: Mapping[str, Part], candidates: Sequence[Candidate]) -> Numbers:
+def _sibling_scores(parts: Mapping[str, Part], candidates: Sequence[Candidate]) -> Numbers:
     """How well the other chunks of each candidate's document fit, added up; those that fit badly hardly count."""
     own: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1)) ** 1.5
     sums: dict[tuple[str, str], float] = defaultdict(float)
@@ -142,9 +144,9 @@ def _of_same_document(parts: Mapping[str, Part], candidates: Sequence[Candidate]
     )
 
 
-def _noise(candidates: Sequence[Candidate]) -> Numbers:
-    return np.array([bool(_WORTH_LESS.search(each.item_id)) for each in candidates], float)
+def _noise_flags(candidates: Sequence[Candidate]) -> Numbers:
+    return np.array([bool(_NOISE_PATH.search(each.item_id)) for each in candidates], float)
 
 
-def _asks_for_noise(words: Sequence[QueryWord]) -> bool:
-    return not _ASKING_FOR_IT.isdisjoint(word.word for word in words)
+def _asks_for_noise_files(words: Sequence[QueryWord]) -> bool:
+    return not _NOISE_WORDS.isdisjoint(word.word for word in words)

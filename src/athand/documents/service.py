@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 
-from athand.documents import answering, asking, browsing, finding, folders, reading, search, upkeep
-from athand.documents.desk import Desk
-from athand.documents.folders import Registered
-from athand.documents.freshness import Keeper
+from athand.documents import browse, content_request, content_response, content_search, folders, maintenance, search
+from athand.documents.context import DocumentContext
+from athand.documents.cursors import Cursors, load_cursors
+from athand.documents.folders import FolderRecord
 from athand.documents.model import (
     Chunks,
     Directory,
@@ -21,12 +21,11 @@ from athand.documents.model import (
     Folder,
     FoundDocuments,
     Problem,
+    SearchContentResponse,
 )
 from athand.documents.readers import Readers
-from athand.documents.responses import SearchContentResponse
+from athand.documents.refresh import FolderRefresher, FolderWatcher
 from athand.documents.scoring import INDEX
-from athand.documents.tokens import Tokens, tokens_of
-from athand.documents.watching import Watch
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
 from athand.indexing import Corpus
@@ -49,12 +48,12 @@ class Documents:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         when_uncovered: Callable[[], None] = lambda: None,
     ) -> None:
-        self._desk = Desk(store, embedder, Readers(), use_cache, clock, platform.node(), when_uncovered)
+        self._context = DocumentContext(store, embedder, Readers(), use_cache, clock, platform.node(), when_uncovered)
         self._store = store
-        self._keeper = Keeper(self._desk)
-        self._remembered = answering.Remembered()
-        self._watch: Watch | None = None
-        self._known_tokens: Tokens | None = None
+        self._refresher = FolderRefresher(self._context)
+        self._content_cache = content_search.ContentSearchCache()
+        self._watcher: FolderWatcher | None = None
+        self._loaded_cursors: Cursors | None = None
 
     # Folders
 
@@ -73,46 +72,46 @@ class Documents:
         """
         real = folders.check_folder_path(path)
         owner = None if project is None else check_name("project", project)
-        own = folders.register(self._desk, real, folder_id, owner)
+        own = folders.register(self._context, real, folder_id, owner)
         if wait:
             return self.refresh(own, progress=progress)
         with self._store.snapshot() as snapshot:
-            self._keeper.start(folders.registered(snapshot, own))
-        return self._shown(own)
+            self._refresher.start_background(folders.get_folder(snapshot, own))
+        return self._describe_folder(own)
 
     def refresh(self, folder_id: str, *, progress: Callable[[int, int], None] | None = None) -> Folder:
         """Bring the index of a folder up to date now."""
         with self._store.snapshot() as snapshot:
-            folder = folders.registered(snapshot, folder_id)
-        self._keeper.refresh(folder, progress or (lambda done, total: None))
-        return self._shown(folder_id)
+            folder = folders.get_folder(snapshot, folder_id)
+        self._refresher.refresh(folder, progress or (lambda done, total: None))
+        return self._describe_folder(folder_id)
 
     def remove(self, folder_id: str) -> Folder:
         """Forget a folder and all that was indexed of it; its files are not touched."""
-        folder = self._shown(folder_id)
-        if self._watch is not None:
-            self._watch.remove(folder_id)
-        self._keeper.drop(folder_id, lambda: upkeep.forget(self._desk, folder_id))
+        folder = self._describe_folder(folder_id)
+        if self._watcher is not None:
+            self._watcher.remove(folder_id)
+        self._refresher.remove(folder_id, lambda: maintenance.forget_folder(self._context, folder_id))
         return folder
 
     def list_folders(self) -> list[Folder]:
         """All folders, how they are, and how much is in them."""
         with self._store.snapshot() as snapshot:
-            return folders.shown(self._desk, snapshot)
+            return folders.describe_folders(self._context, snapshot)
 
     def problems(self, folder_id: str | None = None) -> list[Problem]:
         """The files that could not be indexed, or not quite, each with its reason."""
         with self._store.snapshot() as snapshot:
-            searched = self._folders(snapshot, folder_id)
-            return [problem for folder in searched for problem in folders.problems(snapshot, folder.folder_id)]
+            searched = self._resolve_folders(snapshot, folder_id)
+            return [problem for folder in searched for problem in folders.list_problems(snapshot, folder.folder_id)]
 
     def watch(self, folder_id: FolderIds = None, *, changed: Callable[[str, int], None] | None = None) -> None:
         """Index what changes, from now until the store is closed; `changed` is told the folder and how many paths."""
         with self._store.snapshot() as snapshot:
-            watched = self._folders(snapshot, folder_id)
-        if self._watch is None:
-            self._watch = Watch(self._keeper, changed or (lambda folder_id, paths: None))
-        self._watch.add(watched)
+            watched = self._resolve_folders(snapshot, folder_id)
+        if self._watcher is None:
+            self._watcher = FolderWatcher(self._refresher, changed or (lambda folder_id, paths: None))
+        self._watcher.add(watched)
 
     # Searching
 
@@ -133,10 +132,12 @@ class Documents:
         With exact terms alone it finds whatever contains one of them, as grep does, the most telling first.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
-        asked = asking.check(given, self._tokens)
-        with self._fresh(asked.folder_ids) as (snapshot, searched):
-            freshness = self._keeper.of(searched)
-            return answering.answer(self._desk, asked, snapshot, searched, self._tokens, self._remembered, freshness)
+        request = content_request.parse_request(given, self._cursors)
+        with self._open_refreshed(request.folder_ids) as (snapshot, searched):
+            freshness = self._refresher.freshness(searched)
+            return content_response.build_response(
+                self._context, request, snapshot, searched, self._cursors, self._content_cache, freshness
+            )
 
     def search(
         self,
@@ -152,17 +153,19 @@ class Documents:
 
         With `once`, every document comes once, with its best passage.
         """
-        asked = search.Asked.checked(query, limit, path, min_score, once=once)
-        with self._fresh(folder_id) as (snapshot, searched):
+        request = search.DocumentSearchRequest.from_arguments(query, limit, path, min_score, once=once)
+        with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
-            return search.search(self._desk, snapshot, asked, spaces, lambda: self._keeper.of(searched))
+            return search.search_chunks(
+                self._context, snapshot, request, spaces, lambda: self._refresher.freshness(searched)
+            )
 
     def search_project(
         self, query: str, project: str | None, limit: int, *, min_score: float | None = None, once: bool = False
     ) -> Hits[DocumentHit]:
         """The same in the folders of a project and those of none; without a project, in all."""
         with self._store.snapshot() as snapshot:
-            own = folders.every(snapshot) if project is None else folders.of_project(snapshot, project)
+            own = folders.all_folders(snapshot) if project is None else folders.project_folders(snapshot, project)
         if not own:
             return Hits(notes=["No folder of documents is attached. Add one with: athand docs add PATH"])
         ids = [folder.folder_id for folder in own]
@@ -177,44 +180,50 @@ class Documents:
         continuation_token: str | None = None,
     ) -> FoundDocuments:
         """The documents that are about something, best first: summaries with key phrases, no content."""
-        tokens = self._tokens
-        with self._fresh(folder_id) as (snapshot, searched):
+        cursors = self._cursors
+        with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
-            return finding.find_documents(
-                self._desk,
+            return search.find_documents(
+                self._context,
                 snapshot,
                 query,
                 spaces,
                 limit,
                 continuation_token,
-                tokens,
-                lambda: self._keeper.of(searched),
+                cursors,
+                lambda: self._refresher.freshness(searched),
             )
 
     # Looking around
 
     def explore(self, folder_id: str, path: str = "") -> Directory:
         """What is in a directory: its subfolders with counts and key phrases, and its documents."""
-        with self._fresh(self._one(folder_id)) as (snapshot, searched):
-            return browsing.explore(snapshot, folder_id, path, self._keeper.of(searched))
+        with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
+            return browse.explore(snapshot, folder_id, path, self._refresher.freshness(searched))
 
     def list_documents(
         self, folder_id: str, path: str = "", limit: int = 20, continuation_token: str | None = None
     ) -> DocumentList:
         """The documents of a folder by their paths; `path` is a directory or a pattern such as `docs/**/*.md`."""
-        tokens = self._tokens
-        with self._fresh(self._one(folder_id)) as (snapshot, searched):
-            found = browsing.list_documents(snapshot, folder_id, path, limit, continuation_token, tokens)
-            return replace(found, freshness=self._keeper.of(searched))
+        cursors = self._cursors
+        with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
+            found = browse.list_documents(snapshot, folder_id, path, limit, continuation_token, cursors)
+            return replace(found, freshness=self._refresher.freshness(searched))
 
     def get_document_data(
         self, folder_id: str, document_id: str, *, limit: int = 50, continuation_token: str | None = None
     ) -> DocumentData:
         """What is known of a document: key phrases, outline with line numbers, its chunks with previews."""
-        tokens = self._tokens
-        with self._fresh(self._one(folder_id)) as (snapshot, searched):
-            return browsing.get_document_data(
-                snapshot, folder_id, document_id, limit, continuation_token, tokens, self._keeper.of(searched)
+        cursors = self._cursors
+        with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
+            return browse.get_document_data(
+                snapshot,
+                folder_id,
+                document_id,
+                limit,
+                continuation_token,
+                cursors,
+                self._refresher.freshness(searched),
             )
 
     def get_document_text(
@@ -228,18 +237,18 @@ class Documents:
         continuation_token: str | None = None,
     ) -> DocumentText:
         """The exact text of a document, by lines or window by window."""
-        tokens = self._tokens
-        with self._fresh(self._one(folder_id)) as (snapshot, searched):
-            found = reading.get_document_text(
-                snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, tokens
+        cursors = self._cursors
+        with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
+            found = browse.get_document_text(
+                snapshot, folder_id, document_id, start_line, end_line, max_chars, continuation_token, cursors
             )
-            return replace(found, freshness=self._keeper.of(searched))
+            return replace(found, freshness=self._refresher.freshness(searched))
 
     def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
         """Chunks by their ids, and so many before and after each, in the order of their documents."""
-        with self._fresh(self._one(folder_id)) as (snapshot, searched):
-            found = browsing.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
-            return Chunks(found, freshness=self._keeper.of(searched))
+        with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
+            found = browse.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
+            return Chunks(found, freshness=self._refresher.freshness(searched))
 
     # Upkeep
 
@@ -249,8 +258,8 @@ class Documents:
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Make everything derived anew from what was read, in one step that readers see whole; how many documents."""
-        self._remembered.clear()
-        return upkeep.reindex(self._desk, progress)
+        self._content_cache.clear()
+        return maintenance.reindex(self._context, progress)
 
     def fingerprint(self) -> str:
         """A hash of everything derived from the documents: a fresh index has the same."""
@@ -258,55 +267,55 @@ class Documents:
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
-        return upkeep.embed_missing(self._desk, stop)
+        return maintenance.embed_missing(self._context, stop)
 
     @property
     def corpus(self) -> Corpus:
         """How what is indexed comes from the documents."""
-        return upkeep.CORPUS
+        return maintenance.CORPUS
 
     def close(self) -> None:
         """Stop watching and indexing; what was under way is gone on with by the next search or refresh."""
-        self._desk.closing.set()
-        self._desk.readers.close()  # nobody waits for a file that takes long
-        if self._watch is not None:
-            self._watch.stop()
-        self._keeper.close()
-        self._desk.readers.close()
+        self._context.closing.set()
+        self._context.readers.close()  # nobody waits for a file that takes long
+        if self._watcher is not None:
+            self._watcher.stop()
+        self._refresher.close()
+        self._context.readers.close()
 
     @property
-    def _tokens(self) -> Tokens:
-        if self._known_tokens is None:
-            self._known_tokens = tokens_of(self._store)
-        return self._known_tokens
+    def _cursors(self) -> Cursors:
+        if self._loaded_cursors is None:
+            self._loaded_cursors = load_cursors(self._store)
+        return self._loaded_cursors
 
     @contextmanager
-    def _fresh(self, folder_id: FolderIds) -> Iterator[tuple[Snapshot, list[Registered]]]:
+    def _open_refreshed(self, folder_id: FolderIds) -> Iterator[tuple[Snapshot, list[FolderRecord]]]:
         """A snapshot of the folders that are searched, after a look whether they have changed."""
         with self._store.snapshot() as snapshot:
-            searched = self._folders(snapshot, folder_id)
-        self._keeper.freshen(searched)
+            searched = self._resolve_folders(snapshot, folder_id)
+        self._refresher.refresh_stale(searched)
         with self._store.snapshot() as snapshot:
-            yield snapshot, self._folders(snapshot, folder_id)
+            yield snapshot, self._resolve_folders(snapshot, folder_id)
 
-    def _folders(self, snapshot: Snapshot, folder_id: FolderIds) -> list[Registered]:
+    def _resolve_folders(self, snapshot: Snapshot, folder_id: FolderIds) -> list[FolderRecord]:
         if folder_id is None or (isinstance(folder_id, (str, list, tuple)) and not folder_id):
-            return folders.every(snapshot)
+            return folders.all_folders(snapshot)
         named = [folder_id] if isinstance(folder_id, str) else folder_id
         if not isinstance(named, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in named):
             raise InvalidInput(f"folder_id must be a name or a list of names, not {folder_id!r}.")
-        return [folders.registered(snapshot, each) for each in dict.fromkeys(named)]
+        return [folders.get_folder(snapshot, each) for each in dict.fromkeys(named)]
 
-    def _one(self, folder_id: object) -> str:
+    def _check_folder_id(self, folder_id: object) -> str:
         """The name of a folder, where only one will do."""
         if not isinstance(folder_id, str) or not folder_id:
             raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
         return folder_id
 
-    def _shown(self, folder_id: str) -> Folder:
-        self._one(folder_id)
+    def _describe_folder(self, folder_id: str) -> Folder:
+        self._check_folder_id(folder_id)
         with self._store.snapshot() as snapshot:
-            found = folders.shown(self._desk, snapshot, folder_id)
+            found = folders.describe_folders(self._context, snapshot, folder_id)
         if not found:
             raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
         return found[0]

@@ -27,8 +27,8 @@ from athand.documents.model import (
     DocumentText,
     FoundDocuments,
     Problem,
+    SearchContentResponse,
 )
-from athand.documents.responses import SearchContentResponse
 from athand.types import Hits
 
 Texts = tuple[str, ...]

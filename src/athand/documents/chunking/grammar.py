@@ -74,17 +74,17 @@ class Grammar:
         rules = "|".join(
             f"{rule.before}(?P<name{number}>{rule.name}){rule.after}" for number, rule in enumerate(self.rules)
         )
-        defining = _bounded(rf"{self.prefix}(?:{rules})")
+        defining = _bound_blanks(rf"{self.prefix}(?:{rules})")
         parts = [rf"\n(?P<indent>[ \t]*){_MAY_DEFINE}{defining}", rf"\n(?P<close>[ \t]*){self.closer}", *self.skipped]
         return re.compile("|".join(parts), self.flags)
 
 
-def words(listed: str) -> str:
+def match_words(listed: str) -> str:
     """A pattern for any number of these words, each with blanks after it."""
     return rf"(?:(?:{'|'.join(listed.split())})[ \t]+)*+"
 
 
-def _bounded(rule: str) -> str:
+def _bound_blanks(rule: str) -> str:
     """A rule whose blanks are few and not given back: a long run of them would be tried in every combination."""
     for blanks, few in _FEW_BLANKS:
         rule = rule.replace(blanks, few)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-TARGET = 1400
-WHOLE = 1800
-LONGEST = 2400
-TINY = 240
-DEEPEST = 12
-_LONGEST_NAME = 160
+TARGET_LENGTH = 1400
+MAX_WHOLE_LENGTH = 1800
+MAX_LENGTH = 2400
+TINY_LENGTH = 240
+MAX_DEPTH = 12
+_MAX_NAME_LENGTH = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ Splitter = Callable[[int, int], list[tuple[int, int]]]
 
 
 @dataclass(slots=True)
-class Tree:
+class SectionTree:
     """Sections with their parents, where each ends with all that lies in it, and their paths of names."""
 
     sections: Sequence[Section]
@@ -55,94 +55,94 @@ class Tree:
         open_: list[int] = []
         self.after = [len(self.sections)] * len(self.sections)
         for at, section in enumerate(self.sections):
-            while open_ and (len(open_) >= DEEPEST or self.sections[open_[-1]].level >= section.level):
+            while open_ and (len(open_) >= MAX_DEPTH or self.sections[open_[-1]].level >= section.level):
                 self.after[open_.pop()] = at
             parent = open_[-1] if open_ else -1
             above = self.paths[parent] if open_ else ()
             self.parents.append(parent)
-            self.paths.append((*above, section.name[:_LONGEST_NAME]) if section.name else above)
+            self.paths.append((*above, section.name[:_MAX_NAME_LENGTH]) if section.name else above)
             open_.append(at)
 
     def start(self, at: int) -> int:
         """Where a section begins; behind the last, where the text ends."""
         return self.sections[at].start if at < len(self.sections) else self.length
 
-    def within(self, inner: int, outer: int) -> bool:
+    def is_within(self, inner: int, outer: int) -> bool:
         """Whether a section is the other, or lies in it."""
         return outer <= inner < self.after[outer] if outer >= 0 else True
 
-    def common(self, one: int, other: int) -> int:
+    def common_ancestor(self, one: int, other: int) -> int:
         """The innermost section that both lie in."""
-        while one >= 0 and not self.within(other, one):
+        while one >= 0 and not self.is_within(other, one):
             one = self.parents[one]
         return one
 
 
-def units(tree: Tree, split: Splitter) -> list[Unit]:
+def build_units(tree: SectionTree, split: Splitter) -> list[Unit]:
     """The text as units: whole sections where they fit, else their own text and their parts, merged with neighbours."""
     merged: list[Unit] = []
-    for unit in _unmerged(tree, split):
-        if merged and _fits(tree, merged[-1], unit):
+    for unit in _split_sections(tree, split):
+        if merged and _can_merge(tree, merged[-1], unit):
             merged[-1] = _merge(tree, merged[-1], unit)
         else:
             merged.append(unit)
     return merged
 
 
-def _unmerged(tree: Tree, split: Splitter) -> list[Unit]:
+def _split_sections(tree: SectionTree, split: Splitter) -> list[Unit]:
     found: list[Unit] = []
     at = 0
     while at < len(tree.sections):
         section, after = tree.sections[at], tree.after[at]
         end = tree.start(after)
-        if end - section.start <= TARGET and tree.sections[after - 1].place == section.place:
-            found.append(Unit(section.start, end, _telling(tree, at), tree.parents[at], section.place))
+        if end - section.start <= TARGET_LENGTH and tree.sections[after - 1].place == section.place:
+            found.append(Unit(section.start, end, _owning_section(tree, at), tree.parents[at], section.place))
             at = after
             continue
-        found.extend(_own_text(tree, at, split))
+        found.extend(_own_units(tree, at, split))
         at += 1
     return [unit for unit in found if unit.end > unit.start]
 
 
-def _telling(tree: Tree, at: int) -> int:
+def _owning_section(tree: SectionTree, at: int) -> int:
     """The section that tells what a whole one is about: itself, or if it has no name, the one heading of all of it."""
     only = at + 1 < tree.after[at] and tree.after[at + 1] == tree.after[at] and tree.sections[at + 1].level == 1
     return at + 1 if only and not tree.sections[at].name else at
 
 
-def _own_text(tree: Tree, at: int, split: Splitter) -> list[Unit]:
+def _own_units(tree: SectionTree, at: int, split: Splitter) -> list[Unit]:
     """What a long section says before its first part, in as many units as it takes."""
     start, end, place = tree.start(at), tree.start(at + 1), tree.sections[at].place
-    if end - start <= WHOLE:
+    if end - start <= MAX_WHOLE_LENGTH:
         return [Unit(start, end, at, at, place)]
     parts = [(start, 0), *split(start, end)]
     ends = [part[0] for part in parts[1:]] + [end]
     return [Unit(begin, stop, at, at, place, overlap) for (begin, overlap), stop in zip(parts, ends, strict=True)]
 
 
-def _fits(tree: Tree, before: Unit, unit: Unit) -> bool:
+def _can_merge(tree: SectionTree, before: Unit, unit: Unit) -> bool:
     """Whether two neighbours make one piece: small siblings do, and what is too small to stand alone."""
     if unit.overlap:
         return False
     size, small = unit.end - before.start, _is_tiny(unit)
     if before.place != unit.place:
-        return size <= TARGET and (small or _is_tiny(before))
-    if before.within == unit.within and size <= TARGET:
+        return size <= TARGET_LENGTH and (small or _is_tiny(before))
+    if before.within == unit.within and size <= TARGET_LENGTH:
         return True
     if _is_tiny(before):
-        return size <= (LONGEST if tree.within(unit.owner, before.owner) else WHOLE)
+        return size <= (MAX_LENGTH if tree.is_within(unit.owner, before.owner) else MAX_WHOLE_LENGTH)
     # What is said before the parts of a section goes with those, not with the section before it.
-    return small and size <= WHOLE and unit.owner != unit.within
+    return small and size <= MAX_WHOLE_LENGTH and unit.owner != unit.within
 
 
 def _is_tiny(unit: Unit) -> bool:
-    return unit.end - unit.start <= TINY
+    return unit.end - unit.start <= TINY_LENGTH
 
 
-def _merge(tree: Tree, before: Unit, unit: Unit) -> Unit:
+def _merge(tree: SectionTree, before: Unit, unit: Unit) -> Unit:
     """Two neighbours as one unit; a few words above or below a section do not hide which section it is."""
-    kept = tree.common(before.owner, unit.owner), tree.common(before.within, unit.within)
-    if _is_tiny(before) and tree.within(unit.owner, before.owner):
+    kept = tree.common_ancestor(before.owner, unit.owner), tree.common_ancestor(before.within, unit.within)
+    if _is_tiny(before) and tree.is_within(unit.owner, before.owner):
         kept = unit.owner, unit.within
     elif _is_tiny(unit) and before.within != unit.within:
         kept = before.owner, before.within

@@ -1,35 +1,37 @@
+"""Readers: from the bytes of a file to its text, one module per format; rich formats run in a sandbox process."""
+
 from collections.abc import Iterable
 from dataclasses import replace
 from types import TracebackType
 
-from athand.documents.extract import Extract, Kind, Mark, Unreadable
-from athand.documents.readers.kinds import RICH, is_binary_name, is_lock_file, is_secret_name, kind_of
-from athand.documents.readers.plain import read_text, sniff_text, storable
-from athand.documents.readers.workshop import Workshop
-from athand.documents.readers.writing import MOST_CHARACTERS
+from athand.documents.extract import Extract, FileKind, Marker, UnreadableFile
+from athand.documents.readers.kinds import RICH
+from athand.documents.readers.plain_text import make_storable, read_text, sniff_text
+from athand.documents.readers.sandbox import ReaderSandbox
+from athand.documents.readers.text_builder import MAX_CHARACTERS
 
-__all__ = ["MOST_CHARACTERS", "Readers", "is_binary_name", "is_lock_file", "is_secret_name", "kind_of"]
+__all__ = ["MAX_CHARACTERS", "Readers"]
 
 
 class Readers:
-    """Reads files of every kind; what can be hostile is read in a child process (`Workshop`)."""
+    """Reads files of every kind; formats that may be hostile are read in a child process (`ReaderSandbox`)."""
 
     def __init__(self) -> None:
-        self._workshop = Workshop()
+        self._sandbox = ReaderSandbox()
 
-    def read(self, kind: Kind | None, data: bytes) -> Extract:
+    def read(self, kind: FileKind | None, data: bytes) -> Extract:
         """The text of a file with its places; Unreadable says why there is none."""
         if not data:
-            raise Unreadable("empty")
+            raise UnreadableFile("empty")
         if kind is None:
-            return _tidy(sniff_text(data))
+            return _normalize(sniff_text(data))
         if kind.name in RICH:
-            return _tidy(self._workshop.read(kind, data))
-        return _tidy(read_text(data))
+            return _normalize(self._sandbox.read(kind, data))
+        return _normalize(read_text(data))
 
     def close(self) -> None:
         """End the child process, if one was needed."""
-        self._workshop.close()
+        self._sandbox.close()
 
     def __enter__(self) -> "Readers":
         return self
@@ -40,16 +42,20 @@ class Readers:
         self.close()
 
 
-def _tidy(extract: Extract) -> Extract:
+def _normalize(extract: Extract) -> Extract:
     """Every promise about an extract, kept: storable, within the limit, marks in order and inside the text."""
     text, note = extract.text, extract.note
-    if len(text) > MOST_CHARACTERS:
-        text = text[:MOST_CHARACTERS]
-        note = "; ".join(filter(None, (note, f"only the first {MOST_CHARACTERS:,} characters")))
-    marks = tuple(_tidy_marks(extract.marks, len(text)))
-    return replace(extract, text=storable(text), marks=marks, title=storable(extract.title), note=storable(note))
+    if len(text) > MAX_CHARACTERS:
+        text = text[:MAX_CHARACTERS]
+        note = "; ".join(filter(None, (note, f"only the first {MAX_CHARACTERS:,} characters")))
+    markers = tuple(_normalize_markers(extract.markers, len(text)))
+    return replace(
+        extract, text=make_storable(text), markers=markers, title=make_storable(extract.title), note=make_storable(note)
+    )
 
 
-def _tidy_marks(marks: Iterable[Mark], end: int) -> list[Mark]:
-    inside = (mark for mark in marks if 0 <= mark.offset <= end)
-    return sorted((replace(mark, label=storable(mark.label)) for mark in inside), key=lambda mark: mark.offset)
+def _normalize_markers(markers: Iterable[Marker], end: int) -> list[Marker]:
+    inside = (marker for marker in markers if 0 <= marker.offset <= end)
+    return sorted(
+        (replace(marker, label=make_storable(marker.label)) for marker in inside), key=lambda marker: marker.offset
+    )

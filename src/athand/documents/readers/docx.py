@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from athand.documents.extract import Extract
-from athand.documents.readers.package import Package
-from athand.documents.readers.relations import declared_title, main_part, relations
-from athand.documents.readers.writing import Writer, written
-from athand.documents.readers.xml import Node, elements
+from athand.documents.readers.text_builder import TextBuilder, build_text
+from athand.documents.readers.xml import Node, iterate_elements
+from athand.documents.readers.zip_container import ZipContainer, find_main_part, read_relations, read_title
 
 _HEADING_NAME = re.compile(r"heading (\d)$", re.IGNORECASE)
 _LEFT_OUT = frozenset(("del", "moveFrom", "Fallback", "instrText", "delText", "pPr", "rPr", "tblPr", "trPr", "tcPr"))
-_SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_DEEPEST_LIST = 8
+_SPECIAL_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_MAX_LIST_DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,81 +26,81 @@ class _Style:
 
 def read_docx(data: bytes) -> Extract:
     """The text of a Word document with its headings as places."""
-    return written(lambda out: _document(Package(data), out))
+    return build_text(lambda out: _add_document(ZipContainer(data), out))
 
 
-def _document(package: Package, out: Writer) -> None:
-    main = main_part(package, "word/document.xml")
-    related = {each.kind: each.target for each in relations(package, main).values()}
-    styles = _styles(package, related.get("styles", ""))
-    out.title = declared_title(package)
-    for node in elements(package.pieces(main), ("p", "tr")):
+def _add_document(container: ZipContainer, out: TextBuilder) -> None:
+    main = find_main_part(container, "word/document.xml")
+    related = {each.kind: each.target for each in read_relations(container, main).values()}
+    styles = _read_styles(container, related.get("styles", ""))
+    out.title = read_title(container)
+    for node in iterate_elements(container.read_pieces(main), ("p", "tr")):
         if node.name == "tr":
-            out.row([content(cell) for cell in node.nodes() if cell.name in ("tc", "sdt")])
+            out.add_row([_visible_text(cell) for cell in node.nodes() if cell.name in ("tc", "sdt")])
         else:
-            _paragraph(node, styles, out)
+            _add_paragraph(node, styles, out)
     for kind in ("footnotes", "endnotes"):
-        _notes(package, related.get(kind, ""), out)
+        _add_notes(container, related.get(kind, ""), out)
 
 
-def _styles(package: Package, part: str) -> dict[str, _Style]:
-    if part not in package:
+def _read_styles(container: ZipContainer, part: str) -> dict[str, _Style]:
+    if part not in container:
         return {}
-    nodes = {node.get("styleId"): node for node in elements(package.pieces(part), ("style",))}
-    return {name: _style(list(_ancestry(nodes, name))) for name in nodes}
+    nodes = {node.get("styleId"): node for node in iterate_elements(container.read_pieces(part), ("style",))}
+    return {name: _to_style(list(_style_ancestry(nodes, name))) for name in nodes}
 
 
-def _ancestry(nodes: dict[str, Node], name: str) -> Iterator[Node]:
+def _style_ancestry(nodes: dict[str, Node], name: str) -> Iterator[Node]:
     """A style and those it is based on; a circle of styles ends."""
     for _ in range(20):
         if name not in nodes:
             return
         yield nodes[name]
-        name = _value(nodes[name], "basedOn")
+        name = _child_value(nodes[name], "basedOn")
 
 
-def _style(ancestry: list[Node]) -> _Style:
-    names = [_value(node, "name") for node in ancestry]
+def _to_style(ancestry: list[Node]) -> _Style:
+    names = [_child_value(node, "name") for node in ancestry]
     levels = [_HEADING_NAME.match(name) for name in names]
     level = next((int(found[1]) for found in levels if found), 0)
-    outlines = (_outline(node.child("pPr")) for node in ancestry)
+    outlines = (_outline_level(node.child("pPr")) for node in ancestry)
     listed = any(node.find("numPr") for node in ancestry)
     return _Style(level or next(filter(None, outlines), 0), listed, names[0].lower() == "title")
 
 
-def _outline(properties: Node | None) -> int:
+def _outline_level(properties: Node | None) -> int:
     """The level that properties of a paragraph give it in the outline, from 1; 9 there means plain text."""
-    value = _value(properties, "outlineLvl") if properties else ""
+    value = _child_value(properties, "outlineLvl") if properties else ""
     return int(value) + 1 if value.isdecimal() and len(value) == 1 and int(value) < 9 else 0
 
 
-def _value(node: Node, name: str) -> str:
+def _child_value(node: Node, name: str) -> str:
     child = node.child(name)
     return child.get("val") if child else ""
 
 
-def _paragraph(node: Node, styles: dict[str, _Style], out: Writer) -> None:
-    text = content(node)
+def _add_paragraph(node: Node, styles: dict[str, _Style], out: TextBuilder) -> None:
+    text = _visible_text(node)
     properties = node.child("pPr") or Node("pPr", {})
-    style = styles.get(_value(properties, "pStyle"), _Style())
-    level = _outline(properties) or style.level
+    style = styles.get(_child_value(properties, "pStyle"), _Style())
+    level = _outline_level(properties) or style.level
     numbering = properties.child("numPr")
     if style.title and not out.title:
         out.title = text
     if level and text.strip():
-        out.heading(text, level)
+        out.add_heading(text, level)
     elif (numbering or style.listed) and text.strip():
-        out.block(_indent(numbering) + "- " + text.strip(), "item")
+        out.add_block(_indent(numbering) + "- " + text.strip(), "item")
     else:
-        out.block(text)
+        out.add_block(text)
 
 
 def _indent(numbering: Node | None) -> str:
-    level = _value(numbering, "ilvl") if numbering else ""
-    return "  " * min(int(level), _DEEPEST_LIST) if level.isdecimal() and len(level) < 3 else ""
+    level = _child_value(numbering, "ilvl") if numbering else ""
+    return "  " * min(int(level), _MAX_LIST_DEPTH) if level.isdecimal() and len(level) < 3 else ""
 
 
-def content(node: Node) -> str:
+def _visible_text(node: Node) -> str:
     """The visible text of a paragraph or cell; paragraphs within it stand on their own lines."""
     parts: list[str] = []
     stack: list[Node | str] = list(reversed(node.children))
@@ -111,18 +110,18 @@ def content(node: Node) -> str:
             parts.append(child)
         elif child.name == "t":
             parts.append(child.text())
-        elif child.name in _SIGNS:
-            parts.append(_SIGNS[child.name])
+        elif child.name in _SPECIAL_CHARACTERS:
+            parts.append(_SPECIAL_CHARACTERS[child.name])
         elif child.name not in _LEFT_OUT:
             stack += ["\n", *reversed(list(child.nodes()))] if child.name == "p" else reversed(list(child.nodes()))
     return "".join(parts).strip("\n")
 
 
-def _notes(package: Package, part: str, out: Writer) -> None:
+def _add_notes(container: ZipContainer, part: str, out: TextBuilder) -> None:
     """Footnotes behind the text; the ones with a type are only lines that separate them."""
-    if part not in package:
+    if part not in container:
         return
-    for node in elements(package.pieces(part), ("footnote", "endnote")):
+    for node in iterate_elements(container.read_pieces(part), ("footnote", "endnote")):
         if node.get("type") in ("", "normal"):
-            text = content(node).strip()
-            out.block(f"[{node.get('id')}] {text}" if text else "", "line")
+            text = _visible_text(node).strip()
+            out.add_block(f"[{node.get('id')}] {text}" if text else "", "line")

@@ -1,60 +1,59 @@
 """Electronic books: their chapters in the order of reading."""
 
-from athand.documents.extract import Extract, Unreadable
-from athand.documents.readers.html import page_source, read_markup
-from athand.documents.readers.package import Package
-from athand.documents.readers.relations import resolved
-from athand.documents.readers.writing import Writer, written
-from athand.documents.readers.xml import Node, elements, root
+from athand.documents.extract import Extract, UnreadableFile
+from athand.documents.readers.html import decode_page, read_decoded_html
+from athand.documents.readers.text_builder import TextBuilder, build_text
+from athand.documents.readers.xml import Node, first_element, iterate_elements
+from athand.documents.readers.zip_container import ZipContainer, resolve_target
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/xml", "text/x-oeb1-document")
-MOST_CHAPTERS = 10_000
+MAX_CHAPTERS = 10_000
 
 
 def read_epub(data: bytes) -> Extract:
     """The text of a book with its chapters as places."""
-    return written(lambda out: _book(Package(data), out))
+    return build_text(lambda out: _add_book(ZipContainer(data), out))
 
 
-def _book(package: Package, out: Writer) -> None:
-    listing = resolved("", root(package.pieces(_CONTAINER), "rootfile").get("full-path"))
-    book = root(package.pieces(listing), "package")
+def _add_book(container: ZipContainer, out: TextBuilder) -> None:
+    listing = resolve_target("", first_element(container.read_pieces(_CONTAINER), "rootfile").get("full-path"))
+    book = first_element(container.read_pieces(listing), "package")
     title = book.find("title")
     out.title = title.text() if title else ""
-    locked = _locked(package)
-    for number, href in enumerate(_spine(book), 1):
-        if number > MOST_CHAPTERS:
-            out.note = f"only the first {MOST_CHAPTERS:,} chapters"
+    encrypted = _encrypted_parts(container)
+    for number, href in enumerate(_read_spine(book), 1):
+        if number > MAX_CHAPTERS:
+            out.note = f"only the first {MAX_CHAPTERS:,} chapters"
             return
-        part = resolved(listing, href)
-        if part in locked:
-            raise Unreadable("encrypted: the book is protected against copying")
-        if part in package:
-            _chapter(package.read(part), number, out)
+        part = resolve_target(listing, href)
+        if part in encrypted:
+            raise UnreadableFile("encrypted: the book is protected against copying")
+        if part in container:
+            _add_chapter(container.read(part), number, out)
 
 
-def _spine(book: Node) -> list[str]:
+def _read_spine(book: Node) -> list[str]:
     """Where the chapters are; the table of contents, which repeats their names, is left out."""
-    manifest = {node.get("id"): node for node in book.walk() if node.name == "item"}
-    order = (manifest.get(node.get("idref")) for node in book.walk() if node.name == "itemref")
+    manifest = {node.get("id"): node for node in book.descendants() if node.name == "item"}
+    order = (manifest.get(node.get("idref")) for node in book.descendants() if node.name == "itemref")
     pages = (node for node in order if node and node.get("media-type") in _PAGES)
     return [node.get("href") for node in pages if "nav" not in node.get("properties").split()]
 
 
-def _locked(package: Package) -> set[str]:
-    if _ENCRYPTION not in package:
+def _encrypted_parts(container: ZipContainer) -> set[str]:
+    if _ENCRYPTION not in container:
         return set()
-    found = elements(package.pieces(_ENCRYPTION), ("CipherReference",))
-    return {resolved("", node.get("URI")) for node in found}
+    found = iterate_elements(container.read_pieces(_ENCRYPTION), ("CipherReference",))
+    return {resolve_target("", node.get("URI")) for node in found}
 
 
-def _chapter(data: bytes, number: int, out: Writer) -> None:
+def _add_chapter(data: bytes, number: int, out: TextBuilder) -> None:
     try:
-        chapter = read_markup(*page_source(data))
-    except Unreadable:
+        chapter = read_decoded_html(*decode_page(data))
+    except UnreadableFile:
         return  # a page with a picture only
-    heading = next((mark.label for mark in chapter.marks), "")
-    out.mark("chapter", heading or chapter.title or str(number))
+    heading = next((marker.label for marker in chapter.markers), "")
+    out.add_marker("chapter", heading or chapter.title or str(number))
     out.include(chapter)

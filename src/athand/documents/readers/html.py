@@ -1,65 +1,152 @@
 """HTML pages: headings, paragraphs, lists, tables and code, without what only browsers need."""
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from athand.documents.extract import Extract
-from athand.documents.readers.markup import Token, tokens
-from athand.documents.readers.plain import read_text
-from athand.documents.readers.writing import Writer, written
+from athand.documents.readers.plain_text import read_text
+from athand.documents.readers.text_builder import TextBuilder, build_text
+
+_OPENS = re.compile(r"""<([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
+_OPENS_UNQUOTED = re.compile(r"<([a-zA-Z][^\s/>]*+)([^>]*+)>")
+_CLOSES = re.compile(r"</([a-zA-Z][^\s/>]*+)([^>]*+)>")
+_LONG_NUMBER = re.compile(r"&#0*(\d{8,}+)")
+_LETTER = re.compile("[a-zA-Z]")
+_CDATA = "<![CDATA["
+_RAW_TEXT_ELEMENTS = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
+
+
+class HtmlToken(NamedTuple):
+    """A tag that opens or closes, or text, whose name is empty; and where the page goes on behind it."""
+
+    name: str
+    closes: bool
+    text: str
+    end: int
+
+
+def tokenize_html(source: str, at: int = 0) -> Iterator[HtmlToken]:
+    """Tags and text in order; comments and declarations are left out, an empty element opens and closes."""
+    opens = _OPENS
+    while at < len(source):
+        begin = source.find("<", at)
+        begin = len(source) if begin < 0 else begin
+        if begin > at:
+            yield HtmlToken("", False, _unescape(source[at:begin]), begin)
+        tag = _CLOSES.match(source, begin) or opens.match(source, begin)
+        if not tag and opens is _OPENS and _LETTER.match(source, begin + 1):
+            opens = _OPENS_UNQUOTED  # a quote stays open: from here on they mean nothing, else every tag tries again
+            tag = opens.match(source, begin)
+        found = _tag_tokens(source, tag) if tag else _declaration_tokens(source, begin)
+        yield from found
+        at = found[-1].end
+
+
+def _unescape(text: str) -> str:
+    """Text with its character references resolved; absurdly long numbers name no character."""
+    return html.unescape(_LONG_NUMBER.sub("&#65533", text)) if "&" in text else text
+
+
+def _tag_tokens(source: str, tag: re.Match[str]) -> list[HtmlToken]:
+    """The tokens of a tag; what a script holds is no markup, so that is passed over at once."""
+    name, end = tag[1].lower(), tag.end()
+    if tag.re is _CLOSES:
+        return [HtmlToken(name, True, "", end)]
+    if tag[2].endswith("/"):
+        return [HtmlToken(name, False, "", end), HtmlToken(name, True, "", end)]
+    if name not in _RAW_TEXT_ELEMENTS:
+        return [HtmlToken(name, False, "", end)]
+    close = _raw_text_end(source, name, end)
+    text = _unescape(source[end:close]) if name in ("title", "textarea") else ""
+    return [HtmlToken(name, False, "", end), HtmlToken("", False, text, close)]
+
+
+def _raw_text_end(source: str, name: str, at: int) -> int:
+    found = re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE).search(source, at)
+    return found.start() if found else len(source)
+
+
+def _declaration_tokens(source: str, begin: int) -> list[HtmlToken]:
+    """A comment, a declaration or a lone `<`: the text it stands for, and where it ends."""
+    for opening, closing in (("<!--", "-->"), (_CDATA, "]]>"), ("<!", ">"), ("<?", ">"), ("</", ">")):
+        if source.startswith(opening, begin):
+            close = source.find(closing, begin + len(opening))
+            close = len(source) if close < 0 else close
+            text = source[begin + len(opening) : close] if opening == _CDATA else ""
+            return [HtmlToken("", False, text, close + len(closing))]
+    if _LETTER.match(source, begin + 1):  # no tag is closed any more
+        return [HtmlToken("", False, _unescape(source[begin:]), len(source))]
+    return [HtmlToken("", False, source[begin : begin + 1], begin + 1)]
+
 
 _LEFT_OUT = ("script", "style", "template", "svg", "nav", "noscript", "iframe", "object", "canvas", "select", "button")
-_RAW = ("script", "style", "iframe")
+_UNPARSED_ELEMENTS = ("script", "style", "iframe")
 _BLOCKS = frozenset(
     "address article aside blockquote body center dd details div dl dt fieldset figcaption figure footer form header "
     "hr html main p section summary table tbody thead tfoot caption ul ol li tr td th pre h1 h2 h3 h4 h5 h6".split()
 )
-_BREAKS_ROW = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "li", "table")
+_ROW_BREAKS = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "li", "table")
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-zA-Z0-9_.:-]{2,40})""", re.IGNORECASE)
-_CHARSETS = ("iso", "windows-", "cp", "koi8", "shift", "sjis", "x-sjis", "euc", "gb", "big5", "mac", "tis", "ks_c")
-_DEEPEST_LIST = 10
+_CHARSET_PREFIXES = (
+    "iso",
+    "windows-",
+    "cp",
+    "koi8",
+    "shift",
+    "sjis",
+    "x-sjis",
+    "euc",
+    "gb",
+    "big5",
+    "mac",
+    "tis",
+    "ks_c",
+)
+_MAX_LIST_DEPTH = 10
 
 
 def read_html(data: bytes) -> Extract:
     """The text of a page with its headings as places."""
-    return read_markup(*page_source(data))
+    return read_decoded_html(*decode_page(data))
 
 
-def read_markup(source: str, note: str = "") -> Extract:
+def read_decoded_html(source: str, note: str = "") -> Extract:
     """The text of a page that is decoded already."""
 
-    def fill(out: Writer) -> None:
+    def fill(out: TextBuilder) -> None:
         out.note = note
-        _Page(out).read(source)
+        _HtmlPage(out).read(source)
 
-    return written(fill)
+    return build_text(fill)
 
 
-def page_source(data: bytes) -> tuple[str, str]:
+def decode_page(data: bytes) -> tuple[str, str]:
     """A page decoded, by what it says of itself where that is possible; with a note when it had to be guessed."""
     declared = _CHARSET.search(data[:4096])
     if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data:
         with suppress(LookupError, ValueError):  # unknown, or not true: then it is guessed
-            return data.decode(_usual(declared[1].decode("ascii"))), ""
+            return data.decode(_codec_for(declared[1].decode("ascii"))), ""
     extract = read_text(data)
     return extract.text, extract.note
 
 
-def _usual(name: str) -> str:
+def _codec_for(name: str) -> str:
     """The codec for a charset: browsers read Latin-1 as Windows-1252, and pages rely on it."""
     low = name.lower()
     if low in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"):
         return "cp1252"
-    if not low.startswith(_CHARSETS):
+    if not low.startswith(_CHARSET_PREFIXES):
         raise LookupError(name)
     return low
 
 
-class _Page:
+class _HtmlPage:
     """What stands open while a page is read."""
 
-    def __init__(self, out: Writer) -> None:
+    def __init__(self, out: TextBuilder) -> None:
         self._out = out
         self._inline: list[str] = []
         self._cells: list[str] | None = None
@@ -71,7 +158,7 @@ class _Page:
 
     def read(self, source: str) -> None:
         """Write the page."""
-        for token in _visible(source):
+        for token in _visible_tokens(source):
             if not token.name:
                 (self._inline if self._title is None else self._title).append(token.text)
             elif token.name == "title":
@@ -88,16 +175,16 @@ class _Page:
             self._out.title = self._out.title or "".join(self._title)
         self._title = None if closes else []
 
-    def _at_block(self, token: Token) -> None:
+    def _at_block(self, token: HtmlToken) -> None:
         name = token.name
         if name in ("td", "th", "tr"):
             self._at_cell(name, token.closes)
             return
-        if self._cells is not None and name not in _BREAKS_ROW:
+        if self._cells is not None and name not in _ROW_BREAKS:
             self._inline.append(" ")
             return
         self._flush()
-        if name in _BREAKS_ROW:
+        if name in _ROW_BREAKS:
             self._end_row()
         handler = _HANDLERS.get(name)
         if handler:
@@ -111,67 +198,67 @@ class _Page:
             self._cells = [] if self._cells is None else self._cells
             self._cells.append("")
 
-    def _at_heading(self, token: Token) -> None:
+    def _at_heading(self, token: HtmlToken) -> None:
         self._heading = 0 if token.closes else int(token.name[1])
 
-    def _at_paragraph(self, token: Token) -> None:
+    def _at_paragraph(self, token: HtmlToken) -> None:
         self._heading = 0
 
-    def _at_list(self, token: Token) -> None:
+    def _at_list(self, token: HtmlToken) -> None:
         self._heading, self._item = 0, ""
         self._lists = max(0, self._lists + (-1 if token.closes else 1))
 
-    def _at_item(self, token: Token) -> None:
+    def _at_item(self, token: HtmlToken) -> None:
         self._heading = 0
-        self._item = "" if token.closes else "  " * min(self._lists - 1, _DEEPEST_LIST) + "- "
+        self._item = "" if token.closes else "  " * min(self._lists - 1, _MAX_LIST_DEPTH) + "- "
 
-    def _at_pre(self, token: Token) -> None:
+    def _at_pre(self, token: HtmlToken) -> None:
         self._heading = 0
         self._pre = max(0, self._pre + (-1 if token.closes else 1))
 
     def _flush(self) -> None:
         """Write what was gathered since the last block began."""
         gathered, self._inline = "".join(self._inline), []
-        text = gathered if self._pre else _collapsed(gathered)
+        text = gathered if self._pre else _collapse_whitespace(gathered)
         if not text.strip():
             return
         if self._cells is not None:
             self._cells[-1:] = [f"{self._cells[-1]} {text}"] if self._cells else [text]
         elif self._heading:
-            self._out.heading(text, self._heading)
+            self._out.add_heading(text, self._heading)
         elif self._item:
-            self._out.block(self._item + text.strip("\n"), "item")
+            self._out.add_block(self._item + text.strip("\n"), "item")
             self._item = " " * len(self._item)
         else:
-            self._out.block(text)
+            self._out.add_block(text)
 
     def _end_row(self) -> None:
         cells, self._cells = self._cells, None
         if cells:
-            self._out.row(cells)
+            self._out.add_row(cells)
 
 
-_HANDLERS: dict[str, Callable[[_Page, Token], None]] = {
-    **{f"h{level}": _Page._at_heading for level in range(1, 7)},
-    **dict.fromkeys(("ul", "ol"), _Page._at_list),
-    "li": _Page._at_item,
-    "pre": _Page._at_pre,
-    "p": _Page._at_paragraph,
-    "table": _Page._at_paragraph,
+_HANDLERS: dict[str, Callable[[_HtmlPage, HtmlToken], None]] = {
+    **{f"h{level}": _HtmlPage._at_heading for level in range(1, 7)},
+    **dict.fromkeys(("ul", "ol"), _HtmlPage._at_list),
+    "li": _HtmlPage._at_item,
+    "pre": _HtmlPage._at_pre,
+    "p": _HtmlPage._at_paragraph,
+    "table": _HtmlPage._at_paragraph,
 }
 
 
-def _collapsed(text: str) -> str:
+def _collapse_whitespace(text: str) -> str:
     """Text as a browser shows it: white space is one space, only `<br>` (a vertical tab here) is a new line."""
     return "\n".join(" ".join(line.split()) for line in text.split("\v")).strip()
 
 
-def _visible(source: str) -> Iterator[Token]:
+def _visible_tokens(source: str) -> Iterator[HtmlToken]:
     """The tokens outside of what is left out; an element that is never closed is not left out after all."""
     left_out, again = set(_LEFT_OUT), 0
     while again >= 0:
         begin, again, hidden, depth = again, -1, "", 0
-        for token in tokens(source, begin):
+        for token in tokenize_html(source, begin):
             if hidden and token.name == hidden:
                 depth += -1 if token.closes else 1
                 hidden = hidden if depth else ""
@@ -179,5 +266,5 @@ def _visible(source: str) -> Iterator[Token]:
                 hidden, depth, again = ("", 0, -1) if token.closes else (token.name, 1, token.end)
             elif not hidden:
                 yield token
-        again = again if hidden and hidden not in _RAW else -1
+        again = again if hidden and hidden not in _UNPARSED_ELEMENTS else -1
         left_out.discard(hidden)

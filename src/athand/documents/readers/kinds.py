@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from athand.documents.extract import Kind
+from athand.documents.extract import FileKind
 
 RICH = ("pdf", "docx", "xlsx", "pptx", "epub", "odt", "html", "notebook")
 
@@ -105,36 +105,36 @@ _CODE = {
     "gdscript": "gd",
 }
 _NAMES = {
-    Kind("code", "dockerfile"): "dockerfile containerfile",
-    Kind("code", "makefile"): "makefile gnumakefile bsdmakefile",
-    Kind("code", "cmake"): "cmakelists.txt",
-    Kind("code", "ruby"): "gemfile rakefile vagrantfile podfile brewfile fastfile guardfile",
-    Kind("code", "groovy"): "jenkinsfile",
-    Kind("code", "bazel"): "build workspace tiltfile",
-    Kind("code", "just"): "justfile",
-    Kind("code", "go"): "go.mod go.work",
-    Kind("code", "shell"): ".bashrc .bash_profile .zshrc .profile pkgbuild configure gradlew",
-    Kind("data", "ini"): ".gitconfig .gitmodules .editorconfig .flake8 .pylintrc .coveragerc pipfile procfile",
-    Kind("data", "json"): ".babelrc .eslintrc .prettierrc .swcrc",
-    Kind("data", "yaml"): ".clang-format .clang-tidy",
-    Kind("text"): "readme license licence copying copyright notice authors contributors contributing maintainers "
+    FileKind("code", "dockerfile"): "dockerfile containerfile",
+    FileKind("code", "makefile"): "makefile gnumakefile bsdmakefile",
+    FileKind("code", "cmake"): "cmakelists.txt",
+    FileKind("code", "ruby"): "gemfile rakefile vagrantfile podfile brewfile fastfile guardfile",
+    FileKind("code", "groovy"): "jenkinsfile",
+    FileKind("code", "bazel"): "build workspace tiltfile",
+    FileKind("code", "just"): "justfile",
+    FileKind("code", "go"): "go.mod go.work",
+    FileKind("code", "shell"): ".bashrc .bash_profile .zshrc .profile pkgbuild configure gradlew",
+    FileKind("data", "ini"): ".gitconfig .gitmodules .editorconfig .flake8 .pylintrc .coveragerc pipfile procfile",
+    FileKind("data", "json"): ".babelrc .eslintrc .prettierrc .swcrc",
+    FileKind("data", "yaml"): ".clang-format .clang-tidy",
+    FileKind("text"): "readme license licence copying copyright notice authors contributors contributing maintainers "
     "changelog changes history news todo thanks credits install faq version codeowners owners patents acknowledgements "
     ".gitignore .gitattributes .dockerignore .npmignore .athandignore .env.example .env.sample .env.template",
 }
 
 
-def _table() -> dict[str, Kind]:
-    kinds = {"csv": Kind("table", "csv"), "tsv": Kind("table", "tsv"), "tab": Kind("table", "tsv")}
-    kinds |= {ending: Kind(name) for name, endings in _PROSE.items() for ending in endings.split()}
-    kinds |= {ending: Kind("data", name) for name, endings in _DATA.items() for ending in endings.split()}
-    return kinds | {ending: Kind("code", name) for name, endings in _CODE.items() for ending in endings.split()}
+def _build_table() -> dict[str, FileKind]:
+    kinds = {"csv": FileKind("table", "csv"), "tsv": FileKind("table", "tsv"), "tab": FileKind("table", "tsv")}
+    kinds |= {ending: FileKind(name) for name, endings in _PROSE.items() for ending in endings.split()}
+    kinds |= {ending: FileKind("data", name) for name, endings in _DATA.items() for ending in endings.split()}
+    return kinds | {ending: FileKind("code", name) for name, endings in _CODE.items() for ending in endings.split()}
 
 
-_BY_ENDING = _table()
+_BY_ENDING = _build_table()
 _BY_NAME = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
 
-def kind_of(name: str) -> Kind | None:
+def detect_kind(name: str) -> FileKind | None:
     """What sort of file has this name (or path); None when the name does not tell."""
     low = PurePosixPath(name).name.lower()
     if low in _BY_NAME:
@@ -142,10 +142,10 @@ def kind_of(name: str) -> Kind | None:
     stem, _, ending = low.rpartition(".")
     if stem and ending in _BY_ENDING:
         return _BY_ENDING[ending]
-    return _by_first_word(low)
+    return _detect_by_first_word(low)
 
 
-def _by_first_word(low: str) -> Kind | None:
+def _detect_by_first_word(low: str) -> FileKind | None:
     """`Dockerfile.dev`, `LICENSE-MIT`, `README.de`: the first word says it."""
     first = low.replace("-", ".").split(".")[0]
     kind = _BY_NAME.get(first)
@@ -186,14 +186,14 @@ _GENERATED = (
 
 def is_lock_file(name: str) -> bool:
     """Whether a program wrote this file to pin the versions of packages."""
-    return _like(PurePosixPath(name).name.lower(), _LOCKS)
+    return _matches_any(PurePosixPath(name).name.lower(), _LOCKS)
 
 
 def is_binary_name(name: str) -> bool:
     """Whether the name promises no text for people: pictures, archives, programs, databases, generated code."""
     low = PurePosixPath(name).name.lower()
     stem, _, ending = low.rpartition(".")
-    return (bool(stem) and ending in _BINARY) or _like(low, _GENERATED)
+    return (bool(stem) and ending in _BINARY) or _matches_any(low, _GENERATED)
 
 
 _EXAMPLES = (".example", ".sample", ".template", ".dist", ".default", ".defaults", ".tmpl")
@@ -219,10 +219,10 @@ def is_secret_name(path: str) -> bool:
     """Whether a file with this path, relative to its folder, is a secret by its name: a key, a password file."""
     low = path.lower().replace("\\", "/")
     name = PurePosixPath(low).name
-    if name.endswith(_EXAMPLES) or _like(name, _PUBLIC) or _like(low, _PUBLIC):
+    if name.endswith(_EXAMPLES) or _matches_any(name, _PUBLIC) or _matches_any(low, _PUBLIC):
         return False
-    return _like(name, _SECRET_NAMES) or _like(low, _SECRET_PATHS)
+    return _matches_any(name, _SECRET_NAMES) or _matches_any(low, _SECRET_PATHS)
 
 
-def _like(name: str, patterns: list[str] | tuple[str, ...]) -> bool:
+def _matches_any(name: str, patterns: list[str] | tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)

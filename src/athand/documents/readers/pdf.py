@@ -6,12 +6,12 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from athand.documents.extract import Extract, Mark, Unreadable
-from athand.documents.readers.writing import LONGEST_LABEL, Writer, written
+from athand.documents.extract import Extract, Marker, UnreadableFile
+from athand.documents.readers.text_builder import MAX_LABEL_LENGTH, TextBuilder, build_text
 
 _SPLIT_WORD = re.compile("[\ufffe\x02]\\s*\n?")
-_MOST_BOOKMARKS = 5_000
-_MOST_WORDS = 12
+_MAX_BOOKMARKS = 5_000
+_MAX_TITLE_WORDS = 12
 _REASONS = {
     4: "encrypted: it needs a password",
     5: "encrypted: in a way that is not supported",
@@ -20,35 +20,35 @@ _REASONS = {
 
 def read_pdf(data: bytes) -> Extract:
     """The text of a PDF with its pages as places."""
-    return written(lambda out: _document(data, out), "no text in it: perhaps scanned pages")
+    return build_text(lambda out: _add_document(data, out), "no text in it: perhaps scanned pages")
 
 
-def _document(data: bytes, out: Writer) -> None:
+def _add_document(data: bytes, out: TextBuilder) -> None:
     pypdfium2 = import_module("pypdfium2")
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        raise Unreadable(_REASONS.get(error.err_code or 0, "damaged: it is not a whole PDF")) from error
+        raise UnreadableFile(_REASONS.get(error.err_code or 0, "damaged: it is not a whole PDF")) from error
     try:
-        _pages(document, out)
+        _add_pages(document, out)
     finally:
         document.close()
 
 
-def _pages(document: Any, out: Writer) -> None:
+def _add_pages(document: Any, out: TextBuilder) -> None:
     out.title = document.get_metadata_value("Title")
-    bookmarks, broken = _bookmarks(document), 0
+    bookmarks, broken = _read_bookmarks(document), 0
     for at in range(len(document)):
-        text = _page_text(document, at)
+        text = _read_page(document, at)
         broken += text is None
         if text and text.strip():
-            out.mark("page", str(at + 1))
-            out.include(Extract(text, tuple(_headings(text, bookmarks.get(at, [])))))
+            out.add_marker("page", str(at + 1))
+            out.include(Extract(text, tuple(_bookmark_markers(text, bookmarks.get(at, [])))))
     if broken:
         out.note = f"{broken:,} of {len(document):,} pages could not be read"
 
 
-def _page_text(document: Any, at: int) -> str | None:
+def _read_page(document: Any, at: int) -> str | None:
     """The text of a page, words that were split at the end of a line whole again; None if the page is broken."""
     pypdfium2 = import_module("pypdfium2")
     try:
@@ -60,21 +60,21 @@ def _page_text(document: Any, at: int) -> str | None:
     return _SPLIT_WORD.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def _bookmarks(document: Any) -> dict[int, list[tuple[str, int]]]:
+def _read_bookmarks(document: Any) -> dict[int, list[tuple[str, int]]]:
     """The titles of the outline with their levels, by the page that they point to."""
     found: dict[int, list[tuple[str, int]]] = {}
-    for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
-        goal = bookmark.get_dest()
-        page = goal.get_index() if goal else None
-        title = " ".join(bookmark.get_title()[:LONGEST_LABEL].split())
+    for bookmark in islice(document.get_toc(), _MAX_BOOKMARKS):
+        destination = bookmark.get_dest()
+        page = destination.get_index() if destination else None
+        title = " ".join(bookmark.get_title()[:MAX_LABEL_LENGTH].split())
         if page is not None and title:
             found.setdefault(page, []).append((title, bookmark.level + 1))
     return found
 
 
-def _headings(text: str, bookmarks: list[tuple[str, int]]) -> Iterator[Mark]:
+def _bookmark_markers(text: str, bookmarks: list[tuple[str, int]]) -> Iterator[Marker]:
     """Where on a page the titles of its bookmarks stand; at its top if they do not."""
     for title, level in bookmarks:
-        words = map(re.escape, title.split()[:_MOST_WORDS])
+        words = map(re.escape, title.split()[:_MAX_TITLE_WORDS])
         found = re.search(r"\s+".join(words), text, re.IGNORECASE)
-        yield Mark(found.start() if found else 0, "heading", title, level)
+        yield Marker(found.start() if found else 0, "heading", title, level)

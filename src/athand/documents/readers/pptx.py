@@ -2,78 +2,79 @@
 
 from collections.abc import Iterator
 
-from athand.documents.extract import Extract, Unreadable
-from athand.documents.readers.package import Package
-from athand.documents.readers.relations import declared_title, main_part, relations
-from athand.documents.readers.writing import Writer, written
-from athand.documents.readers.xml import Node, elements, root
+from athand.documents.extract import Extract, UnreadableFile
+from athand.documents.readers.text_builder import TextBuilder, build_text
+from athand.documents.readers.xml import Node, first_element, iterate_elements
+from athand.documents.readers.zip_container import ZipContainer, find_main_part, read_relations, read_title
 
 _TITLES = ("title", "ctrTitle")
 _DECORATION = ("sldNum", "dt", "ftr", "hdr", "sldImg")
-MOST_SLIDES = 10_000
+MAX_SLIDES = 10_000
 
 
 def read_pptx(data: bytes) -> Extract:
     """The text of a presentation with its slides as places."""
-    return written(lambda out: _presentation(Package(data), out))
+    return build_text(lambda out: _add_presentation(ZipContainer(data), out))
 
 
-def _presentation(package: Package, out: Writer) -> None:
-    out.title = declared_title(package)
-    for number, part in enumerate(_slides(package), 1):
-        if number > MOST_SLIDES:
-            out.note = f"only the first {MOST_SLIDES:,} slides"
+def _add_presentation(container: ZipContainer, out: TextBuilder) -> None:
+    out.title = read_title(container)
+    for number, part in enumerate(_slide_parts(container), 1):
+        if number > MAX_SLIDES:
+            out.note = f"only the first {MAX_SLIDES:,} slides"
             return
-        out.mark("slide", str(number))
-        _shapes(package, part, out)
-        for related in relations(package, part).values():
-            if related.kind == "notesSlide" and related.target in package:
-                _notes(package, related.target, out)
+        out.add_marker("slide", str(number))
+        _add_shapes(container, part, out)
+        for related in read_relations(container, part).values():
+            if related.kind == "notesSlide" and related.target in container:
+                _add_notes(container, related.target, out)
 
 
-def _slides(package: Package) -> Iterator[str]:
-    main = main_part(package, "ppt/presentation.xml")
-    targets = relations(package, main)
-    for node in root(package.pieces(main), "presentation").walk():
+def _slide_parts(container: ZipContainer) -> Iterator[str]:
+    main = find_main_part(container, "ppt/presentation.xml")
+    targets = read_relations(container, main)
+    for node in first_element(container.read_pieces(main), "presentation").descendants():
         if node.name == "sldId":
             relation = targets.get(node.get("r:id"))
             if relation is None:
-                raise Unreadable("damaged: it names a slide that it does not have")
+                raise UnreadableFile("damaged: it names a slide that it does not have")
             yield relation.target
 
 
-def _shapes(package: Package, part: str, out: Writer) -> None:
-    for node in elements(package.pieces(part), ("sp", "tr")):
-        place = _placeholder(node)
+def _add_shapes(container: ZipContainer, part: str, out: TextBuilder) -> None:
+    for node in iterate_elements(container.read_pieces(part), ("sp", "tr")):
+        place = _placeholder_type(node)
         if node.name == "tr":
-            out.row([_text(cell) for cell in node.nodes() if cell.name == "tc"])
+            out.add_row([_shape_text(cell) for cell in node.nodes() if cell.name == "tc"])
         elif place in _TITLES:
-            out.heading(_text(node), 1)
+            out.add_heading(_shape_text(node), 1)
         elif place not in _DECORATION:
-            out.block(_text(node))
+            out.add_block(_shape_text(node))
 
 
-def _notes(package: Package, part: str, out: Writer) -> None:
-    bodies = (node for node in elements(package.pieces(part), ("sp",)) if _placeholder(node) == "body")
-    text = "\n".join(filter(None, map(_text, bodies)))
-    out.block(f"Notes: {text}" if text else "")
+def _add_notes(container: ZipContainer, part: str, out: TextBuilder) -> None:
+    bodies = (
+        node for node in iterate_elements(container.read_pieces(part), ("sp",)) if _placeholder_type(node) == "body"
+    )
+    text = "\n".join(filter(None, map(_shape_text, bodies)))
+    out.add_block(f"Notes: {text}" if text else "")
 
 
-def _placeholder(node: Node) -> str:
+def _placeholder_type(node: Node) -> str:
     """What a shape is for, as the layout says."""
     place = node.find("ph")
     return place.get("type", "obj") if place else ""
 
 
-def _text(node: Node) -> str:
+def _shape_text(node: Node) -> str:
     """The paragraphs of a shape or cell on lines."""
-    lines = (_line(paragraph) for paragraph in node.walk() if paragraph.name == "p")
+    lines = (_paragraph_text(paragraph) for paragraph in node.descendants() if paragraph.name == "p")
     return "\n".join(line for line in lines if line.strip())
 
 
-def _line(paragraph: Node) -> str:
+def _paragraph_text(paragraph: Node) -> str:
     parts = []
-    for node in paragraph.walk():
+    for node in paragraph.descendants():
         if node.name == "t":
             parts.append(node.text())
         elif node.name in ("br", "tab"):

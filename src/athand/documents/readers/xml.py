@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from xml.parsers import expat
 
-from athand.documents.extract import Unreadable
+from athand.documents.extract import UnreadableFile
 
-DEEPEST = 200
+MAX_DEPTH = 200
 _SPACE = " "
 
 
@@ -33,7 +33,7 @@ class Node:
                 return node
         return None
 
-    def walk(self) -> Iterator["Node"]:
+    def descendants(self) -> Iterator["Node"]:
         """The element itself and all within it, in the order of the document."""
         stack = [self]
         while stack:
@@ -43,7 +43,7 @@ class Node:
 
     def find(self, name: str) -> "Node | None":
         """The first element of this name anywhere within."""
-        return next((node for node in self.walk() if node.name == name), None)
+        return next((node for node in self.descendants() if node.name == name), None)
 
     def text(self) -> str:
         """All text within."""
@@ -60,25 +60,25 @@ class Node:
         return "".join(parts)
 
 
-def elements(pieces: Iterable[bytes], wanted: Iterable[str]) -> Iterator[Node]:
+def iterate_elements(pieces: Iterable[bytes], wanted: Iterable[str]) -> Iterator[Node]:
     """The outermost elements with these local names, one after the other; the rest is not kept."""
-    builder = _Builder(frozenset(wanted))
-    parser = _parser(builder)
+    builder = _TreeBuilder(frozenset(wanted))
+    parser = _create_parser(builder)
     for piece in pieces:
-        _fed(parser, piece, False)
-        yield from builder.finished()
-    _fed(parser, b"", True)
-    yield from builder.finished()
+        _feed(parser, piece, False)
+        yield from builder.take_finished()
+    _feed(parser, b"", True)
+    yield from builder.take_finished()
 
 
-def root(pieces: Iterable[bytes], name: str) -> Node:
+def first_element(pieces: Iterable[bytes], name: str) -> Node:
     """The first element of this name, which a sound document has."""
-    for node in elements(pieces, (name,)):
+    for node in iterate_elements(pieces, (name,)):
         return node
-    raise Unreadable(f"damaged: it has no {name} element")
+    raise UnreadableFile(f"damaged: it has no {name} element")
 
 
-class _Builder:
+class _TreeBuilder:
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
         self._open: list[Node] = []
@@ -87,12 +87,12 @@ class _Builder:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unreadable(f"nested deeper than {DEEPEST} elements")
+        if self._depth > MAX_DEPTH:
+            raise UnreadableFile(f"nested deeper than {MAX_DEPTH} elements")
         local = name.rpartition(_SPACE)[2]
         if self._open or local in self._wanted:
             if _SPACE in "".join(attributes):
-                attributes = {_attribute(key): value for key, value in attributes.items()}
+                attributes = {_attribute_name(key): value for key, value in attributes.items()}
             node = Node(local, attributes)
             if self._open:
                 self._open[-1].children.append(node)
@@ -109,41 +109,41 @@ class _Builder:
         if self._open:
             self._open[-1].children.append(text)
 
-    def finished(self) -> list[Node]:
+    def take_finished(self) -> list[Node]:
         done, self._done = self._done, []
         return done
 
 
-def _attribute(name: str) -> str:
+def _attribute_name(name: str) -> str:
     space, _, local = name.rpartition(_SPACE)
     return f"r:{local}" if space.endswith("/relationships") else local
 
 
-def _parser(builder: _Builder) -> expat.XMLParserType:
+def _create_parser(builder: _TreeBuilder) -> expat.XMLParserType:
     parser = expat.ParserCreate(namespace_separator=_SPACE)
     parser.buffer_text = True
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.text
-    parser.StartDoctypeDeclHandler = _doctype
-    parser.EntityDeclHandler = _refusing("it declares XML entities, which documents do not need")
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.EntityDeclHandler = _refuse_with("it declares XML entities, which documents do not need")
     return parser
 
 
-def _doctype(name: str, system: str | None, public: str | None, internal: bool) -> None:
+def _refuse_doctype(name: str, system: str | None, public: str | None, internal: bool) -> None:
     if internal:
-        raise Unreadable("it declares its own document type, which documents do not need")
+        raise UnreadableFile("it declares its own document type, which documents do not need")
 
 
-def _refusing(reason: str) -> Callable[..., None]:
+def _refuse_with(reason: str) -> Callable[..., None]:
     def refuse(*_: object) -> None:
-        raise Unreadable(reason)
+        raise UnreadableFile(reason)
 
     return refuse
 
 
-def _fed(parser: expat.XMLParserType, piece: bytes, last: bool) -> None:
+def _feed(parser: expat.XMLParserType, piece: bytes, last: bool) -> None:
     try:
         parser.Parse(piece, last)
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise Unreadable(f"damaged: its XML is broken ({str(error)[:100]})") from error
+        raise UnreadableFile(f"damaged: its XML is broken ({str(error)[:100]})") from error

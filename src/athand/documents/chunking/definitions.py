@@ -1,0 +1,124 @@
+"""Source code: where its definitions begin, by the lines that start them and their indentation."""
+
+import re
+from dataclasses import dataclass, field
+
+from athand.documents.chunking.grammar import CONTAINER, FUNCTION, MEMBER, Grammar
+from athand.documents.chunking.grammars_common import GO, JAVA, KOTLIN, PHP, PYTHON, RUBY, RUST, SCRIPT, SECTIONS, C
+from athand.documents.chunking.grammars_other import ANY, OTHERS, TOOLS
+from athand.documents.chunking.sections import Section
+
+_MAX_LINES_ABOVE = 40
+# The two names of a block in a configuration.
+_QUOTES = re.compile(r"\"\s+\"")
+_CALL_END = re.compile(r"[)\]}]+[ \t\r]*$")
+
+
+def find_definitions(text: str, language: str) -> list[Section]:
+    """The definitions of a source text with what stands between them; those inside of functions do not count."""
+    grammar = get_grammar(language)
+    # Every definition is looked for behind a line's end, so the first line needs one before it. With it, the place of
+    # that end in the source is the place of its line in the text.
+    source = "\n" + text
+    found = _DefinitionScanner(source, grammar)
+    kinds = grammar.kinds
+    for match in grammar.pattern.finditer(source):
+        group = match.lastgroup
+        if group is None:
+            continue
+        kind = kinds.get(group)
+        if kind is None:
+            found.close(match.start(), len(match[group]))
+        else:
+            found.open(match.start(), len(match["indent"]), kind, match[group])
+    return found.sections
+
+
+@dataclass(slots=True)
+class _DefinitionScanner:
+    """Definitions as they are found: the open ones as a stack of indentation and kind."""
+
+    source: str
+    grammar: Grammar
+    sections: list[Section] = field(default_factory=list)
+    stack: list[tuple[int, str]] = field(default_factory=list)
+    closed: int = -1
+
+    def open(self, line: int, indent: int, kind: str, name: str) -> None:
+        """A definition begins in a line: it ends those that are indented as much or more."""
+        self._pop_to_indent(indent)
+        inside = self.stack[-1][1] if self.stack else ""
+        if (inside and inside != CONTAINER) or (kind == MEMBER and not inside):
+            return
+        start = self._start_with_comments(line)
+        self._add_code_before(start)
+        self.sections.append(Section(start, len(self.stack) + 1, _QUOTES.sub(".", name).strip(), line))
+        self.stack.append((indent, FUNCTION if kind == MEMBER else kind))
+
+    def close(self, line: int, indent: int) -> None:
+        """A line ends the definitions that are indented as much or more: what follows it belongs to none of them."""
+        if self.stack and self.stack[-1][0] >= indent:
+            self._pop_to_indent(indent)
+            self.closed = line if self.grammar.closes_before else self.source.find("\n", line + 1)
+
+    def _pop_to_indent(self, indent: int) -> None:
+        while self.stack and self.stack[-1][0] >= indent:
+            self.stack.pop()
+
+    def _add_code_before(self, start: int) -> None:
+        """Code between the end of a definition and the next is a section without a name."""
+        if 0 <= self.closed < start and self.source[self.closed : start].strip():
+            self.sections.append(Section(self.closed, len(self.stack) + 1))
+        self.closed = -1
+
+    def _start_with_comments(self, line: int) -> int:
+        """Where the comments, decorators and attributes right above a definition begin."""
+        floor = max(self.closed, self.sections[-1].head + 1 if self.sections else 0, 0)
+        start = line
+        for _ in range(_MAX_LINES_ABOVE):
+            above = self._line_above(start, floor)
+            if above < 0:
+                break
+            start = above
+        return start
+
+    def _line_above(self, line: int, floor: int) -> int:
+        """The beginning of what belongs to a line and ends right above it; -1 if nothing does."""
+        above = self.source.rfind("\n", floor, line)
+        if above < 0:
+            return -1
+        words = self.source[above + 1 : min(line, above + 200)].strip()
+        if words.startswith(self.grammar.above):
+            return above
+        if words.endswith("*/"):
+            return self.source.rfind("\n", floor, max(self.source.rfind("/*", floor, line), floor))
+        return self._decorator_above(line, floor) if _CALL_END.match(words) else -1
+
+    def _decorator_above(self, line: int, floor: int) -> int:
+        """The beginning of a decorator of several lines that ends right above a line."""
+        opened = max(self.source.rfind("\n@", floor, line), self.source.rfind(" @", floor, line))
+        if opened < 0 or self.source.count("\n", opened, line) > _MAX_LINES_ABOVE:
+            return -1
+        return self.source.rfind("\n", floor, opened + 1)
+
+
+_FAMILIES = (
+    (PYTHON, "python bazel gdscript"),
+    (RUBY, "ruby crystal"),
+    (SCRIPT, "javascript typescript"),
+    (SECTIONS, "vue svelte astro"),
+    (GO, "go v"),
+    (RUST, "rust"),
+    (JAVA, "java csharp dart groovy d"),
+    (KOTLIN, "kotlin swift scala solidity"),
+    (C, "c cpp objectivec cuda glsl"),
+    (PHP, "php"),
+    *OTHERS,
+    *TOOLS,
+)
+_BY_LANGUAGE = {language: grammar for grammar, languages in _FAMILIES for language in languages.split()}
+
+
+def get_grammar(language: str) -> Grammar:
+    """The grammar for a language; for one that is not known, the keywords many have."""
+    return _BY_LANGUAGE.get(language.lower(), ANY)

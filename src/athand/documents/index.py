@@ -1,0 +1,322 @@
+"""Keeping the index of a folder like the folder: what is new is read, what is gone is removed, the rest is left alone.
+
+Every document is written in one transaction with all that is derived from it. A run that was cut off is gone on with
+by the next one: what it has written is right, and what it has not is still new.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from athand.documents import folders
+from athand.documents.context import DocumentContext
+from athand.documents.extract import UnreadableFile
+from athand.documents.folders import INTERRUPTED, FolderRecord
+from athand.documents.parse import ParsedDocument, content_hash, parse_file, rows_of, settled_stamp
+from athand.documents.scoring import INDEX
+from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
+from athand.errors import StoreBusy, StoreError, Unavailable
+from athand.redaction import redact
+from athand.store import Passage, Snapshot, Transaction, to_microseconds
+from athand.types import Vectors
+
+log = logging.getLogger("athand")
+
+BATCH = 256  # chunks that are embedded and written together
+DELETE_BATCH = 100  # documents: others may write in between
+_MAX_PENDING_CHARACTERS = 4_000_000  # of text that may wait to be written
+_GRACE_SECONDS = 1.0  # seconds that are worth it when it is time to stop
+_MAX_BUSY_RETRIES = 12  # times that somebody else is let write for as long as the store waits
+_DOCUMENT_COLUMNS = (
+    *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
+    *("characters", "lines", "chunks", "phrases", "outline"),
+)
+_CHUNK_COLUMNS = (
+    *("space", "id", "document_id", "position", "start_offset", "end_offset", "start_line", "end_line"),
+    *("heading", "names", "place", "content"),
+)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """How a folder differs from its index."""
+
+    folder: FolderRecord
+    listing: FolderListing
+    hashes: dict[str, str]  # document -> the hash of what was indexed
+    to_read: tuple[str, ...]
+    to_remove: tuple[str, ...]
+    problems: dict[str, tuple[str, bool, str]]  # path -> reason, whether it is indexed all the same, stamp
+    is_needed: bool  # whether there is anything to write
+
+    @property
+    def size(self) -> int:
+        """How much there is to read, in bytes."""
+        return sum(self.listing.files[path].size for path in self.to_read)
+
+    @property
+    def changes(self) -> int:
+        """How many documents are new, changed or gone."""
+        return len(self.to_read) + len(self.to_remove)
+
+
+def plan_update(context: DocumentContext, folder: FolderRecord) -> UpdatePlan:
+    """Look at the folder and compare it with the index."""
+    if not folders.is_reachable(context, folder.path, folder.host):
+        raise Unavailable(f"{folders.absence_reason(context, folder, folder.host)}.")
+    # What is known comes first: what somebody else indexes while we look must not be taken for gone.
+    with context.store.snapshot() as snapshot:
+        known = _indexed_documents(snapshot, folder.folder_id)
+        before = _read_problems(snapshot, folder.folder_id)
+    with open_root(folder.path) as root:
+        listing = walk_folder(
+            root, _store_path_within(context, folder.path), "/".join([*Path(folder.path).parts[-2:], ""]).lstrip("/")
+        )
+    if known and listing.is_empty:
+        raise Unavailable(
+            f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
+            f"if this is meant, forget it with: athand docs remove {folder.folder_id}"
+        )
+    stamps = {path: stamp for path, (stamp, _) in known.items()}
+    failed = {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
+    changed = {
+        path: None
+        for path, stamp in listing.files.items()
+        if (failed[path] != stamp.with_change_time if path in failed else stamps.get(path) != str(stamp))
+    }
+    gone = [path for path in known if path not in listing.files and not listing.is_unread(path)]
+    kept = {path: before[path] for path in before if path in listing.files and path not in changed}
+    found = {path: (reason, False, "") for path, reason in listing.problems.items()}
+    hashes = {path: hash_ for path, (_, hash_) in known.items()}
+    problems = kept | found
+    is_needed = bool(changed or gone or problems != before or folder.state != "ready")
+    return UpdatePlan(folder, listing, hashes, tuple(changed), tuple(gone), problems, is_needed)
+
+
+def apply_update(
+    context: DocumentContext,
+    plan: UpdatePlan,
+    progress: Progress = lambda done, total: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Make the index like the folder; stops in the middle when the store is closed, or when told to."""
+    folder_id = plan.folder.folder_id
+    _set_state(context, folder_id, state="indexing", reason=None, done=0, total=len(plan.to_read))
+    progress(0, len(plan.to_read))
+    run = _UpdateRun(context, plan, progress, stop)
+    try:
+        run.remove(plan.to_remove)
+        with open_root(plan.folder.path) as root:
+            for batch in run.batches(root):
+                run.write(batch)
+        if run.is_stopped:
+            _set_state(context, folder_id, state="pending", reason=INTERRUPTED)
+        else:
+            run.finish()
+    except BaseException as error:
+        state, reason = ("error", str(error)[:500]) if isinstance(error, Exception) else ("pending", INTERRUPTED)
+        with suppress(StoreError):  # what went wrong first is what is to be told
+            _set_state(context, folder_id, state=state, reason=reason)
+        raise
+
+
+@dataclass(slots=True)
+class _UpdateRun:
+    """One time of going through a plan."""
+
+    context: DocumentContext
+    plan: UpdatePlan
+    progress: Progress
+    stop: Callable[[], bool]
+    unchanged: list[tuple[str, FileStamp]] = field(default_factory=list)
+    done: int = 0
+    stopped_at: float = 0.0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether to leave the rest for another time."""
+        if not self.stopped_at and (self.context.closing.is_set() or self.stop()):
+            self.stopped_at = time.monotonic()
+        return self.stopped_at > 0
+
+    @property
+    def space(self) -> str:
+        return self.plan.folder.folder_id
+
+    def batches(self, root: int) -> Iterator[list[ParsedDocument]]:
+        """The documents to be written, some at a time."""
+        batch: list[ParsedDocument] = []
+        for path in self.plan.to_read:
+            if parsed := self._read(root, path):
+                batch.append(parsed)
+            self.done += 1
+            # A little more is read, and what was read is written: else many short runs would hardly get on.
+            if self.is_stopped and time.monotonic() > self.stopped_at + _GRACE_SECONDS:
+                break
+            full = sum(len(each.chunks) for each in batch) >= BATCH
+            if full or sum(each.row["characters"] for each in batch) > _MAX_PENDING_CHARACTERS:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _read(self, root: int, path: str) -> ParsedDocument | None:
+        """The document, unless it cannot be read or is what it was."""
+        stamp = self.plan.listing.files[path]
+        if (shown := redact(path)) != path:
+            self.plan.problems[shown] = ("quarantined: its name holds a secret", False, "")
+            return None
+        try:
+            data, looked = read_file(root, path)
+            if self.plan.hashes.get(path) == content_hash(data):
+                self.unchanged.append((path, looked))
+                return None
+            parsed = self._parse(path, data, looked)
+        except UnreadableFile as error:
+            if (
+                self.is_stopped and self.context.closing.is_set()
+            ):  # its reader was ended by us, and so would the next be
+                self.stopped_at -= _GRACE_SECONDS
+                return None
+            lasts = settled_stamp(stamp, time.time_ns()) and not isinstance(error, UnreachableFile)
+            self.plan.problems[path] = (str(error), False, stamp.with_change_time if lasts else "")
+            self.remove([path] if path in self.plan.hashes else [])
+            return None
+        if parsed.note:
+            self.plan.problems[path] = (parsed.note, True, parsed.row["stamp"])
+        return parsed
+
+    def _parse(self, path: str, data: bytes, stamp: FileStamp) -> ParsedDocument:
+        """The document; one that trips us up is no reason to leave the others unread."""
+        try:
+            return parse_file(self.context.readers, self.space, path, data, stamp, time.time_ns())
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            log.warning("%s of %s cannot be indexed.", path, self.space, exc_info=error)
+            raise UnreadableFile(f"could not be understood ({type(error).__name__})") from error
+
+    def write(self, batch: Sequence[ParsedDocument]) -> None:
+        """Put documents in the place of what was known of them."""
+        passages = [passage for each in batch for passage in each.passages]
+        vectors = self.context.embed(passages)
+        for waited in range(_MAX_BUSY_RETRIES + 1):
+            try:
+                self._replace(batch, passages, vectors)
+                break
+            except StoreBusy:
+                if waited == _MAX_BUSY_RETRIES:
+                    raise
+        self.progress(self.done, len(self.plan.to_read))
+
+    def _replace(self, batch: Sequence[ParsedDocument], passages: Sequence[Passage], vectors: Vectors | None) -> None:
+        with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+            folders.get_folder(transaction, self.space)  # somebody else may have removed it meanwhile
+            delete_documents(transaction, self.space, [each.row["id"] for each in batch])
+            transaction.execute_many(_insert_sql("documents", _DOCUMENT_COLUMNS), [each.row for each in batch])
+            transaction.execute_many(_insert_sql("document_chunks", _CHUNK_COLUMNS), rows_of(batch))
+            transaction.put(INDEX, passages, vectors)
+            _bump_generation(transaction, self.space)
+            folders.set_state(transaction, self.context, self.space, done=self.done)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget documents whose files are gone."""
+        for start in range(0, len(paths), DELETE_BATCH):
+            with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+                delete_documents(transaction, self.space, paths[start : start + DELETE_BATCH])
+                _bump_generation(transaction, self.space)
+
+    def finish(self) -> None:
+        """Say that all is done, and what could not be."""
+        now = time.time_ns()
+        with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+            folders.get_folder(transaction, self.space)
+            transaction.execute_many(
+                "UPDATE documents SET size = :size, modified_at = :modified_at, stamp = :stamp "
+                "WHERE space = :space AND id = :id AND hash = :hash",
+                [
+                    {**_stamp_values(self.space, path, stamp, now), "hash": self.plan.hashes[path]}
+                    for path, stamp in self.unchanged
+                ],
+            )
+            _write_problems(transaction, self.space, self.plan.problems)
+            folders.set_state(
+                transaction,
+                self.context,
+                self.space,
+                state="ready",
+                reason=None,
+                done=self.done,
+                skipped=json.dumps(self.plan.listing.skipped),
+                indexed_at=to_microseconds(self.context.now()),
+            )
+        self.progress(len(self.plan.to_read), len(self.plan.to_read))
+
+
+def _store_path_within(context: DocumentContext, folder: str) -> str:
+    """The path of the store relative to the folder, where it lies in it: it changes with everything we write."""
+    store = Path(context.store.location).resolve()
+    return store.relative_to(folder).as_posix() if store.is_relative_to(folder) else ""
+
+
+def _indexed_documents(snapshot: Snapshot, space: str) -> dict[str, tuple[str, str]]:
+    found = snapshot.rows("SELECT id, stamp, hash FROM documents WHERE space = :space", _in(space))
+    return {id_: (stamp, hash_) for id_, stamp, hash_ in found}
+
+
+def _read_problems(snapshot: Snapshot, space: str) -> dict[str, tuple[str, bool, str]]:
+    sql = "SELECT id, reason, is_indexed, stamp FROM document_problems WHERE space = :space"
+    return {id_: (reason, bool(indexed), stamp) for id_, reason, indexed, stamp in snapshot.rows(sql, _in(space))}
+
+
+def _write_problems(transaction: Transaction, space: str, problems: dict[str, tuple[str, bool, str]]) -> None:
+    if _read_problems(transaction, space) == problems:
+        return
+    transaction.execute("DELETE FROM document_problems WHERE space = :space", _in(space))
+    transaction.execute_many(
+        "INSERT INTO document_problems (space, id, reason, is_indexed, stamp) "
+        "VALUES (:space, :id, :reason, :is_indexed, :stamp)",
+        [
+            {"space": space, "id": path, "reason": reason, "is_indexed": int(indexed), "stamp": stamp}
+            for path, (reason, indexed, stamp) in problems.items()
+        ],
+    )
+
+
+def delete_documents(transaction: Transaction, space: str, paths: Sequence[str]) -> None:
+    """Take documents out. What is derived goes first: it is found by what it was derived from."""
+    transaction.remove(INDEX, space, paths)
+    places = [{"space": space, "id": path} for path in paths]
+    transaction.execute_many("DELETE FROM document_chunks WHERE space = :space AND document_id = :id", places)
+    transaction.execute_many("DELETE FROM documents WHERE space = :space AND id = :id", places)
+
+
+def _bump_generation(transaction: Transaction, space: str) -> None:
+    transaction.execute("UPDATE document_folders SET generation = generation + 1 WHERE space = :space", _in(space))
+
+
+def _set_state(context: DocumentContext, folder_id: str, **values: object) -> None:
+    with context.store.transaction(durable=False, spaces=(folder_id,)) as transaction:
+        folders.set_state(transaction, context, folder_id, **values)
+
+
+def _stamp_values(space: str, path: str, stamp: FileStamp, now_ns: int) -> dict[str, object]:
+    return {
+        "space": space,
+        "id": path,
+        "size": stamp.size,
+        "modified_at": max(0, stamp.modified_ns) // 1000,
+        "stamp": settled_stamp(stamp, now_ns),
+    }
+
+
+def _insert_sql(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{name}' for name in columns)})"
+
+
+def _in(space: str) -> dict[str, str]:
+    return {"space": space}

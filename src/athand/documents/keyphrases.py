@@ -1,0 +1,220 @@
+"""Key phrases of a document: what it offers by itself, and what of that tells it from the others."""
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import pairwise
+from statistics import fmean
+
+from athand.documents.extract import ChunkSpan, FileKind
+from athand.text import STOP_WORDS, split_identifier, stem, terms
+
+# What a long document is about is said in its beginning and its headings.
+_MAX_CHARACTERS = 48_000
+_MAX_WORD_LENGTH = 40
+_HALF_WEIGHT_AT = 4.0
+_LENGTH_BONUS = (0.0, 1.0, 1.7, 1.9)
+_PROMINENCE_BONUS = (1.0, 1.6, 2.2)
+_DEFINED_FACTOR, _PRIVATE_FACTOR, _FRAGMENT_FACTOR = 2.0, 0.6, 0.5
+_PLAIN_FACTOR = 0.7
+_SHORTLIST = 80
+_FEW_TOKENS = 400
+_MAX_CACHED_WORDS = 1 << 16
+# A phrase takes the place of a word in it if it is nearly as telling; a longer name that of a shorter one hardly.
+_LONGER_WINS_AT, _LONGER_NAME_WINS_AT = 0.45, 0.8
+
+_NOISE = re.compile(
+    r"""
+    \A---[ \t]*\n(?s:.*?)\n---[ \t]*\n
+    | \n[ \t>]*(?P<fence>```+|~~~+)(?s:.*?)(?:\n[ \t>]*(?P=fence)|\Z)
+    | <!--(?s:.{0,4000}?)--> | </?[a-zA-Z][^<>\n]{0,300}> | \{\{[^{}]{0,400}\}\}
+    | (?:https?://|www\.)[^\s)>\]"']+ | \]\([^()\s]{0,300}[^()\n]{0,100}\) | \{[\#.][^{}\n]{0,100}\}
+    | /[\w.-]+(?:/[\w.-]*)+ | &\w{1,10};
+    """,
+    re.VERBOSE,
+)
+_COMMENT = re.compile(
+    r'"""(?s:.*?)(?:"""|\Z)|'
+    + r"'''(?s:.*?)(?:'''|\Z)|"
+    + r"/\*(?s:.*?)(?:\*/|\Z)|(?:(?<![:\S])//+|(?<!\S)(?:\#+|--)(?=[ \t]))[^\n]*"
+)
+_TOKEN = re.compile(r"[^\W\d_]\w+(?:[-'\u2019.+]\w+)*|[^\w \t]+|\w+")
+_IDENTIFIER = re.compile(r"\b_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]+)+\b")
+_WORD = re.compile(r"[^\W\d_](?:[\w'\u2019+.-]*[\w+])?")
+_DATA = re.compile(r"(?=\w*\d)[0-9a-f]{8,}|\w*\d\w*\d\w*\d\w*|v?\d[\d.]*")
+_FRAGMENT = re.compile(r"(?:ed|ly)$|^\w+ly\b|^\w+ing$")
+_UNINFORMATIVE = STOP_WORDS | frozenset(
+    """
+    able across allows already although always another based become becomes case cases certain change changes common
+    consider contains create created creates currently default define defined depending different e.g either enable
+    ensure even example examples existing fewer find first following follows found four general given gives go going
+    good i.e include includes including instead keep last later learn least less long main means method multiple name
+    named never new next non none note number often order part particular parts per place possible provided provides
+    read recommended refer return returns run running second section see set sets setting several similar simple simply
+    since single specific specified specify start step steps still supported supports take takes three time two type
+    types understand unless used useful user uses usually value values various via well work works write www yourself
+    true false null nil self cls int str bool float void args kwargs param params todo fixme noqa copyright license
+    licensed var let const function def class import raise raises arg isn't don't doesn't can't won't it's you're
+    let's that's there's what's aren't
+    """.split()
+)
+
+
+def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, most: int = 24) -> list[tuple[str, float]]:
+    """Phrases a document could be known by, the weightiest first, each with a weight from this document alone."""
+    head = text[:_MAX_CHARACTERS]
+    if kind.name == "code":
+        weights = _phrases("\n".join(_COMMENT.findall(head)), ())
+        _add_identifiers(weights, head, spans)
+    else:
+        weights = _phrases(_NOISE.sub(" . ", head), _headings(spans))
+    ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    return ordered[:most]
+
+
+def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], most: int = 7) -> list[str]:
+    """The most telling phrases: by weight and how rare their terms are elsewhere, none part of another."""
+    scored = sorted(((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates), key=_descending)
+    chosen: list[tuple[float, str, tuple[str, ...]]] = []
+    for score, phrase in scored:
+        words = tuple(stem(word) for word in split_identifier(phrase))
+        if (
+            words
+            and not _replace_shorter(chosen, score, phrase, words)
+            and not any(_overlap(words, own) for *_, own in chosen)
+        ):
+            chosen.append((score, phrase, words))
+    return [phrase for _, phrase, _ in chosen[:most]]
+
+
+def _descending(scored: tuple[float, str]) -> tuple[float, str]:
+    return -scored[0], scored[1]
+
+
+def _mean_idf(phrase: str, idf: Callable[[str], float]) -> float:
+    return fmean(map(idf, terms(phrase) or [phrase]))
+
+
+def _replace_shorter(
+    chosen: list[tuple[float, str, tuple[str, ...]]], score: float, phrase: str, words: tuple[str, ...]
+) -> bool:
+    """Puts a phrase in the place of the one chosen phrase that is a part of it, if it is nearly as telling."""
+    overlapping = [at for at, (_, _, own) in enumerate(chosen) if _overlap(words, own)]
+    if len(overlapping) != 1:
+        return False
+    other_score, _, other = chosen[overlapping[0]]
+    needed = _LONGER_WINS_AT if " " in phrase else _LONGER_NAME_WINS_AT
+    if len(other) >= len(words) or score < needed * other_score:
+        return False
+    chosen[overlapping[0]] = (other_score, phrase, words)
+    return True
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two phrases are the same but for inflection, or one is a part of the other."""
+    shorter, longer = sorted((one, other), key=len)
+    width = len(shorter)
+    return any(longer[at : at + width] == shorter for at in range(len(longer) - width + 1))
+
+
+def _headings(spans: Sequence[ChunkSpan]) -> list[str]:
+    """The headings of a document, its title first."""
+    return list(dict.fromkeys(title for span in spans for title in (*span.heading, *span.names)))
+
+
+def _phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
+    """Words and phrases of running text by weight, as they are written there."""
+    tokens = _TOKEN.findall(text)
+    title = set(_ngrams(_TOKEN.findall("\n".join(headings[:1]))))
+    heading_tokens = _TOKEN.findall("\n".join(headings))
+    parts = set(_ngrams(heading_tokens))
+    forms = Counter(tokens)
+    counts = _count_phrases(tokens, forms, parts)
+    forms.update(heading_tokens)
+    weights = {
+        phrase: _weight(phrase, count, 2 if phrase in title else 1 if phrase in parts else 0)
+        * (_PLAIN_FACTOR if len(phrase) == 1 and phrase not in parts and phrase[0] in forms else 1.0)
+        for phrase, count in counts.items()
+    }
+    best = heapq.nsmallest(_SHORTLIST, weights, key=lambda phrase: (-weights[phrase], phrase))
+    written = _surface_forms(forms, {word for phrase in best for word in phrase})
+    return {" ".join(written.get(word, word) for word in phrase): weights[phrase] for phrase in best}
+
+
+def _weight(phrase: tuple[str, ...], count: int, prominence: int) -> float:
+    """More for what is often said, for phrases and for headings; less for what reads like the middle of a sentence."""
+    weight = count / (count + _HALF_WEIGHT_AT) * _LENGTH_BONUS[len(phrase)] * _PROMINENCE_BONUS[prominence]
+    if not prominence and _FRAGMENT.search(" ".join(phrase)):
+        weight *= _FRAGMENT_FACTOR
+    return weight
+
+
+def _count_phrases(
+    tokens: Sequence[str], forms: Counter[str], parts: Set[tuple[str, ...]]
+) -> dict[tuple[str, ...], int]:
+    """How often each phrase occurs: those of a heading, those said again, and where that is little, all."""
+    words: dict[str, int] = {}
+    for token, count in forms.items():
+        word = _CONTENT_WORDS[token]
+        words[word] = words.get(word, 0) + count
+    least = 1 if len(tokens) < _FEW_TOKENS else 2
+    kept = {token: word if words[word := _CONTENT_WORDS[token]] >= least else "" for token in forms}
+    counts: Counter[tuple[str, ...]] = Counter(_bigrams_and_trigrams(list(map(kept.__getitem__, tokens))))
+    counts.update({(word,): words[word] for word in set(kept.values()) if word})
+    found = {phrase: count for phrase, count in counts.items() if count >= least}
+    return found | {phrase: counts.get(phrase, 1) for phrase in parts}
+
+
+def _ngrams(tokens: Iterable[str]) -> list[tuple[str, ...]]:
+    """Telling words and phrases, each as often as it occurs."""
+    words = [_CONTENT_WORDS[token] for token in tokens]
+    return [*((word,) for word in words if word), *_bigrams_and_trigrams(words)]
+
+
+def _bigrams_and_trigrams(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Two or three words with nothing between them."""
+    found: list[tuple[str, ...]] = [pair for pair in pairwise(words) if pair[0] and pair[1]]
+    found += [each for each in zip(words, words[1:], words[2:], strict=False) if each[1] and each[0] and each[2]]
+    return found
+
+
+class _ContentWords(dict[str, str]):
+    """What a token tells: its lower case if it is a telling word, else nothing."""
+
+    def __missing__(self, token: str) -> str:
+        word = token.lower()
+        telling = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
+        found = word if telling and not _DATA.fullmatch(word) else ""
+        if len(self) > _MAX_CACHED_WORDS:
+            self.clear()
+        self[token] = found
+        return found
+
+
+_CONTENT_WORDS = _ContentWords()
+
+
+def _surface_forms(forms: Counter[str], wanted: set[str]) -> dict[str, str]:
+    """Each word as it is mostly written: in lower case unless nearly always otherwise."""
+    found: dict[str, tuple[int, str]] = {}
+    totals: Counter[str] = Counter()
+    for form, count in forms.items():
+        word = _CONTENT_WORDS[form]
+        if word in wanted:
+            totals[word] += count
+            found[word] = max(found.get(word, (0, "")), (count, form))
+    return {word: word if forms[word] * 8 >= totals[word] else form for word, (_, form) in found.items()}
+
+
+def _add_identifiers(weights: dict[str, float], text: str, spans: Sequence[ChunkSpan]) -> None:
+    """Adds the names of code: those defined here before those used."""
+    defined = dict.fromkeys(name for span in spans for name in (*span.heading, *span.names))
+    counts = Counter(_IDENTIFIER.findall(text))
+    for name in defined:
+        counts[name] = max(counts[name], 1)
+    for name, count in counts.items():
+        if (count > 1 or name in defined) and 3 < len(name) < _MAX_WORD_LENGTH and name.lower() not in _UNINFORMATIVE:
+            bonus = _DEFINED_FACTOR if name in defined else 1.0
+            bonus *= _PRIVATE_FACTOR if name.startswith("_") else 1.0
+            weights[name] = max(weights.get(name, 0.0), count / (count + _HALF_WEIGHT_AT) * bonus)

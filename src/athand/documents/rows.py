@@ -1,0 +1,118 @@
+"""Reading documents and chunks: rows in, nouns out."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from athand.documents import keyphrases
+from athand.documents.model import Chunk, Document
+from athand.documents.scoring import INDEX
+from athand.errors import NotFound
+from athand.inputs import is_text
+from athand.rank import inverse_frequency
+from athand.store import Row, Snapshot, to_datetime
+from athand.text import terms
+
+CHUNK_COLUMNS = (
+    "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
+    "c.start_offset, c.end_offset, c.content"
+)
+DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
+_BATCH = 500
+_CACHED_DOCUMENTS = 4096  # documents whose key phrases need not be chosen again
+
+Key = tuple[str, str]  # a folder, and a document or chunk in it
+
+
+def chunks_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Chunk]:
+    """The chunks of these folders and ids, as far as there are such."""
+    found = _select_by_key(snapshot, f"SELECT {CHUNK_COLUMNS} FROM document_chunks c", "c.space", "c.id", keys)
+    return {(row[1], row[0]): to_chunk(row) for row in found}
+
+
+def to_chunk(row: Row) -> Chunk:
+    """A chunk from its row."""
+    id_, space, document, position, heading, names, *rest = row
+    return Chunk(id_, space, document, position, tuple(json.loads(heading)), tuple(json.loads(names)), *rest)
+
+
+def documents_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Document]:
+    """The documents of these folders and paths, with their key phrases."""
+    found = _select_by_key(snapshot, f"SELECT {DOCUMENT_COLUMNS} FROM documents d", "d.space", "d.id", keys)
+    return {(each.folder_id, each.document_id): each for each in to_documents(snapshot, found)}
+
+
+def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Document:
+    """The document of that path; what is outside of the folder is not there."""
+    found = documents_by_id(snapshot, [(folder_id, document_id)]) if isinstance(document_id, str) else {}
+    if not found or not is_text(document_id):
+        raise NotFound(
+            f"No document {document_id!r} in {folder_id}. See what there is with: athand docs explore {folder_id}"
+        )
+    return next(iter(found.values()))
+
+
+def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
+    """Documents from their rows; all key phrases are chosen together."""
+    listed = list(rows)
+    phrases = choose_key_phrases(snapshot, [(row[0], row[9]) for row in listed])
+    return [
+        Document(row[0], row[1], row[2], row[3], row[4], row[5], to_datetime(row[6]), row[7], row[8], chosen)
+        for row, chosen in zip(listed, phrases, strict=True)
+    ]
+
+
+def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The most telling phrases of each list of candidates (of a folder, as JSON): what is rare there counts more."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for space, phrases in given:
+        wanted[space].update(_phrase_terms(phrases))
+    known = {space: snapshot.frequencies(INDEX, (space,), sorted(terms)) for space, terms in wanted.items()}
+    return [_choose_phrases(phrases, _idf(known[space], _phrase_terms(phrases))) for space, phrases in given]
+
+
+def _idf(counts: Mapping[str, int], terms: Sequence[str]) -> tuple[float, ...]:
+    """How telling each term is, in its folder."""
+    total = counts[""]
+    return tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in terms)
+
+
+@lru_cache(maxsize=_CACHED_DOCUMENTS)
+def _phrase_terms(phrases: str) -> tuple[str, ...]:
+    """The terms of all phrases; one without any counts as a term of its own."""
+    return tuple(dict.fromkeys(term for phrase, _ in json.loads(phrases) for term in terms(phrase) or [phrase]))
+
+
+@lru_cache(maxsize=_CACHED_DOCUMENTS)
+def _choose_phrases(phrases: str, rarity: tuple[float, ...]) -> tuple[str, ...]:
+    """The key phrases; the same documents come again and again, and choosing takes a while."""
+    known = dict(zip(_phrase_terms(phrases), rarity, strict=True))
+    return tuple(
+        keyphrases.choose_phrases([(phrase, weight) for phrase, weight in json.loads(phrases)], known.__getitem__)
+    )
+
+
+def space_condition(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:
+    """The condition that a row is of one of these folders."""
+    values = {f"space{at}": space for at, space in enumerate(spaces)}
+    return f"{column} IN ({', '.join(f':{name}' for name in values) or 'NULL'})", dict(values)
+
+
+def _select_by_key(snapshot: Snapshot, select: str, space: str, id_: str, keys: Sequence[Key]) -> list[Row]:
+    found: list[Row] = []
+    for owner in sorted({folder for folder, _ in keys}):
+        ids = [each for folder, each in keys if folder == owner and is_text(each)]
+        for start in range(0, len(ids), _BATCH):
+            values = {f"id{at}": each for at, each in enumerate(ids[start : start + _BATCH])}
+            marks = ", ".join(f":{name}" for name in values)
+            sql = f"{select} WHERE {space} = :space AND {id_} IN ({marks})"
+            found += snapshot.rows(sql, {**values, "space": owner})
+    return found
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text is to a language model."""
+    return math.ceil(len(text) / 4)

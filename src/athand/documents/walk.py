@@ -1,0 +1,269 @@
+"""Going through a folder without ever leaving it.
+
+Every step is taken from an open directory to a name in it, never following a link: whoever swaps a directory for a
+link while we walk gets an error, not a file from elsewhere.
+"""
+
+import errno
+import os
+import stat
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from athand.documents.extract import FileKind, UnreadableFile
+from athand.documents.gitignore import IGNORE_FILES, IgnoreRules, is_always_ignored
+from athand.documents.readers.kinds import RICH, detect_kind, is_binary_name, is_lock_file, is_secret_name
+from athand.errors import NotFound, Unavailable
+
+MAX_TEXT_BYTES, MAX_RICH_BYTES = 10_000_000, 64_000_000
+MAX_DEPTH = 64
+_MAX_RULES_BYTES = 200_000
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = _FLAGS | os.O_DIRECTORY
+_FILE = _FLAGS | os.O_NONBLOCK  # opening a pipe must not wait for somebody to write
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """How a file looked from outside: while size and time stay the same, so does what is in it."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int = field(default=0, compare=False)  # when anything about it changed, permissions too
+    is_torn: bool = field(default=False, compare=False)  # it was written to while it was read
+
+    def __str__(self) -> str:
+        return f"{self.size}:{self.modified_ns}"
+
+    @property
+    def with_change_time(self) -> str:
+        """Changes too when a file that could not be read may be readable now."""
+        return f"{self}:{self.changed_ns}"
+
+
+class UnreachableFile(UnreadableFile):
+    """A file cannot be reached now; another time it may be, though it looks the same."""
+
+
+@dataclass(slots=True)
+class FolderListing:
+    """What there is in a folder: files to read, how many were passed over, and what is wrong with the others."""
+
+    files: dict[str, FileStamp] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: dict[str, str] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # directories whose files are not known
+    store_path: str = ""  # the path of the store, if that lies in the folder
+    parent_names: str = ""  # the names of the folder and of what it is in, which may say that all in it is secret
+    is_empty: bool = False  # there is not even a name in it
+
+    def is_unread(self, path: str) -> bool:
+        """Whether a file may still be there although it was not seen."""
+        return any(path.startswith(each) if each.endswith("/") or not each else path == each for each in self.unread)
+
+
+@contextmanager
+def open_root(root: str) -> Iterator[int]:
+    """The folder, open; Unavailable while it is not there."""
+    try:
+        directory = os.open(root, _DIRECTORY)  # its real path was kept: if this is a link now, it is another folder
+    except OSError as error:
+        raise Unavailable(f"{root}: {_to_unreadable(error)}.") from error
+    try:
+        yield directory
+    finally:
+        os.close(directory)
+
+
+def walk_folder(root: int, store_path: str = "", parent_names: str = "") -> FolderListing:
+    """Look at everything in an open folder but the files of our `own` store, where one lies in it."""
+    listing = FolderListing(store_path=store_path, parent_names=parent_names)
+    _scan_directory(root, "", IgnoreRules(), listing, 0)
+    return listing
+
+
+def is_store_file(path: str, store: str) -> bool:
+    """Whether a path is the store, or one of the files that it keeps beside it."""
+    return bool(store) and path.startswith(store) and path[len(store) : len(store) + 1] in ("", "-")
+
+
+def read_file(root: int, path: str) -> tuple[bytes, FileStamp]:
+    """The bytes of a file in an open folder and how it looked then."""
+    with _open_beneath(root, path) as file:
+        before = os.fstat(file)
+        if not stat.S_ISREG(before.st_mode):
+            raise UnreadableFile("not a regular file")
+        max_size = _max_size(detect_kind(path))
+        data = _read_up_to(file, max_size + 1)
+        if len(data) > max_size:
+            raise UnreadableFile(_size_message(max_size))
+        after = os.fstat(file)
+        is_torn = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+        return data, FileStamp(len(data), -1 if is_torn else after.st_mtime_ns, after.st_ctime_ns, is_torn)
+
+
+@contextmanager
+def _open_beneath(root: int, path: str) -> Iterator[int]:
+    """The file, opened from directory to directory."""
+    *directories, name = path.split("/")
+    at = os.dup(root)
+    try:
+        for each in directories:
+            at = _open_entry(at, each, _DIRECTORY)
+        at = _open_entry(at, name, _FILE)
+        yield at
+    except OSError as error:
+        raise _to_unreadable(error) from error
+    finally:
+        os.close(at)
+
+
+def _open_entry(directory: int, name: str, flags: int) -> int:
+    """What lies one step further, in place of where we were."""
+    if name in ("", ".", ".."):
+        raise NotFound(f"{name!r} is not a name in a folder.")
+    entry = os.open(name, flags, dir_fd=directory)
+    os.close(directory)
+    return entry
+
+
+def _read_up_to(file: int, max_size: int) -> bytes:
+    pieces = []
+    while max_size > 0 and (piece := os.read(file, min(max_size, 1 << 20))):
+        pieces.append(piece)
+        max_size -= len(piece)
+    return b"".join(pieces)
+
+
+def _scan_directory(directory: int, prefix: str, rules: IgnoreRules, listing: FolderListing, depth: int) -> None:
+    try:
+        with os.scandir(directory) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        listing.problems[prefix] = str(_to_unreadable(error))
+        listing.unread.append(prefix)
+        return
+    names = {entry.name for entry in entries}
+    listing.is_empty = listing.is_empty or (not prefix and not names)
+    rules = rules.extend_with(prefix, (_read_ignore_file(directory, name) for name in IGNORE_FILES if name in names))
+    if prefix and "pyvenv.cfg" in names:
+        listing.skipped["virtual environments"] += 1
+        return
+    for entry in entries:
+        _scan_entry(entry, directory, prefix, rules, listing, depth)
+
+
+def _scan_entry(
+    entry: "os.DirEntry[str]", directory: int, prefix: str, rules: IgnoreRules, listing: FolderListing, depth: int
+) -> None:
+    path = prefix + entry.name
+    if is_store_file(path, listing.store_path):
+        return
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        _note_error(path, error, listing)
+        return
+    if stat.S_ISDIR(info.st_mode):
+        _enter_directory(entry.name, directory, path + "/", rules, listing, depth)
+    elif rules.ignores(path):
+        listing.skipped["ignored"] += 1
+    else:
+        _note_file(path, info, listing)
+
+
+def _enter_directory(
+    name: str, directory: int, path: str, rules: IgnoreRules, listing: FolderListing, depth: int
+) -> None:
+    if is_always_ignored(name) or rules.ignores(path):
+        listing.skipped["ignored"] += 1
+        return
+    if depth == MAX_DEPTH or not _is_printable(name):
+        listing.problems[_printable_path(path)] = (
+            f"more than {MAX_DEPTH} directories deep" if _is_printable(name) else _ODD_NAME
+        )
+        return
+    try:
+        below = os.open(name, _DIRECTORY, dir_fd=directory)
+    except OSError as error:
+        _note_error(path, error, listing)
+        return
+    try:
+        _scan_directory(below, path, rules, listing, depth + 1)
+    finally:
+        os.close(below)
+
+
+def _note_error(path: str, error: OSError, listing: FolderListing) -> None:
+    """What was there a moment ago: gone, or not to be looked at."""
+    if error.errno != errno.ENOENT:
+        listing.problems[_printable_path(path)] = str(_to_unreadable(error))
+        listing.unread.append(path)
+
+
+def _note_file(path: str, info: os.stat_result, listing: FolderListing) -> None:
+    """A file that is not ignored: to be read, passed over, or a problem."""
+    name = path.rpartition("/")[2]
+    reason = _refusal_reason(f"{listing.parent_names}{path}", name, info)
+    if reason:
+        listing.problems[_printable_path(path)] = reason
+    elif is_binary_name(name) or is_lock_file(name):
+        listing.skipped["lock files" if is_lock_file(name) else "binary"] += 1
+    elif info.st_size > _max_size(detect_kind(path)):
+        listing.skipped["too large"] += 1
+        listing.problems[_printable_path(path)] = _size_message(_max_size(detect_kind(path)))
+    else:
+        listing.files[path] = FileStamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def _refusal_reason(path: str, name: str, info: os.stat_result) -> str:
+    if not _is_printable(name):
+        return _ODD_NAME
+    if stat.S_ISLNK(info.st_mode):
+        return "a symbolic link: links are not followed"
+    if not stat.S_ISREG(info.st_mode):
+        return "not a regular file"
+    if is_secret_name(path):
+        return "quarantined: its name says that it holds secrets"
+    return ""
+
+
+_ODD_NAME = "its name has characters that cannot be shown"
+
+
+def _is_printable(name: str) -> bool:
+    """Whether a name is valid text without control characters; some terminals obey those beyond ASCII too."""
+    return name.isprintable() or not any(unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") for each in name)
+
+
+def _printable_path(path: str) -> str:
+    """A path that can be printed, whatever is in it."""
+    return path if _is_printable(path) else path.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _max_size(kind: FileKind | None) -> int:
+    return MAX_RICH_BYTES if kind is not None and kind.name in RICH else MAX_TEXT_BYTES
+
+
+def _size_message(max_size: int) -> str:
+    return f"larger than {max_size // 1_000_000} MB"
+
+
+def _read_ignore_file(directory: int, name: str) -> str:
+    try:
+        with _open_beneath(directory, name) as file:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return ""
+            return _read_up_to(file, _MAX_RULES_BYTES).decode("utf-8-sig", "surrogateescape")
+    except UnreadableFile:
+        return ""
+
+
+def _to_unreadable(error: OSError) -> UnreadableFile:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link, where a file or directory had been
+        return UnreachableFile("a symbolic link: links are not followed")
+    kind = UnreadableFile if error.errno in (errno.EACCES, errno.EPERM) else UnreachableFile
+    return kind(f"cannot be opened: {(error.strerror or str(error)).lower()}")
