@@ -4,12 +4,15 @@ import re
 import shlex
 import subprocess
 import time
+from copy import copy
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
 from athand.adapters.cli.main import cli
+from athand.adapters.cli.session import Session
 from athand.flows.replay import player
 
 ROOT = Path(__file__).parents[1]
@@ -85,14 +88,76 @@ def test_commands_that_are_only_shown_could_be_typed(line, tmp_path, monkeypatch
     command.make_context(command.name, words, context)
 
 
-def reference(command=cli, parent=None, name="athand"):
-    """The help of a command and of all below it, as Markdown."""
+def reference():
+    """Every command's help as one Markdown page: a contents list, the common options once, then each command."""
+    listed = [*commands()]
+    contents = "".join(entry(context) for context in listed if context.parent is None or context.parent.parent is None)
+    parameters = common_parameters()
+    formatter = listed[0].make_formatter()
+    click.Command("athand", params=parameters, add_help_option=False).format_options(listed[0], formatter)
+    return (
+        "\n".join(
+            [
+                "# Command line\n",
+                "The help of every command; a test keeps this page current.\n",
+                f"- [Common options](#common-options)\n{contents}",
+                "## Common options\n",
+                "Every command takes them, behind its name or right behind `athand`. "
+                "`-h` or `--help` shows the help of any command.\n",
+                f"```text\n{formatter.getvalue()}```\n",
+                *(
+                    f"## {context.command_path}\n\n```text\n{own_help(context, parameters)}\n```\n"
+                    for context in listed
+                ),
+            ]
+        ).removesuffix("\n")
+        + "\n"
+    )
+
+
+def commands(command=cli, parent=None, name="athand"):
+    """A context for a command and for all below it."""
     context = click.Context(command, parent, name, terminal_width=100, **command.context_settings)
-    page = f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    yield context
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
-            page += "\n" + reference(command.get_command(context, each), context, each)
-    return page if parent else f"# Command line\n\nThe help of every command; a test keeps this page current.\n\n{page}"
+            yield from commands(command.get_command(context, each), context, each)
+
+
+def common_parameters():
+    return [each for each in cli.params if each.name in {field.name for field in fields(Session)}]
+
+
+def entry(context):
+    """A line of the contents list: a command, and those below it."""
+    path = context.command_path
+    if context.parent is None or not isinstance(context.command, click.Group):
+        return f"- {link(path, path)}\n"
+    below = (link(name, f"{path} {name}") for name in context.command.list_commands(context))
+    return f"- {link(path, path)}: {', '.join(below)}\n"
+
+
+def link(text, heading):
+    return f"[{text}](#{heading.replace(' ', '-')})"
+
+
+def own_help(context, common):
+    """The help of a command without the options that every command takes."""
+    command = copy(context.command)
+    command.params = [each for each in command.params if not any(same_option(each, other) for other in common)]
+    command.add_help_option = False
+    return command.get_help(context)
+
+
+def same_option(one, other):
+    return isinstance(one, click.Option) and (one.opts, one.help) == (other.opts, other.help)
+
+
+def test_every_command_takes_the_common_options():
+    common = common_parameters()
+    for context in commands():
+        own = [each for each in context.command.params if any(same_option(each, other) for other in common)]
+        assert len(own) == len(common) or isinstance(context.command, click.Group), context.command_path
 
 
 def test_the_command_reference_is_current():
