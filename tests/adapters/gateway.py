@@ -10,7 +10,7 @@ from athand import Athand
 from athand.adapters.http.app import Options, http_app
 from athand.adapters.http.callers import Callers
 from athand.adapters.http.tokens import create_token, owner_token
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 
 ADDRESS = "http://127.0.0.1:7325"
 
@@ -19,7 +19,7 @@ ADDRESS = "http://127.0.0.1:7325"
 class Gateway:
     app: object
     folder: object
-    workspace: Workspace
+    workspace: AppContext
     owner: str
     client: TestClient
     _numbers: object = field(default_factory=lambda: itertools.count(1))
@@ -43,7 +43,7 @@ class Gateway:
 def opened(folder, *, location=":memory:", **options):
     """A gateway on a store; its tokens are in the folder."""
     folder.chmod(0o700)
-    workspace = Workspace(lambda: Athand(location))
+    workspace = AppContext(lambda: Athand(location))
     owner = owner_token(folder)
     clock = itertools.count(10, 10)  # each look is ten seconds after the last, so that no change is overlooked
     callers = Callers(folder, clock=lambda: next(clock))

@@ -17,7 +17,7 @@ from athand.adapters.http.callers import Callers
 from athand.adapters.http.serving import bind
 from athand.adapters.http.tokens import owner_token
 from athand.adapters.mcp.server import mcp_server
-from athand.adapters.operations import SCOPES, Workspace
+from athand.adapters.operations import SCOPES, AppContext
 
 ERAS = ("legacy", "2026-07-28")  # with a handshake, and without
 NOTE = "# Deploying\n\nStaging deploys need the VPN and a ticket.\n"
@@ -41,7 +41,7 @@ def fill(athand, folder):
 @contextmanager
 def opened(tmp_path, fill=fill):
     """A workspace over such a store."""
-    workspace = Workspace(lambda: Athand(tmp_path / "store.db"))
+    workspace = AppContext(lambda: Athand(tmp_path / "store.db"))
     fill(workspace.athand, tmp_path / "notes")
     try:
         yield workspace

@@ -7,7 +7,7 @@ from importlib import import_module
 from jsonschema import Draft202012Validator
 
 from athand import Athand
-from athand.adapters.operations import Operation, Workspace, operations
+from athand.adapters.operations import AppContext, Operation, operations
 from athand.config import Settings
 
 
@@ -30,7 +30,7 @@ class Caller:
 @contextmanager
 def calling(folder):
     """A caller with a store, a home and browsers of its own."""
-    at = Workspace(lambda: Athand(":memory:", settings=Settings(home=str(folder / "home"))))
+    at = AppContext(lambda: Athand(":memory:", settings=Settings(home=str(folder / "home"))))
     try:
         yield Caller(at)
     finally:

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from athand import Athand
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.config import Settings
 
 NOTES = "# Deploying\n\nStaging deploys need the VPN.\n\n## Rollback\n\nRun the rollback script, then tell Mira.\n"
@@ -18,7 +18,7 @@ def opened(folder):
     (folder / "spare").mkdir()
     (folder / "notes" / "broken.pdf").write_bytes(b"%PDF-1.7 no more than this")
     settings = Settings(home=str(folder / "home"))
-    workspace = Workspace(lambda: Athand(":memory:", settings=settings))
+    workspace = AppContext(lambda: Athand(":memory:", settings=settings))
     try:
         _fill(workspace.athand, folder)
         yield workspace

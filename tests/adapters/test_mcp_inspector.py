@@ -11,7 +11,7 @@ from tests.flows.webapp import WebApp
 
 from athand import Athand
 from athand.adapters.mcp.offering import DEFAULT_TOOLS
-from athand.adapters.operations import Workspace, operations
+from athand.adapters.operations import AppContext, operations
 from athand.config import Settings
 
 ATHAND = [sys.executable, "-m", "athand"]
@@ -40,7 +40,7 @@ def folder(tmp_path):
 @pytest.fixture
 def workspace(folder, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "out"))
-    opened = Workspace(lambda: Athand(folder / "store.db", settings=Settings(home=str(folder / "home"))))
+    opened = AppContext(lambda: Athand(folder / "store.db", settings=Settings(home=str(folder / "home"))))
     yield opened
     opened.close()
 

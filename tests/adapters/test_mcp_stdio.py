@@ -21,7 +21,7 @@ from athand import Athand
 from athand.adapters.cli import mcp_server as command
 from athand.adapters.mcp import stdio
 from athand.adapters.mcp.server import mcp_server
-from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, Workspace
+from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, AppContext
 
 COMMAND = [sys.executable, "-m", "athand", "mcp"]
 # Everything that writes to standard output or reads from standard input, in the middle of a call.
@@ -136,7 +136,7 @@ def list_here(mode):
     async def listed(client):
         return (await client.list_tools()).tools
 
-    return converse_with(mcp_server(Workspace(lambda: None)), listed, mode=mode)
+    return converse_with(mcp_server(AppContext(lambda: None)), listed, mode=mode)
 
 
 def test_standard_output_carries_nothing_but_the_protocol(talk):
@@ -213,7 +213,7 @@ def test_a_choice_that_does_not_exist_is_an_error_and_no_protocol(run, monkeypat
 def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog):
     place = tmp_path / "athand.db"
     place.write_bytes(b"this is no database " * 100)
-    workspace = Workspace(lambda: Athand(place))
+    workspace = AppContext(lambda: Athand(place))
     stdio._open(workspace)  # as every server begins: it goes on
     assert "athand.db" in caplog.text
     answer = converse_with(mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"}))

@@ -23,7 +23,7 @@ from athand.adapters.http import protocol
 from athand.adapters.http.observing import ShortLines
 from athand.adapters.http.serving import bind
 from athand.adapters.http.tokens import create_token, list_tokens, tokens_file
-from athand.adapters.operations import SCOPES, Workspace, operations, threads
+from athand.adapters.operations import SCOPES, AppContext, operations, threads
 from athand.adapters.operations.threads import Threads
 from athand.errors import DataError, InvalidInput, Unavailable
 
@@ -37,7 +37,7 @@ def gateway(tmp_path_factory):
 @pytest.fixture(scope="module")
 def workspace():
     """A store with two catalogues of tools, of which the process was opened for one."""
-    workspace = Workspace(lambda: Athand(":memory:"))
+    workspace = AppContext(lambda: Athand(":memory:"))
     tools = workspace.athand.tools
     tools.add("files", FILES, catalogue="mine")
     tools.add("weather", WEATHER, catalogue="theirs")
@@ -189,7 +189,7 @@ def test_a_storm_of_calls_that_are_cancelled_makes_no_threads_without_end(monkey
         return grown, (await client.call_tool("memory_search", {"query": "anything"})).is_error
 
     before = sum(each.name.startswith("athand-quick") for each in threading.enumerate())
-    with closing(Workspace(open_late)) as late:
+    with closing(AppContext(open_late)) as late:
         grown, failed = talk(serve(late), storm)
     assert grown <= 3
     assert not failed

@@ -10,7 +10,7 @@ from tests.faults.surfaces import Home, Mcp, Serve, request_of, running
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.operations import Workspace, operations
+from athand.adapters.operations import AppContext, operations
 from athand.errors import InvalidInput
 
 SLOWEST = 60  # seconds: a question that takes so long on any machine holds up all others
@@ -51,7 +51,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def workspace(home):
-    opened = Workspace(lambda: Athand(home.database))
+    opened = AppContext(lambda: Athand(home.database))
     opened.athand.tools.load(home.data / "mcp.json")
     assert opened.athand.tools.wait(PATIENCE)
     yield opened

@@ -43,9 +43,9 @@ def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: 
     from athand.adapters.cli.serving import open_for_serving
     from athand.adapters.mcp.server import mcp_server
     from athand.adapters.mcp.stdio import serve
-    from athand.adapters.operations import Workspace
+    from athand.adapters.operations import AppContext
 
-    workspace = Workspace(lambda: open_for_serving(session))
+    workspace = AppContext(lambda: open_for_serving(session))
     chosen = [each.strip() for each in toolsets.split(",")] if toolsets is not None else None
     granted = {*(scopes or AGENTS), *(("admin",) if admin else ())}
     serve(wire, workspace, mcp_server(workspace, toolsets=chosen, profile=profile, scopes=granted))

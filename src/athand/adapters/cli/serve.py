@@ -88,7 +88,7 @@ def _serve(
     from athand.adapters.http.callers import Callers
     from athand.adapters.http.serving import is_name, serve
     from athand.adapters.http.tokens import owner_token
-    from athand.adapters.operations import Workspace
+    from athand.adapters.operations import AppContext
     from athand.config import load_settings
 
     folder = load_settings(data_dir=session.data_dir).data_folder
@@ -96,7 +96,7 @@ def _serve(
     chosen = [each.strip() for each in toolsets.split(",")] if toolsets else None
     own = (host,) if is_name(host) else ()  # a request to an address is known by the address it came in at
     options = Options(names=(*own, *names), mcp=not no_mcp, toolsets=chosen, profile=profile)
-    with closing(Workspace(lambda: open_for_serving(session))) as workspace:
+    with closing(AppContext(lambda: open_for_serving(session))) as workspace:
         app = http_app(workspace, callers=Callers(folder), options=options)
         told = _Told(session, _url(host, bound, tls is not None), folder, not no_mcp)
         return serve(app, bound, tls=tls, when_ready=told.ready, stop_after=stop_after)

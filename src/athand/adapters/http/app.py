@@ -23,7 +23,7 @@ from athand.adapters.http.places import MCP, Places
 from athand.adapters.http.routes import operations_router
 from athand.adapters.http.timing import Clock
 from athand.adapters.http.tools import tools_router
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
 
-def http_app(workspace: Workspace, *, callers: Callers, options: Options = Options()) -> FastAPI:
+def http_app(workspace: AppContext, *, callers: Callers, options: Options = Options()) -> FastAPI:
     """The app. It opens the store, and leaves closing it to the caller."""
     threads = Threads()
     endpoint = _mcp_endpoint(workspace, threads, options) if options.mcp else None
@@ -69,7 +69,7 @@ def http_app(workspace: Workspace, *, callers: Callers, options: Options = Optio
     return app
 
 
-def _add_routes(app: FastAPI, workspace: Workspace, threads: Threads, pulse: Pulse, metrics: Metrics) -> Places:
+def _add_routes(app: FastAPI, workspace: AppContext, threads: Threads, pulse: Pulse, metrics: Metrics) -> Places:
     """All routes but MCP; the document of the pages is made from them."""
     places = Places()
     app.openapi = _described_once(app, places)  # type: ignore[method-assign]
@@ -107,7 +107,7 @@ def _add_guards(app: FastAPI, places: Places, callers: Callers, metrics: Metrics
     app.add_middleware(Observer, metrics=metrics)
 
 
-def _mcp_endpoint(workspace: Workspace, threads: Threads, options: Options) -> "McpEndpoint":
+def _mcp_endpoint(workspace: AppContext, threads: Threads, options: Options) -> "McpEndpoint":
     from athand.adapters.mcp.endpoint import McpEndpoint
 
     return McpEndpoint(workspace, toolsets=options.toolsets, profile=options.profile, threads=threads)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from athand.adapters.http.answers import Json, Problem
 from athand.adapters.http.metrics import CONTENT_TYPE, Metrics
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.errors import AthandError
 from athand.types import Status
 
@@ -24,7 +24,7 @@ _TEXT = {"type": "string"}
 class Pulse:
     """The state of the store, looked at now and then."""
 
-    def __init__(self, workspace: Workspace, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, workspace: AppContext, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._workspace, self._clock = workspace, clock
         self._lock = threading.Lock()
         self._looked = float("-inf")

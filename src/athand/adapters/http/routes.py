@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from athand.adapters.http.answers import Json
 from athand.adapters.http.places import PREFIX
-from athand.adapters.operations import Operation, Workspace, operations
+from athand.adapters.operations import AppContext, Operation, operations
 from athand.adapters.operations.threads import Threads, is_slow
 
 _FITTING = frozenset(("string", "integer", "number", "boolean", "null", "array"))
 
 
-def operations_router(workspace: Workspace, threads: Threads) -> APIRouter:
+def operations_router(workspace: AppContext, threads: Threads) -> APIRouter:
     """The routes of all operations."""
     router = APIRouter(default_response_class=Json)
     for operation in operations().values():
@@ -51,7 +51,7 @@ def _fits(schema: dict[str, Any], whole: dict[str, Any], *, within: bool = False
     return schema.get("type") in _FITTING or "enum" in schema or "const" in schema
 
 
-def _endpoint(operation: Operation, workspace: Workspace, threads: Threads) -> Callable[..., Awaitable[Response]]:
+def _endpoint(operation: Operation, workspace: AppContext, threads: Threads) -> Callable[..., Awaitable[Response]]:
     async def endpoint(asked: BaseModel) -> Response:
         return await threads.run(lambda: Json(operation.perform(workspace, asked)), slow=is_slow(operation))
 

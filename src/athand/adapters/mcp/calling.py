@@ -12,7 +12,7 @@ from mcp import MCPError, types
 from athand.adapters.mcp.logs import Context, heard
 from athand.adapters.mcp.results import answered, failed
 from athand.adapters.mcp.telling import Telling
-from athand.adapters.operations import Operation, Workspace
+from athand.adapters.operations import AppContext, Operation
 from athand.adapters.operations.threads import Threads, is_slow
 from athand.errors import AthandError, InvalidInput, NotFound
 
@@ -25,7 +25,7 @@ _BETWEEN_NEWS = 0.1  # seconds
 class Calls:
     """Runs what is asked. What is given up ends by itself, and its answer is lost."""
 
-    def __init__(self, workspace: Workspace, threads: Threads) -> None:
+    def __init__(self, workspace: AppContext, threads: Threads) -> None:
         self._workspace = workspace
         self._threads = threads
 

@@ -4,30 +4,30 @@ from collections.abc import Callable, Collection, Mapping
 
 from mcp import types
 
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 
 _MOST = 100  # the protocol's own limit
 _EVERYWHERE = "*"  # counts what belongs to every project, and is no name
 
 
-def _projects(at: Workspace) -> list[str]:
+def _projects(at: AppContext) -> list[str]:
     return [name for name in at.athand.memories.count() if name != _EVERYWHERE]
 
 
-def _memories(at: Workspace) -> list[str]:
+def _memories(at: AppContext) -> list[str]:
     return [memory.id for memory in at.athand.memories.list(limit=_MOST)]
 
 
-def _folders(at: Workspace) -> list[str]:
+def _folders(at: AppContext) -> list[str]:
     return [folder.folder_id for folder in at.athand.documents.list_folders()]
 
 
-def _apps(at: Workspace) -> list[str]:
+def _apps(at: AppContext) -> list[str]:
     return [*at.athand.flows.count()]
 
 
 # The corpus that each argument is about, and its values.
-_NAMES: Mapping[str, tuple[str, Callable[[Workspace], list[str]]]] = {
+_NAMES: Mapping[str, tuple[str, Callable[[AppContext], list[str]]]] = {
     "project": ("memories", _projects),
     "id": ("memories", _memories),
     "folder_id": ("documents", _folders),
@@ -35,7 +35,7 @@ _NAMES: Mapping[str, tuple[str, Callable[[Workspace], list[str]]]] = {
 }
 
 
-def complete(at: Workspace, corpora: Collection[str], argument: str, begun: str) -> types.CompleteResult:
+def complete(at: AppContext, corpora: Collection[str], argument: str, begun: str) -> types.CompleteResult:
     """The values of an argument that begin so; none for free text, and none of a corpus that is not offered."""
     corpus, names = _NAMES.get(argument, (None, None))
     known = names(at) if names is not None and corpus in corpora else []

@@ -10,7 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message, Receive, Scope, Send
 
 from athand.adapters.mcp.server import CALLER, mcp_server
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
 
 _MOST_SESSIONS = 1_000
@@ -22,7 +22,7 @@ class McpEndpoint:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: AppContext,
         *,
         toolsets: Sequence[str] | None = None,
         profile: str | None = None,

@@ -78,8 +78,8 @@ def _tool(name: str, operation: Operation) -> types.Tool:
         annotations=types.ToolAnnotations(
             read_only_hint=operation.kind == "read",
             destructive_hint=operation.kind == "destructive",
-            idempotent_hint=operation.repeatable,
-            open_world_hint=operation.outside,
+            idempotent_hint=operation.idempotent,
+            open_world_hint=operation.open_world,
         ),
     )
 

@@ -7,8 +7,8 @@ from typing import Any
 from mcp import types
 
 from athand.adapters.mcp.reading import read_hits
-from athand.adapters.operations import Workspace
-from athand.adapters.operations.catalogues import meant
+from athand.adapters.operations import AppContext
+from athand.adapters.operations.catalogues import resolve_catalogues
 from athand.errors import InvalidInput
 
 _FEW = 5
@@ -24,13 +24,13 @@ class _Prompt:
     description: str
     arguments: Mapping[str, str]  # and what each means; the first is needed unless it is optional
     optional: Collection[str]
-    text: Callable[[Workspace, Given], str]
+    text: Callable[[AppContext, Given], str]
 
 
-def _recall(at: Workspace, given: Given) -> str:
+def _recall(at: AppContext, given: Given) -> str:
     task, project = given["task"], given.get("project")
     brief = at.athand.memories.brief(project or "default")
-    found = at.athand.search(task, limit=_MANY, project=project, catalogue=meant(at, None))
+    found = at.athand.search(task, limit=_MANY, project=project, catalogue=resolve_catalogues(at, None))
     return f"""My task: {task}
 
 What is remembered of {project or "this work"}:
@@ -44,7 +44,7 @@ What fits the task:
 Use what helps, say where it comes from, and tell me if something in it contradicts what I ask for."""
 
 
-def _remember(at: Workspace, given: Given) -> str:
+def _remember(at: AppContext, given: Given) -> str:
     project = given.get("project") or "default"
     brief = at.athand.memories.brief(project)
     return f"""Look back at our conversation and keep what will matter in later ones, in the project {project!r}.
@@ -60,8 +60,8 @@ What is remembered already:
 {brief or "Nothing yet."}"""
 
 
-def _find_tool(at: Workspace, given: Given) -> str:
-    found = at.athand.tools.search(given["task"], limit=_FEW, catalogue=meant(at, None))
+def _find_tool(at: AppContext, given: Given) -> str:
+    found = at.athand.tools.search(given["task"], limit=_FEW, catalogue=resolve_catalogues(at, None))
     return f"""My task: {given["task"]}
 
 The tools that fit it best:
@@ -72,7 +72,7 @@ Look at the parameters of the one that fits with describe_tool, then call it wit
 tell me first what it will do. If none fits, say so."""
 
 
-def _walk(at: Workspace, given: Given) -> str:
+def _walk(at: AppContext, given: Given) -> str:
     filters = {"app": given["app"]} if given.get("app") else None
     found = at.athand.flows.search(given["goal"], limit=_MANY, filters=filters)
     return f"""My goal in the browser: {given["goal"]}
@@ -128,7 +128,7 @@ _PROMPTS = {
 class Prompts:
     """The prompts of the corpora that are offered."""
 
-    def __init__(self, workspace: Workspace, corpora: Collection[str]) -> None:
+    def __init__(self, workspace: AppContext, corpora: Collection[str]) -> None:
         self._workspace = workspace
         self._prompts = {name: each for name, each in _PROMPTS.items() if each.corpus in corpora}
 

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 from mcp import types
 
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ TEMPLATES = {
 class Resources:
     """What can be read by its address, of the corpora that are offered."""
 
-    def __init__(self, workspace: Workspace, corpora: Collection[str]) -> None:
+    def __init__(self, workspace: AppContext, corpora: Collection[str]) -> None:
         self._workspace = workspace
         self._corpora = corpora
 

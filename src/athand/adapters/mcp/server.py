@@ -16,7 +16,7 @@ from athand.adapters.mcp.logs import Context, choose
 from athand.adapters.mcp.offering import UI_PREFIX, Offering
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import Resources
-from athand.adapters.operations import DEFAULT_SCOPES, TOOLSETS, Workspace
+from athand.adapters.operations import DEFAULT_SCOPES, TOOLSETS, AppContext
 from athand.adapters.operations.threads import Threads
 
 CALLER = "athand.caller"  # where the HTTP app notes who is calling
@@ -33,7 +33,7 @@ _CONSTANT_LISTS: tuple[CacheableMethod, ...] = (
 
 
 def mcp_server(
-    workspace: Workspace,
+    workspace: AppContext,
     *,
     toolsets: Sequence[str] | None = None,
     profile: str | None = None,
@@ -79,7 +79,7 @@ class _Handlers:
     """What the protocol asks, answered for a caller with certain scopes."""
 
     def __init__(
-        self, calls: Calls, workspace: Workspace, offering: Offering, scopes: frozenset[str], profile: str | None
+        self, calls: Calls, workspace: AppContext, offering: Offering, scopes: frozenset[str], profile: str | None
     ) -> None:
         self._corpora = offering.toolsets or TOOLSETS
         self._workspace = workspace

@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from athand.adapters.mcp.wire import Wire
-from athand.adapters.operations import Workspace
+from athand.adapters.operations import AppContext
 from athand.errors import AthandError
 
 log = logging.getLogger("athand")
@@ -32,7 +32,7 @@ Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
-def serve(wire: Wire, workspace: Workspace, server: Server[Any]) -> NoReturn:
+def serve(wire: Wire, workspace: AppContext, server: Server[Any]) -> NoReturn:
     """Answer until the client leaves or a signal comes, close everything, and end the process."""
     threading.Thread(target=_open, args=(workspace,), name="athand-open", daemon=True).start()
     try:
@@ -48,7 +48,7 @@ def serve(wire: Wire, workspace: Workspace, server: Server[Any]) -> NoReturn:
     os._exit(code)
 
 
-def _open(workspace: Workspace) -> None:
+def _open(workspace: AppContext) -> None:
     """Open the store while the client says hello; what is wrong with it is told to whoever uses it."""
     try:
         _ = workspace.athand

@@ -6,9 +6,9 @@ from athand.adapters.operations.model import (
     KINDS,
     SCOPES,
     TOOLSETS,
+    AppContext,
     Operation,
     Progress,
-    Workspace,
 )
 from athand.adapters.operations.table import operations
 
@@ -18,8 +18,8 @@ __all__ = [
     "KINDS",
     "SCOPES",
     "TOOLSETS",
+    "AppContext",
     "Operation",
     "Progress",
-    "Workspace",
     "operations",
 ]

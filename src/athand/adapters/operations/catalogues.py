@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from athand.adapters.operations.model import Workspace
+from athand.adapters.operations.model import AppContext
 from athand.errors import NotFound
 
 Catalogues = str | Sequence[str] | None
 
 
-def meant(at: Workspace, named: Catalogues) -> Catalogues:
+def resolve_catalogues(ctx: AppContext, named: Catalogues) -> Catalogues:
     """The catalogues that were named, or all that this process was opened for."""
-    return within([named] if isinstance(named, str) else named, at.athand.tools.catalogues)
+    return within([named] if isinstance(named, str) else named, ctx.athand.tools.catalogues)
 
 
 def within(named: Sequence[str] | None, reachable: Catalogues) -> Catalogues:

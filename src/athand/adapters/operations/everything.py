@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from athand.adapters.operations.catalogues import meant
-from athand.adapters.operations.model import ALWAYS, Workspace, operation
+from athand.adapters.operations.catalogues import resolve_catalogues
+from athand.adapters.operations.model import ALWAYS, AppContext, operation
 from athand.adapters.operations.parameters import (
     Catalogues,
     Corpus,
@@ -21,7 +21,7 @@ from athand.types import Hit, Hits
 
 @operation("search", toolset=ALWAYS, title="Search everything")
 def search(
-    at: Workspace,
+    ctx: AppContext,
     query: Question,
     corpora: Annotated[tuple[Corpus, ...] | None, Field(description="Only these corpora; all of them without")] = None,
     limit: Limit = 10,
@@ -35,13 +35,13 @@ def search(
 
     Nothing is returned when nothing fits.
     """
-    return at.athand.search(
+    return ctx.athand.search(
         query,
         corpora=corpora,
         limit=limit,
         min_score=min_score,
         project=project,
         folder_id=folder_id,
-        catalogue=meant(at, catalogue),
+        catalogue=resolve_catalogues(ctx, catalogue),
         app=app,
     )

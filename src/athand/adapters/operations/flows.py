@@ -22,7 +22,7 @@ from athand.adapters.operations.flow_parameters import (
     Version,
     told,
 )
-from athand.adapters.operations.model import Progress, Workspace, operation
+from athand.adapters.operations.model import AppContext, Progress, operation
 from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
 from athand.errors import NotFound
 from athand.flows.exchange import Imported
@@ -37,7 +37,7 @@ from athand.types import Hits
 
 @operation("flows/search", toolset="flows", title="Search recorded steps")
 def knowledge_search(
-    at: Workspace,
+    ctx: AppContext,
     query: Question,
     limit: Limit = 20,
     scope: Annotated[
@@ -49,45 +49,45 @@ def knowledge_search(
     min_score: MinScore = None,
 ) -> Hits[FlowHit]:
     """Find steps of recorded sessions by what was done, where, on what and what for, best first, each with why."""
-    current = at.browsers.get().session_id if scope == "current" and session is None else session
-    return at.athand.flows.search(
+    current = ctx.browsers.get().session_id if scope == "current" and session is None else session
+    return ctx.athand.flows.search(
         query, limit=limit, scope=scope, session=current, filters=told(filters), min_score=min_score
     )
 
 
 @operation("flows/last", toolset="flows", title="Newest steps")
-def knowledge_last(at: Workspace, n: Limit = 20, session: OfSession = None) -> list[Step]:
+def knowledge_last(ctx: AppContext, n: Limit = 20, session: OfSession = None) -> list[Step]:
     """List the newest steps, newest first, with what was seen and what came of them."""
-    return at.athand.flows.last(n, session)
+    return ctx.athand.flows.last(n, session)
 
 
 @operation("flows/sessions", toolset="flows", title="Newest sessions")
-def knowledge_sessions(at: Workspace, limit: Limit = 10, filters: Filters | None = None) -> list[FlowSession]:
+def knowledge_sessions(ctx: AppContext, limit: Limit = 10, filters: Filters | None = None) -> list[FlowSession]:
     """List the newest sessions: their goals, tags and number of steps."""
-    return at.athand.flows.sessions(limit, told(filters))
+    return ctx.athand.flows.sessions(limit, told(filters))
 
 
 @operation("flows/session", toolset="flows", title="One session")
-def knowledge_session(at: Workspace, session_id: SessionId) -> FlowSession:
+def knowledge_session(ctx: AppContext, session_id: SessionId) -> FlowSession:
     """Tell what a session was for, and where it came from."""
-    return at.athand.flows.session(session_id)
+    return ctx.athand.flows.session(session_id)
 
 
 @operation("flows/steps", toolset="flows", title="Steps of a session")
-def knowledge_steps(at: Workspace, session_id: SessionId) -> list[Step]:
+def knowledge_steps(ctx: AppContext, session_id: SessionId) -> list[Step]:
     """List all steps of a session in order, with what was seen before each."""
-    return at.athand.flows.steps(session_id)
+    return ctx.athand.flows.steps(session_id)
 
 
 @operation("flows/summarize", toolset="flows", title="Sum up a session")
-def knowledge_summarize(at: Workspace, session_id: SessionId) -> SessionSummary:
+def knowledge_summarize(ctx: AppContext, session_id: SessionId) -> SessionSummary:
     """Tell in short where a session went, what it did, and what failed."""
-    return at.athand.flows.summarize(session_id)
+    return ctx.athand.flows.summarize(session_id)
 
 
 @operation("flows/prior_knowledge", toolset="flows", title="What worked here before")
 def knowledge_prior(
-    at: Workspace,
+    ctx: AppContext,
     session_id: SessionId,
     observation: Annotated[
         Seen | None, Field(description="What is on the screen; what the session saw last, if not")
@@ -100,16 +100,16 @@ def knowledge_prior(
 
     Null when there is nothing to say.
     """
-    flows = at.athand.flows
+    flows = ctx.athand.flows
     if observation is None:
         return flows.suggest(session_id)
-    step = None if previous is None else _step(at, session_id, previous)
+    step = None if previous is None else _step(ctx, session_id, previous)
     return flows.prior_knowledge(session_id, told(observation) or {}, previous=step)
 
 
-def _step(at: Workspace, session_id: str, wanted: str | int) -> Step:
+def _step(ctx: AppContext, session_id: str, wanted: str | int) -> Step:
     """A step of a session, by its id or its position."""
-    for step in at.athand.flows.steps(session_id):
+    for step in ctx.athand.flows.steps(session_id):
         if wanted in (step.id, step.position):
             return step
     told = f"Session {session_id} has no step {shown(wanted)}."
@@ -117,9 +117,9 @@ def _step(at: Workspace, session_id: str, wanted: str | int) -> Step:
 
 
 @operation("flows/profiles", toolset="flows", title="App profiles")
-def knowledge_profiles(at: Workspace) -> list[Profile]:
+def knowledge_profiles(ctx: AppContext) -> list[Profile]:
     """List how apps are read: their screens, the prefix of their tools, their flow tags and secret fields."""
-    return [at.athand.flows.profile(name) for name in at.athand.flows.profiles()]
+    return [ctx.athand.flows.profile(name) for name in ctx.athand.flows.profiles()]
 
 
 # Recording
@@ -127,7 +127,7 @@ def knowledge_profiles(at: Workspace) -> list[Profile]:
 
 @operation("flows/start_session", toolset="flows", scope="write", kind="write", title="Begin a session")
 def knowledge_start_session(
-    at: Workspace,
+    ctx: AppContext,
     goal: Goal = None,
     flow_tags: FlowTags = (),
     tags: FreeTags = (),
@@ -139,7 +139,7 @@ def knowledge_start_session(
     created_at: Annotated[str | None, Field(description="When it began, as ISO time; now, if not given")] = None,
 ) -> FlowSession:
     """Begin a session, to record steps of a browser that is not driven from here. ui_launch begins one by itself."""
-    return at.athand.flows.start_session(
+    return ctx.athand.flows.start_session(
         goal=goal,
         flow_tags=flow_tags,
         tags=tags,
@@ -154,7 +154,7 @@ def knowledge_start_session(
 
 @operation("flows/record", toolset="flows", scope="write", kind="write", title="Record a step")
 def knowledge_record(
-    at: Workspace,
+    ctx: AppContext,
     session_id: SessionId,
     tool: Annotated[str, Field(description="What was called: click, type, navigate …, with or without a prefix")],
     target: Target | None = None,
@@ -169,7 +169,7 @@ def knowledge_record(
     timestamp: Annotated[str | None, Field(description="When, as ISO time; now, if not given")] = None,
 ) -> Step:
     """Keep one step of a session with what was seen before it. Durable when this answers; secrets are not kept."""
-    return at.athand.flows.record(
+    return ctx.athand.flows.record(
         session_id,
         tool=tool,
         target=told(target),
@@ -186,19 +186,19 @@ def knowledge_record(
 
 
 @operation("flows/delete", toolset="flows", scope="write", kind="destructive", title="Delete a session")
-def knowledge_delete(at: Workspace, session_id: SessionId) -> FlowSession:
+def knowledge_delete(ctx: AppContext, session_id: SessionId) -> FlowSession:
     """Delete a session and its steps for good; answers what it was."""
-    session = at.athand.flows.session(session_id)
-    at.athand.flows.delete(session.id)
+    session = ctx.athand.flows.session(session_id)
+    ctx.athand.flows.delete(session.id)
     return session
 
 
 # Using again
 
 
-@operation("flows/replay", toolset="flows", scope="call-tools", kind="write", title="Replay a session", outside=True)
+@operation("flows/replay", toolset="flows", scope="call-tools", kind="write", title="Replay a session", open_world=True)
 def knowledge_replay(
-    at: Workspace,
+    ctx: AppContext,
     session_id: SessionId,
     *,
     start: Annotated[int, Field(ge=1, description="Begin with this step")] = 1,
@@ -215,10 +215,10 @@ def knowledge_replay(
 
     What was secret is not kept, so its values must be given. The replay is recorded as a session of its own.
     """
-    flows, done = at.athand.flows, count(1)
+    flows, done = ctx.athand.flows, count(1)
     session = flows.session(session_id)
     options = {"app": session.app, "url": url, "headless": headless, "extension": extension}
-    with at.browsers.borrowed(browser, **options) as used:
+    with ctx.browsers.borrowed(browser, **options) as used:
         return flows.replay(
             used,
             session_id,
@@ -231,48 +231,54 @@ def knowledge_replay(
 
 
 @operation(
-    "flows/reject_heal", toolset="flows", scope="write", kind="write", title="Reject a healed element", repeatable=True
+    "flows/reject_heal", toolset="flows", scope="write", kind="write", title="Reject a healed element", idempotent=True
 )
 def knowledge_reject_heal(
-    at: Workspace,
+    ctx: AppContext,
     session_id: SessionId,
     position: Annotated[int, Field(ge=1, description="Which step of the session, from 1")],
     element: Annotated[str, Field(description="The element as the replay names it under healed")],
 ) -> Step:
     """Say that a replay took a wrong element for that of a step: no replay takes it for that again."""
-    step = _step(at, session_id, position)
-    at.athand.flows.reject_heal(step, element)
+    step = _step(ctx, session_id, position)
+    ctx.athand.flows.reject_heal(step, element)
     return step
 
 
 @operation("flows/script", toolset="flows", title="A session as a test")
 def knowledge_script(
-    at: Workspace,
+    ctx: AppContext,
     session_id: SessionId,
     language: Annotated[Literal["python", "typescript"], Field(description="Of the test")] = "python",
 ) -> str:
     """Write a session as a Playwright test that runs by itself, with the locators that were really used."""
-    return at.athand.flows.script(session_id, language)
+    return ctx.athand.flows.script(session_id, language)
 
 
 # Moving
 
 
-@operation("flows/export", toolset="flows", scope="admin", kind="write", title="Export sessions", outside=True)
-def knowledge_export(at: Workspace, path: ServerPath, session: OfSession = None) -> dict[str, list[str]]:
+@operation("flows/export", toolset="flows", scope="admin", kind="write", title="Export sessions", open_world=True)
+def knowledge_export(ctx: AppContext, path: ServerPath, session: OfSession = None) -> dict[str, list[str]]:
     """Write sessions as folders that can be imported; answers the folders."""
-    return {"folders": [str(folder) for folder in at.athand.flows.export(path, session)]}
+    return {"folders": [str(folder) for folder in ctx.athand.flows.export(path, session)]}
 
 
 @operation(
-    "flows/import", toolset="flows", scope="admin", kind="write", title="Import sessions", repeatable=True, outside=True
+    "flows/import",
+    toolset="flows",
+    scope="admin",
+    kind="write",
+    title="Import sessions",
+    idempotent=True,
+    open_world=True,
 )
 def knowledge_import(
-    at: Workspace,
+    ctx: AppContext,
     path: ServerPath,
     *,
     app: Annotated[str, Field(description="Whose sessions they are, if they do not say")] = DEFAULT_APP,
     progress: Progress,
 ) -> Imported:
     """Read the sessions in a folder: each a folder with session.json, and steps/*.json. What is known stays."""
-    return at.athand.flows.import_(path, app=app, progress=progress)
+    return ctx.athand.flows.import_(path, app=app, progress=progress)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from athand.adapters.operations.model import Workspace, operation
+from athand.adapters.operations.model import AppContext, operation
 from athand.adapters.operations.parameters import (
     InSession,
     LeastSalience,
@@ -61,7 +61,7 @@ Named = Literal[
 # Finding things makes them fade a little slower, as reading a file changes when it was last read: still a read.
 @operation("memories/search", toolset="memories", title="Search memories")
 def memory_search(
-    at: Workspace,
+    ctx: AppContext,
     query: Question,
     project: Annotated[Name | None, Field(description="Only of this project and those that hold everywhere")] = None,
     sector: OfSector = None,
@@ -86,12 +86,12 @@ def memory_search(
 
     What was superseded is left out unless it is asked for.
     """
-    return at.athand.memories.search(**_given(locals()))
+    return ctx.athand.memories.search(**_given(locals()))
 
 
 @operation("memories/add", toolset="memories", scope="write", kind="write", title="Remember")
 def memory_add(
-    at: Workspace,
+    ctx: AppContext,
     content: Annotated[str, Field(description="What to remember, in one or a few sentences that stand alone")],
     project: OwnProject = "default",
     session: Annotated[Name | None, Field(description="The session it comes from")] = None,
@@ -120,50 +120,50 @@ def memory_add(
     What says the same as an existing memory reinforces that one: `deduplicated` is true. `similar` has what is
     remembered already and resembles it; if the new one replaces one of those, call memory_supersede.
     """
-    return at.athand.memories.add(**_given(locals()))
+    return ctx.athand.memories.add(**_given(locals()))
 
 
 @operation("memories/supersede", toolset="memories", scope="write", kind="write", title="Supersede a memory")
 def memory_supersede(
-    at: Workspace,
+    ctx: AppContext,
     old_id: Annotated[Name, Field(description="The memory that does not hold any more")],
     new_id: Annotated[Name, Field(description="The memory that takes its place")],
     by: Annotated[Name, Field(description="Who says so")] = "user",
 ) -> Memory:
     """Let a newer memory take the place of an old one. The old one stays as history, and is answered with."""
-    return at.athand.memories.supersede(old_id, new_id, by)
+    return ctx.athand.memories.supersede(old_id, new_id, by)
 
 
 @operation("memories/timeline", toolset="memories", title="Memories around one")
 def memory_timeline(
-    at: Workspace,
+    ctx: AppContext,
     anchor_id: MemoryId,
     before: Annotated[int, Field(ge=0, le=1000, description="How many older ones")] = 5,
     after: Annotated[int, Field(ge=0, le=1000, description="How many newer ones")] = 5,
 ) -> Timeline:
     """What was remembered in the same project just before and after a memory, and in which sessions."""
-    return at.athand.memories.timeline(anchor_id, before, after)
+    return ctx.athand.memories.timeline(anchor_id, before, after)
 
 
 @operation("memories/brief", toolset="memories", title="Brief on a project")
 def memory_brief(
-    at: Workspace,
+    ctx: AppContext,
     project: OwnProject = "default",
     max_tokens: Annotated[int, Field(ge=0, le=1_000_000, description="How long it may be")] = 800,
 ) -> str:
     """What to know when work on a project begins: pinned memories, decisions, what matters most, the last summary."""
-    return at.athand.memories.brief(project, max_tokens)
+    return ctx.athand.memories.brief(project, max_tokens)
 
 
 @operation("memories/get", toolset="memories", title="Read a memory")
-def memory_get(at: Workspace, id: MemoryId) -> Memory:
+def memory_get(ctx: AppContext, id: MemoryId) -> Memory:
     """One memory with all that is known of it, also if it was deleted."""
-    return at.athand.memories.get(id)
+    return ctx.athand.memories.get(id)
 
 
 @operation("memories/list", toolset="memories", title="List memories")
 def memory_list(
-    at: Workspace,
+    ctx: AppContext,
     limit: Limit = 20,
     include_deleted: Annotated[bool, Field(description="Also what was deleted and can be restored")] = False,
     project: Project = None,
@@ -182,13 +182,13 @@ def memory_list(
     superseded: Superseded = None,
 ) -> list[Memory]:
     """The newest memories first, those that pass all filters."""
-    return at.athand.memories.list(**_given(locals()))
+    return ctx.athand.memories.list(**_given(locals()))
 
 
 # What is changed here is gone; memory_supersede keeps it.
 @operation("memories/update", toolset="memories", scope="write", kind="destructive", title="Change a memory")
 def memory_update(
-    at: Workspace,
+    ctx: AppContext,
     id: MemoryId,
     content: Annotated[str | None, Field(description="Another text")] = None,
     summary: Annotated[str | None, Field(description="Another title")] = None,
@@ -213,33 +213,33 @@ def memory_update(
     told = _given(locals())
     id_, emptied = told.pop("id"), dict.fromkeys(told.pop("clear"))
     changes = {name: value for name, value in told.items() if value is not None}
-    return at.athand.memories.update(id_, **changes | emptied)
+    return ctx.athand.memories.update(id_, **changes | emptied)
 
 
 @operation("memories/related", toolset="memories", title="Related memories")
-def memory_related(at: Workspace, id: MemoryId) -> list[Related]:
+def memory_related(ctx: AppContext, id: MemoryId) -> list[Related]:
     """How a memory stands to others, and these others."""
-    return at.athand.memories.related(id)
+    return ctx.athand.memories.related(id)
 
 
-@operation("memories/relate", toolset="memories", scope="write", kind="write", title="Relate memories", repeatable=True)
+@operation("memories/relate", toolset="memories", scope="write", kind="write", title="Relate memories", idempotent=True)
 def memory_relate(
-    at: Workspace,
+    ctx: AppContext,
     source_id: MemoryId,
     target_id: MemoryId,
     type: Annotated[Named, Field(description="What the source is to the target")],
     by: Annotated[Name, Field(description="Who says so")] = "user",
 ) -> Relation:
     """Say how one memory stands to another. SUPERSEDES does the same as memory_supersede."""
-    return at.athand.memories.relate(source_id, target_id, type, by)
+    return ctx.athand.memories.relate(source_id, target_id, type, by)
 
 
 @operation("memories/session_context", toolset="memories", title="Session of a memory")
-def memory_session_context(at: Workspace, memory_id: MemoryId) -> SessionContext | None:
+def memory_session_context(ctx: AppContext, memory_id: MemoryId) -> SessionContext | None:
     """The session that used a memory last and how; null if none has."""
-    return at.athand.memories.session_context(memory_id)
+    return ctx.athand.memories.session_context(memory_id)
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an operation that the service takes under the same names."""
-    return {name: value for name, value in arguments.items() if name != "at"}
+    return {name: value for name, value in arguments.items() if name != "ctx"}

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from athand.adapters.operations.model import Progress, Workspace, operation
+from athand.adapters.operations.model import AppContext, Progress, operation
 from athand.adapters.operations.parameters import (
     InSession,
     LeastSalience,
@@ -40,35 +40,35 @@ Text = str | None
 
 @operation("memories/add_many", toolset="memories", scope="write", kind="write", title="Remember several")
 def memory_add_many(
-    at: Workspace,
+    ctx: AppContext,
     items: Annotated[
         tuple[dict[str, Any], ...],
         Field(max_length=1000, description="Each an object with the arguments of memory_add"),
     ],
 ) -> list[Memory]:
     """Keep several texts, all of them or none."""
-    return at.athand.memories.add_many(items)
+    return ctx.athand.memories.add_many(items)
 
 
 @operation("memories/delete", toolset="memories", scope="write", kind="destructive", title="Delete a memory")
 def memory_delete(
-    at: Workspace,
+    ctx: AppContext,
     id: MemoryId,
     hard: Annotated[bool, Field(description="Leave nothing of it: it cannot be restored")] = False,
 ) -> Memory:
     """Take a memory away. memory_restore brings it back within 30 days, unless `hard` was true."""
-    return at.athand.memories.delete(id, hard)
+    return ctx.athand.memories.delete(id, hard)
 
 
 @operation("memories/restore", toolset="memories", scope="write", kind="write", title="Restore a memory")
-def memory_restore(at: Workspace, id: MemoryId) -> Memory:
+def memory_restore(ctx: AppContext, id: MemoryId) -> Memory:
     """Bring a deleted memory back."""
-    return at.athand.memories.restore(id)
+    return ctx.athand.memories.restore(id)
 
 
 @operation("memories/forget", toolset="memories", scope="write", kind="destructive", title="Forget memories")
 def memory_forget(
-    at: Workspace,
+    ctx: AppContext,
     dry_run: Annotated[bool, Field(description="Only tell which; false deletes them")] = True,
     hard: Annotated[bool, Field(description="Leave nothing of them: they cannot be restored")] = False,
     project: Project = None,
@@ -90,90 +90,90 @@ def memory_forget(
 
     Look at a dry run first.
     """
-    return at.athand.memories.forget(**{name: value for name, value in locals().items() if name != "at"})
+    return ctx.athand.memories.forget(**{name: value for name, value in locals().items() if name != "ctx"})
 
 
-@operation("memories/pin", toolset="memories", scope="write", kind="write", title="Pin a memory", repeatable=True)
-def memory_pin(at: Workspace, id: MemoryId) -> Memory:
+@operation("memories/pin", toolset="memories", scope="write", kind="write", title="Pin a memory", idempotent=True)
+def memory_pin(ctx: AppContext, id: MemoryId) -> Memory:
     """Keep a memory from fading, and first in every brief."""
-    return at.athand.memories.pin(id)
+    return ctx.athand.memories.pin(id)
 
 
-@operation("memories/unpin", toolset="memories", scope="write", kind="write", title="Unpin a memory", repeatable=True)
-def memory_unpin(at: Workspace, id: MemoryId) -> Memory:
+@operation("memories/unpin", toolset="memories", scope="write", kind="write", title="Unpin a memory", idempotent=True)
+def memory_unpin(ctx: AppContext, id: MemoryId) -> Memory:
     """Let a memory fade again."""
-    return at.athand.memories.unpin(id)
+    return ctx.athand.memories.unpin(id)
 
 
 @operation("memories/reinforce", toolset="memories", scope="write", kind="write", title="Reinforce a memory")
 def memory_reinforce(
-    at: Workspace,
+    ctx: AppContext,
     id: MemoryId,
     amount: Annotated[float, Field(ge=0, le=1, description="How much of what it has lost comes back")] = 0.1,
     session: Session = None,
 ) -> Memory:
     """Say that a memory matters: it was useful, or it was confirmed."""
-    return at.athand.memories.reinforce(id, amount, session)
+    return ctx.athand.memories.reinforce(id, amount, session)
 
 
 @operation("memories/deemphasize", toolset="memories", scope="write", kind="write", title="Deemphasize a memory")
 def memory_deemphasize(
-    at: Workspace,
+    ctx: AppContext,
     id: MemoryId,
     amount: Annotated[float, Field(ge=0, le=1, description="How much less it matters")] = 0.2,
 ) -> Memory:
     """Say that a memory matters less."""
-    return at.athand.memories.deemphasize(id, amount)
+    return ctx.athand.memories.deemphasize(id, amount)
 
 
 @operation("memories/unsupersede", toolset="memories", scope="write", kind="write", title="Undo a supersession")
-def memory_unsupersede(at: Workspace, old_id: MemoryId) -> Memory:
+def memory_unsupersede(ctx: AppContext, old_id: MemoryId) -> Memory:
     """Let a superseded memory hold again."""
-    return at.athand.memories.unsupersede(old_id)
+    return ctx.athand.memories.unsupersede(old_id)
 
 
 @operation("memories/start_session", toolset="memories", scope="write", kind="write", title="Start a session")
 def memory_start_session(
-    at: Workspace,
+    ctx: AppContext,
     project: OwnProject = "default",
     id: Annotated[Name | None, Field(description="An id of your own; a session that has begun goes on")] = None,
     started_at: Annotated[Time | None, Field(description="When it began, ISO 8601; now without")] = None,
 ) -> WorkSession:
     """Begin a stretch of work. Give its id to memory_add and memory_search, and memories know where they come from."""
-    return at.athand.memories.start_session(project, id, started_at)
+    return ctx.athand.memories.start_session(project, id, started_at)
 
 
 @operation("memories/end_session", toolset="memories", scope="write", kind="write", title="End a session")
 def memory_end_session(
-    at: Workspace,
+    ctx: AppContext,
     id: Annotated[Name, Field(description="The id of the session")],
     summary: Annotated[Text, Field(description="What was done, for the brief of the next session")] = None,
 ) -> WorkSession:
     """End a session."""
-    return at.athand.memories.end_session(id, summary)
+    return ctx.athand.memories.end_session(id, summary)
 
 
 @operation("memories/sessions", toolset="memories", title="List sessions")
-def memory_sessions(at: Workspace, project: Project = None, limit: Limit = 20) -> list[WorkSession]:
+def memory_sessions(ctx: AppContext, project: Project = None, limit: Limit = 20) -> list[WorkSession]:
     """The newest sessions first."""
-    return at.athand.memories.sessions(project, limit)
+    return ctx.athand.memories.sessions(project, limit)
 
 
 @operation("memories/search_documents", toolset="memories", title="Search a project's documents")
-def memory_search_documents(at: Workspace, query: Question, project: Project = None, limit: Limit = 10) -> Hits[Hit]:
+def memory_search_documents(ctx: AppContext, query: Question, project: Project = None, limit: Limit = 10) -> Hits[Hit]:
     """What the documents of a project say, and those of no project; all documents without one."""
-    return at.athand.memories.search_documents(query, project, limit)
+    return ctx.athand.memories.search_documents(query, project, limit)
 
 
 @operation("memories/stats", toolset="memories", title="Count memories")
-def memory_stats(at: Workspace, project: Project = None) -> Stats:
+def memory_stats(ctx: AppContext, project: Project = None) -> Stats:
     """How many memories there are, by project, sector, tier and type."""
-    return at.athand.memories.stats(project)
+    return ctx.athand.memories.stats(project)
 
 
 @operation("memories/folder", toolset="memories", scope="write", kind="write", title="Memory files")
 def memory_folder(
-    at: Workspace,
+    ctx: AppContext,
     command: Annotated[Command, Field(description="What to do")],
     path: Annotated[Name | None, Field(description="A file or directory; begins with /memories")] = None,
     view_range: Annotated[tuple[int, ...] | None, Field(description="view: first and last line")] = None,
@@ -190,20 +190,20 @@ def memory_folder(
 
     What is overwritten or deleted stays as history. Nothing touches the disk.
     """
-    told = {name: value for name, value in locals().items() if name not in ("at", "project")}
-    return at.athand.memories.folder(project).run(told)
+    told = {name: value for name, value in locals().items() if name not in ("ctx", "project")}
+    return ctx.athand.memories.folder(project).run(told)
 
 
 # A file of the machine may be replaced.
 @operation("memories/export", toolset="memories", scope="admin", kind="destructive", title="Export memories")
-def memory_export(at: Workspace, path: ServerPath, project: Project = None) -> int:
+def memory_export(ctx: AppContext, path: ServerPath, project: Project = None) -> int:
     """Write all memories to a file of JSON lines, deleted ones too, with sessions and relations; how many."""
-    return at.athand.memories.export(path, project=project)
+    return ctx.athand.memories.export(path, project=project)
 
 
-@operation("memories/import", toolset="memories", scope="admin", kind="write", title="Import memories", repeatable=True)
+@operation("memories/import", toolset="memories", scope="admin", kind="write", title="Import memories", idempotent=True)
 def memory_import(
-    at: Workspace,
+    ctx: AppContext,
     path: ServerPath,
     progress: Progress,
     project: Annotated[Name | None, Field(description="Where notes belong; an export says it itself")] = None,
@@ -212,4 +212,4 @@ def memory_import(
     ] = None,
 ) -> Imported:
     """Read an export, Markdown notes, or the file of the MCP reference memory server: all of it or nothing."""
-    return at.athand.memories.import_(path, project=project, format=format, progress=progress)
+    return ctx.athand.memories.import_(path, project=project, format=format, progress=progress)

@@ -26,10 +26,10 @@ KINDS = ("read", "write", "destructive")
 Progress = Callable[[int, int], None]  # done, total
 Tally = Callable[[str, str], None]  # the name of an operation; ok, or the kind of its error
 Function = Callable[..., Any]
-_GIVEN = ("at", "progress")  # what the surface hands in, not the caller
+_GIVEN = ("ctx", "progress")  # what the surface hands in, not the caller
 
 
-class Workspace:
+class AppContext:
     """What operations work with: Athand, opened when it is first needed, and the browsers that were launched."""
 
     def __init__(self, opener: "Callable[[], Athand]") -> None:
@@ -76,8 +76,8 @@ class Operation:
     kind: str
     run: Function
     title: str
-    repeatable: bool  # doing it twice changes nothing more
-    outside: bool  # it reaches beyond the store: a server, a browser
+    idempotent: bool  # doing it twice changes nothing more
+    open_world: bool  # it reaches beyond the store: a server, a browser
 
     @property
     def description(self) -> str:
@@ -107,7 +107,7 @@ class Operation:
         return schema_of(get_type_hints(self.run)["return"])
 
     def perform(
-        self, at: Workspace, arguments: Mapping[str, Any] | BaseModel, *, progress: Progress | None = None
+        self, ctx: AppContext, arguments: Mapping[str, Any] | BaseModel, *, progress: Progress | None = None
     ) -> Any:
         """Check the arguments, do it, and answer with plain JSON values."""
         taken = arguments if isinstance(arguments, BaseModel) else self.check(arguments)
@@ -116,12 +116,12 @@ class Operation:
             given["progress"] = progress or _nobody_watches
         outcome = "ok"
         try:
-            return plain_answer(self.run(at, **given))
+            return plain_answer(self.run(ctx, **given))
         except Exception as error:
             outcome = type(error).__name__
             raise
         finally:
-            at.tally(self.name, outcome)
+            ctx.tally(self.name, outcome)
 
     def check(self, arguments: Mapping[str, Any]) -> BaseModel:
         """The arguments as their model; an error that names all that is wrong."""
@@ -135,15 +135,15 @@ def operation(
     scope: str = "search",
     kind: str = "read",
     title: str = "",
-    repeatable: bool = False,
-    outside: bool = False,
+    idempotent: bool = False,
+    open_world: bool = False,
 ) -> Callable[[Function], Operation]:
-    """Make a function an operation: it takes the workspace as `at`, and `progress` where the work is long."""
+    """Make a function an operation: it takes the context as `ctx`, and `progress` where the work is long."""
 
     def decorate(function: Function) -> Operation:
         name = function.__name__
         shown = title or name.replace("_", " ").capitalize()
-        return Operation(name, path, toolset, scope, kind, function, shown, repeatable or kind == "read", outside)
+        return Operation(name, path, toolset, scope, kind, function, shown, idempotent or kind == "read", open_world)
 
     return decorate
 

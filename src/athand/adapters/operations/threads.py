@@ -43,6 +43,6 @@ class Threads:
 
 
 def is_slow(operation: Operation) -> bool:
-    """Whether it waits for something outside, or works through much."""
+    """Whether it waits for something open_world, or works through much."""
     works_long = "progress" in inspect.signature(operation.run).parameters
-    return operation.outside or works_long or operation.scope in ("call-tools", "admin")
+    return operation.open_world or works_long or operation.scope in ("call-tools", "admin")

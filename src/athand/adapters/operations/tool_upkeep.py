@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from athand.adapters.operations.catalogues import meant
-from athand.adapters.operations.model import Workspace, operation
+from athand.adapters.operations.catalogues import resolve_catalogues
+from athand.adapters.operations.model import AppContext, operation
 from athand.adapters.operations.parameters import Catalogues, Name, ServerPath
 from athand.adapters.operations.tools import Id
 from athand.tools.catalogue import CatalogueUpdate
@@ -17,46 +17,46 @@ Named = Annotated[Name, Field(description="The id of a tool, or the name of a se
 Owner = Annotated[Name, Field(description="The catalogue they belong to")]
 
 
-@operation("tools/approve", toolset="tools", scope="admin", kind="write", title="Let a tool be called", repeatable=True)
-def approve_tool(at: Workspace, id: Id, catalogue: Catalogues = None) -> Tool:
+@operation("tools/approve", toolset="tools", scope="admin", kind="write", title="Let a tool be called", idempotent=True)
+def approve_tool(ctx: AppContext, id: Id, catalogue: Catalogues = None) -> Tool:
     """Let a tool be called as its server offers it now.
 
     A new tool may wait for this, and one that was changed by its server always does. Approving means: somebody has
     read its description, its diff and its flags, and wants agents to follow them. A later change has to be approved
     again.
     """
-    return at.athand.tools.approve(id, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.approve(id, catalogue=resolve_catalogues(ctx, catalogue))
 
 
-@operation("tools/reject", toolset="tools", scope="admin", kind="write", title="Reject a tool", repeatable=True)
-def reject_tool(at: Workspace, id: Id, catalogue: Catalogues = None) -> Tool:
+@operation("tools/reject", toolset="tools", scope="admin", kind="write", title="Reject a tool", idempotent=True)
+def reject_tool(ctx: AppContext, id: Id, catalogue: Catalogues = None) -> Tool:
     """Neither show a tool in searches nor let it be called, until it is approved."""
-    return at.athand.tools.reject(id, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.reject(id, catalogue=resolve_catalogues(ctx, catalogue))
 
 
-@operation("tools/enable", toolset="tools", scope="admin", kind="write", title="Switch tools on", repeatable=True)
-def enable_tool(at: Workspace, id: Named, catalogue: Catalogues = None) -> Tool | Server:
+@operation("tools/enable", toolset="tools", scope="admin", kind="write", title="Switch tools on", idempotent=True)
+def enable_tool(ctx: AppContext, id: Named, catalogue: Catalogues = None) -> Tool | Server:
     """Show and call a tool, or all tools of a server, again. What waits to be approved still waits."""
-    return at.athand.tools.enable(id, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.enable(id, catalogue=resolve_catalogues(ctx, catalogue))
 
 
-@operation("tools/disable", toolset="tools", scope="admin", kind="write", title="Switch tools off", repeatable=True)
-def disable_tool(at: Workspace, id: Named, catalogue: Catalogues = None) -> Tool | Server:
+@operation("tools/disable", toolset="tools", scope="admin", kind="write", title="Switch tools off", idempotent=True)
+def disable_tool(ctx: AppContext, id: Named, catalogue: Catalogues = None) -> Tool | Server:
     """Neither show nor call a tool, or any tool of a server, which is stopped; enable_tool takes it back."""
-    return at.athand.tools.disable(id, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.disable(id, catalogue=resolve_catalogues(ctx, catalogue))
 
 
 @operation("tools/rules", toolset="tools", scope="admin", title="Rules about calls")
-def tool_rules(at: Workspace, catalogue: Catalogues = None) -> list[Rule]:
+def tool_rules(ctx: AppContext, catalogue: Catalogues = None) -> list[Rule]:
     """List what was decided about calls. Where rules disagree, deny wins over ask, and ask over allow."""
-    where = meant(at, catalogue) or DEFAULT
+    where = resolve_catalogues(ctx, catalogue) or DEFAULT
     names = [where] if isinstance(where, str) else where
-    return list(dict.fromkeys(rule for name in names for rule in at.athand.tools.rules(catalogue=name)))
+    return list(dict.fromkeys(rule for name in names for rule in ctx.athand.tools.rules(catalogue=name)))
 
 
-@operation("tools/rule", toolset="tools", scope="admin", kind="write", title="Decide about calls", repeatable=True)
+@operation("tools/rule", toolset="tools", scope="admin", kind="write", title="Decide about calls", idempotent=True)
 def set_tool_rule(
-    at: Workspace,
+    ctx: AppContext,
     pattern: Annotated[str, Field(description='Ids of tools, with * for anything: "github__delete_*"')],
     decision: Annotated[
         Literal["allow", "ask", "deny"] | None, Field(description="ask: only where a person can say yes; null: no rule")
@@ -64,15 +64,15 @@ def set_tool_rule(
     catalogue: Annotated[str, Field(description="For the tools of this catalogue; * for those of all")] = "*",
 ) -> list[Rule]:
     """Decide about calls of the tools whose id fits a pattern, or take such a rule back. Answers all rules."""
-    at.athand.tools.rule(pattern, decision, catalogue=catalogue)
-    return at.athand.tools.rules(catalogue=catalogue)
+    ctx.athand.tools.rule(pattern, decision, catalogue=catalogue)
+    return ctx.athand.tools.rules(catalogue=catalogue)
 
 
 @operation(
-    "tools/load", toolset="tools", scope="admin", kind="write", title="Load servers", repeatable=True, outside=True
+    "tools/load", toolset="tools", scope="admin", kind="write", title="Load servers", idempotent=True, open_world=True
 )
 def load_servers(
-    at: Workspace,
+    ctx: AppContext,
     path: ServerPath,
     catalogue: Owner = DEFAULT,
 ) -> list[Server]:
@@ -80,37 +80,43 @@ def load_servers(
 
     list_servers tells how they are.
     """
-    meant(at, catalogue)
-    return at.athand.tools.load(path, catalogue=catalogue)
+    resolve_catalogues(ctx, catalogue)
+    return ctx.athand.tools.load(path, catalogue=catalogue)
 
 
-@operation("tools/add", toolset="tools", scope="admin", kind="write", title="Add tools", repeatable=True)
+@operation("tools/add", toolset="tools", scope="admin", kind="write", title="Add tools", idempotent=True)
 def add_tools(
-    at: Workspace,
+    ctx: AppContext,
     server: Annotated[str, Field(description="The name that the tools are listed under")],
     tools: Annotated[list[dict[str, Any]], Field(description="Tools as tools/list has them: name, description, …")],
     description: Annotated[str | None, Field(description="What they are for")] = None,
     catalogue: Owner = DEFAULT,
 ) -> CatalogueUpdate:
     """Add tools without a live server: they can be found and described, not called. What is added is approved."""
-    meant(at, catalogue)
-    return at.athand.tools.add(server, tools, description=description, catalogue=catalogue)
+    resolve_catalogues(ctx, catalogue)
+    return ctx.athand.tools.add(server, tools, description=description, catalogue=catalogue)
 
 
 @operation(
-    "tools/refresh", toolset="tools", scope="admin", kind="write", title="Refresh server", repeatable=True, outside=True
+    "tools/refresh",
+    toolset="tools",
+    scope="admin",
+    kind="write",
+    title="Refresh server",
+    idempotent=True,
+    open_world=True,
 )
-def refresh_server(at: Workspace, server: ServerName, catalogue: Catalogues = None) -> Server:
+def refresh_server(ctx: AppContext, server: ServerName, catalogue: Catalogues = None) -> Server:
     """List the tools of a server again, now. What has changed waits to be approved."""
-    return at.athand.tools.refresh(server, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.refresh(server, catalogue=resolve_catalogues(ctx, catalogue))
 
 
 @operation("tools/remove", toolset="tools", scope="admin", kind="destructive", title="Remove a server")
-def remove_server(at: Workspace, server: ServerName, catalogue: Catalogues = None) -> Server:
+def remove_server(ctx: AppContext, server: ServerName, catalogue: Catalogues = None) -> Server:
     """Stop a server, and take it and its tools out; answers what it was. A file that still names it brings it back."""
-    where = meant(at, catalogue)
-    known = {each.name: each for each in at.athand.tools.servers(catalogue=where)}
-    at.athand.tools.remove(server, catalogue=where)
+    where = resolve_catalogues(ctx, catalogue)
+    known = {each.name: each for each in ctx.athand.tools.servers(catalogue=where)}
+    ctx.athand.tools.remove(server, catalogue=where)
     return known[server]
 
 
@@ -120,11 +126,11 @@ def remove_server(at: Workspace, server: ServerName, catalogue: Catalogues = Non
     scope="admin",
     kind="write",
     title="Trust a project",
-    repeatable=True,
-    outside=True,
+    idempotent=True,
+    open_world=True,
 )
 def trust_config(
-    at: Workspace,
+    ctx: AppContext,
     path: ServerPath,
     hash: Annotated[str | None, Field(description="Only if the file still has this hash")] = None,
 ) -> dict[str, str]:
@@ -133,13 +139,13 @@ def trust_config(
     The path is that of its .mcp.json. It is trusted as long as it stays as it is now, which its hash tells. Read it
     before.
     """
-    return {"path": path, "hash": at.athand.tools.trust(_file(path), hash=hash)}
+    return {"path": path, "hash": ctx.athand.tools.trust(_file(path), hash=hash)}
 
 
-@operation("tools/distrust", toolset="tools", scope="admin", kind="write", title="Distrust a project", repeatable=True)
-def distrust_config(at: Workspace, path: ServerPath) -> dict[str, Any]:
+@operation("tools/distrust", toolset="tools", scope="admin", kind="write", title="Distrust a project", idempotent=True)
+def distrust_config(ctx: AppContext, path: ServerPath) -> dict[str, Any]:
     """Stop what a project's configuration has started, and start nothing of it any more."""
-    return {"path": path, "was_trusted": at.athand.tools.distrust(_file(path))}
+    return {"path": path, "was_trusted": ctx.athand.tools.distrust(_file(path))}
 
 
 def _file(path: str) -> Path:

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from athand.adapters.operations.catalogues import meant
-from athand.adapters.operations.model import Workspace, operation
+from athand.adapters.operations.catalogues import resolve_catalogues
+from athand.adapters.operations.model import AppContext, operation
 from athand.adapters.operations.parameters import Catalogues, Name, Question
 from athand.tools.model import CallResult, Server, Tool, ToolHit, ToolStats
 from athand.types import Hits
@@ -25,7 +25,7 @@ Characters = Annotated[int, Field(ge=1, description="How much text to answer; re
 
 @operation("tools/search", toolset="tools", title="Search tools")
 def search_tools(
-    at: Workspace,
+    ctx: AppContext,
     query: Annotated[Question, Field(description="What is to be done, in plain words, or the name of a tool")],
     limit: Annotated[int | None, Field(ge=1, le=100, description="How many at most; 3 without a setting")] = None,
     threshold: Annotated[Share, Field(description="Leave out what scores less; 0.35 without a setting")] = None,
@@ -39,26 +39,26 @@ def search_tools(
     If no tool fits, none is returned, and `closest` has the nearest names. A tool that was found is called with
     call_tool, call_tool_write or call_tool_destructive, as its `kind` says.
     """
-    return at.athand.tools.search(
+    return ctx.athand.tools.search(
         query,
         limit=limit,
         threshold=threshold,
         alpha=alpha,
         server=server,
-        catalogue=meant(at, catalogue),
+        catalogue=resolve_catalogues(ctx, catalogue),
         mode=mode,
     )
 
 
 @operation("tools/describe", toolset="tools", title="Describe a tool")
-def describe_tool(at: Workspace, id: Id, catalogue: Catalogues = None) -> Tool:
+def describe_tool(ctx: AppContext, id: Id, catalogue: Catalogues = None) -> Tool:
     """Tell everything about one tool: what it does, takes and answers, of which kind it is, and if it may be called."""
-    return at.athand.tools.describe(id, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.describe(id, catalogue=resolve_catalogues(ctx, catalogue))
 
 
-@operation("tools/call", toolset="tools", scope="call-tools", title="Call a tool that only reads", outside=True)
+@operation("tools/call", toolset="tools", scope="call-tools", title="Call a tool that only reads", open_world=True)
 def call_tool(
-    at: Workspace,
+    ctx: AppContext,
     id: Id,
     arguments: Arguments = None,
     max_chars: Characters = _PIECE,
@@ -66,7 +66,7 @@ def call_tool(
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "read". A tool that changes something is refused, with the name of what calls it."""
-    return _called(at, "read", id, arguments, max_chars, seconds, catalogue)
+    return _called(ctx, "read", id, arguments, max_chars, seconds, catalogue)
 
 
 @operation(
@@ -75,10 +75,10 @@ def call_tool(
     scope="call-tools",
     kind="write",
     title="Call a tool that changes something",
-    outside=True,
+    open_world=True,
 )
 def call_tool_write(
-    at: Workspace,
+    ctx: AppContext,
     id: Id,
     arguments: Arguments = None,
     max_chars: Characters = _PIECE,
@@ -86,7 +86,7 @@ def call_tool_write(
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "write": it adds or changes something, and destroys nothing."""
-    return _called(at, "write", id, arguments, max_chars, seconds, catalogue)
+    return _called(ctx, "write", id, arguments, max_chars, seconds, catalogue)
 
 
 @operation(
@@ -95,10 +95,10 @@ def call_tool_write(
     scope="call-tools",
     kind="destructive",
     title="Call a tool that may destroy something",
-    outside=True,
+    open_world=True,
 )
 def call_tool_destructive(
-    at: Workspace,
+    ctx: AppContext,
     id: Id,
     arguments: Arguments = None,
     max_chars: Characters = _PIECE,
@@ -106,11 +106,11 @@ def call_tool_destructive(
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "destructive": it may overwrite or delete, or its server does not say what it does."""
-    return _called(at, "destructive", id, arguments, max_chars, seconds, catalogue)
+    return _called(ctx, "destructive", id, arguments, max_chars, seconds, catalogue)
 
 
 def _called(
-    at: Workspace,
+    ctx: AppContext,
     kind: str,
     id: str,
     arguments: Mapping[str, Any] | str | None,
@@ -119,45 +119,45 @@ def _called(
     catalogue: str | tuple[str, ...] | None,
 ) -> CallResult:
     """Where a rule wants somebody to be asked, the call is refused: no surface of operations can ask."""
-    where = meant(at, catalogue)
-    return at.athand.tools.call(id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars)
+    where = resolve_catalogues(ctx, catalogue)
+    return ctx.athand.tools.call(id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars)
 
 
 @operation("tools/read_on", toolset="tools", scope="call-tools", title="Read on in a long answer")
 def read_on(
-    at: Workspace,
+    ctx: AppContext,
     continuation: Annotated[str, Field(description="The continuation of the answer that was cut")],
     max_chars: Characters = _PIECE,
 ) -> CallResult:
     """Read the next piece of a tool's answer that was cut. Nothing is called."""
-    return at.athand.tools.read_on(continuation, max_chars)
+    return ctx.athand.tools.read_on(continuation, max_chars)
 
 
 @operation("tools/list", toolset="tools", title="List tools")
-def list_tools(at: Workspace, server: OfServer = None, catalogue: Catalogues = None) -> list[Tool]:
+def list_tools(ctx: AppContext, server: OfServer = None, catalogue: Catalogues = None) -> list[Tool]:
     """List all tools in full, also those that wait to be approved. To find one, search_tools answers far less."""
-    return at.athand.tools.list(server, catalogue=meant(at, catalogue))
+    return ctx.athand.tools.list(server, catalogue=resolve_catalogues(ctx, catalogue))
 
 
 @operation("tools/servers", toolset="tools", title="List servers")
-def list_servers(at: Workspace, catalogue: Catalogues = None) -> list[Server]:
+def list_servers(ctx: AppContext, catalogue: Catalogues = None) -> list[Server]:
     """List the servers that tools come from: how they are, why they are not better, and how many tools they have."""
-    return at.athand.tools.servers(catalogue=meant(at, catalogue))
+    return ctx.athand.tools.servers(catalogue=resolve_catalogues(ctx, catalogue))
 
 
 @operation("tools/stubs", toolset="tools", title="Typed functions for tools")
 def tool_stubs(
-    at: Workspace,
+    ctx: AppContext,
     ids: Annotated[list[Name], Field(min_length=1, max_length=1000, description="Ids of tools")],
     language: Annotated[Literal["typescript", "python"], Field(description="Of the functions")] = "typescript",
     gateway: Annotated[str | None, Field(description="The address that the functions call")] = None,
     catalogue: Catalogues = None,
 ) -> str:
     """Write a module with a typed function for each of these tools: what it takes, and what it answers."""
-    return at.athand.tools.stubs(ids, language, catalogue=meant(at, catalogue), gateway=gateway)
+    return ctx.athand.tools.stubs(ids, language, catalogue=resolve_catalogues(ctx, catalogue), gateway=gateway)
 
 
 @operation("tools/stats", toolset="tools", title="Statistics of tools")
-def tool_stats(at: Workspace) -> ToolStats:
+def tool_stats(ctx: AppContext) -> ToolStats:
     """Tell how many tools there are, how often they were looked for and called, and what searching has saved."""
-    return at.athand.tools.stats()
+    return ctx.athand.tools.stats()

@@ -14,7 +14,7 @@ from athand.adapters.operations.flow_parameters import (
     Headless,
     Version,
 )
-from athand.adapters.operations.model import Workspace, operation
+from athand.adapters.operations.model import AppContext, operation
 from athand.flows.browser.model import (
     Accessibility,
     ActionResult,
@@ -29,7 +29,7 @@ from athand.flows.browser.model import (
 from athand.flows.browser.snapshot import LIMIT, MOST
 from athand.flows.model import DEFAULT_APP
 
-_LOOK: dict[str, Any] = {"toolset": "flows", "scope": "call-tools", "outside": True}
+_LOOK: dict[str, Any] = {"toolset": "flows", "scope": "call-tools", "open_world": True}
 _ACT: dict[str, Any] = {**_LOOK, "kind": "write"}
 
 Own = Annotated[str | None, Field(description="Whose browser: the session of its launch, if several are open")]
@@ -45,7 +45,7 @@ Tab = Annotated[int | None, Field(ge=0, description="The number of a tab, as ui_
 
 @operation("browser/launch", **_ACT, title="Launch a browser")
 def ui_launch(
-    at: Workspace,
+    ctx: AppContext,
     url: Annotated[str | None, Field(description="Where to begin; files of the machine are not opened")] = None,
     goal: Goal = None,
     flow_tags: FlowTags = (),
@@ -64,7 +64,7 @@ def ui_launch(
 
     Saying the goal makes what earlier sessions know more useful.
     """
-    return at.browsers.launch(
+    return ctx.browsers.launch(
         url=url,
         goal=goal,
         flow_tags=flow_tags,
@@ -82,39 +82,39 @@ def ui_launch(
 
 
 @operation("browser/cleanup", **_ACT, title="Close a browser")
-def ui_cleanup(at: Workspace, session_id: Own = None) -> Closed:
+def ui_cleanup(ctx: AppContext, session_id: Own = None) -> Closed:
     """Close a browser and end its session. What was recorded stays."""
-    return at.browsers.cleanup(session_id)
+    return ctx.browsers.cleanup(session_id)
 
 
 # Looking
 
 
 @operation("browser/get_state", **_LOOK, title="Where the browser is")
-def ui_get_state(at: Workspace, session_id: Own = None) -> State:
+def ui_get_state(ctx: AppContext, session_id: Own = None) -> State:
     """Tell the screen, the address and the tabs of the browser, and what dialogs said."""
-    return at.browsers.get(session_id).get_state()
+    return ctx.browsers.get(session_id).get_state()
 
 
 @operation("browser/list_testids", **_LOOK, title="Test ids of the page")
-def ui_list_testids(at: Workspace, limit: Most = LIMIT, session_id: Own = None) -> TestIds:
+def ui_list_testids(ctx: AppContext, limit: Most = LIMIT, session_id: Own = None) -> TestIds:
     """List the test ids of the page with tag, text, visibility, role and name."""
-    return at.browsers.get(session_id).list_testids(limit)
+    return ctx.browsers.get(session_id).list_testids(limit)
 
 
 @operation("browser/accessibility_snapshot", **_LOOK, title="Accessibility tree of the page")
 def ui_accessibility_snapshot(
-    at: Workspace,
+    ctx: AppContext,
     root: Annotated[str | None, Field(description="Only what is inside the element with this test id")] = None,
     session_id: Own = None,
 ) -> Accessibility:
     """List the accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
-    return at.browsers.get(session_id).accessibility_snapshot(root)
+    return ctx.browsers.get(session_id).accessibility_snapshot(root)
 
 
 @operation("browser/describe_screen", **_LOOK, title="Describe the screen")
 def ui_describe_screen(
-    at: Workspace,
+    ctx: AppContext,
     limit: Most = LIMIT,
     screenshot: Annotated[bool, Field(description="With a picture")] = False,
     session_id: Own = None,
@@ -122,23 +122,23 @@ def ui_describe_screen(
     """Tell all there is to see, and under `priorKnowledge` what worked on this screen before: what to do next, how sure
     that is, and what to avoid. Begin with this on every new screen.
     """  # noqa: D205 - one sentence that is too long for a line
-    return at.browsers.get(session_id).describe_screen(limit, screenshot)
+    return ctx.browsers.get(session_id).describe_screen(limit, screenshot)
 
 
 @operation("browser/screenshot", **_LOOK, title="Take a picture")
 def ui_screenshot(
-    at: Workspace,
+    ctx: AppContext,
     name: Annotated[str | None, Field(description="A plain file name")] = None,
     full_page: Annotated[bool, Field(description="Also what one would have to scroll to")] = False,
     session_id: Own = None,
 ) -> Screenshot:
     """Save a picture of the page, and tell where it is."""
-    return at.browsers.get(session_id).screenshot(name, full_page)
+    return ctx.browsers.get(session_id).screenshot(name, full_page)
 
 
 @operation("browser/wait_for", **_LOOK, title="Wait for something")
 def ui_wait_for(
-    at: Workspace,
+    ctx: AppContext,
     text: Annotated[str | None, Field(description="A text that is to be seen")] = None,
     url: Annotated[str | None, Field(description="An address: a part of it, or with *")] = None,
     screen: Annotated[str | None, Field(description="A screen by its name")] = None,
@@ -153,7 +153,7 @@ def ui_wait_for(
 ) -> ActionResult:
     """Wait until one thing is there, or is hidden: an element, a text, an address or a screen."""
     target = _target(test_id, selector, ref, role, name)
-    browser = at.browsers.get(session_id)
+    browser = ctx.browsers.get(session_id)
     return browser.wait_for(text=text, url=url, screen=screen, state=state, timeout_s=timeout_s, target=target)
 
 
@@ -162,18 +162,18 @@ def ui_wait_for(
 
 @operation("browser/navigate", **_ACT, title="Go to an address")
 def ui_navigate(
-    at: Workspace,
+    ctx: AppContext,
     url: Annotated[str, Field(description="With its scheme; files of the machine are not opened")],
     timeout_s: Timeout = None,
     session_id: Own = None,
 ) -> ActionResult:
     """Go to an address."""
-    return at.browsers.get(session_id).navigate(url, timeout_s=timeout_s)
+    return ctx.browsers.get(session_id).navigate(url, timeout_s=timeout_s)
 
 
 @operation("browser/click", **_ACT, title="Click")
 def ui_click(
-    at: Workspace,
+    ctx: AppContext,
     test_id: TestId = None,
     selector: Selector = None,
     ref: Ref = None,
@@ -184,12 +184,12 @@ def ui_click(
 ) -> ActionResult:
     """Click an element: exactly one of test_id, selector, ref, or role with name."""
     target = _target(test_id, selector, ref, role, name)
-    return at.browsers.get(session_id).click(target=target, timeout_s=timeout_s)
+    return ctx.browsers.get(session_id).click(target=target, timeout_s=timeout_s)
 
 
 @operation("browser/type", **_ACT, title="Type")
 def ui_type(
-    at: Workspace,
+    ctx: AppContext,
     text: Annotated[str, Field(description="What to type")],
     test_id: TestId = None,
     selector: Selector = None,
@@ -206,13 +206,13 @@ def ui_type(
 ) -> ActionResult:
     """Type into an element: exactly one of test_id, selector, ref, or role with name."""
     target = _target(test_id, selector, ref, role, name)
-    browser = at.browsers.get(session_id)
+    browser = ctx.browsers.get(session_id)
     return browser.type(text, clear=clear, submit=submit, secret=secret, timeout_s=timeout_s, target=target)
 
 
 @operation("browser/press", **_ACT, title="Press a key")
 def ui_press(
-    at: Workspace,
+    ctx: AppContext,
     key: Annotated[str, Field(description="Such as Enter, Escape or Control+a")],
     test_id: TestId = None,
     selector: Selector = None,
@@ -224,12 +224,12 @@ def ui_press(
 ) -> ActionResult:
     """Press a key, on an element or where the focus is."""
     target = _target(test_id, selector, ref, role, name)
-    return at.browsers.get(session_id).press(key, target=target, timeout_s=timeout_s)
+    return ctx.browsers.get(session_id).press(key, target=target, timeout_s=timeout_s)
 
 
 @operation("browser/select", **_ACT, title="Choose in a list")
 def ui_select(
-    at: Workspace,
+    ctx: AppContext,
     value: Annotated[str | None, Field(description="The value to choose")] = None,
     label: Annotated[str | None, Field(description="Or what is to be read there")] = None,
     test_id: TestId = None,
@@ -242,30 +242,30 @@ def ui_select(
 ) -> ActionResult:
     """Choose in a list, by value or label."""
     target = _target(test_id, selector, ref, role, name)
-    return at.browsers.get(session_id).select(value, label=label, target=target, timeout_s=timeout_s)
+    return ctx.browsers.get(session_id).select(value, label=label, target=target, timeout_s=timeout_s)
 
 
 @operation("browser/switch_tab", **_ACT, title="Go to another tab")
 def ui_switch_tab(
-    at: Workspace,
+    ctx: AppContext,
     index: Tab = None,
     url: Annotated[str | None, Field(description="Or a part of its address")] = None,
     title: Annotated[str | None, Field(description="Or a part of its title")] = None,
     session_id: Own = None,
 ) -> ActionResult:
     """Go on in another tab: by its number, or by a part of its address or title."""
-    return at.browsers.get(session_id).switch_tab(index, url=url, title=title)
+    return ctx.browsers.get(session_id).switch_tab(index, url=url, title=title)
 
 
 @operation("browser/close_tab", **_ACT, title="Close a tab")
-def ui_close_tab(at: Workspace, index: Tab = None, session_id: Own = None) -> ActionResult:
+def ui_close_tab(ctx: AppContext, index: Tab = None, session_id: Own = None) -> ActionResult:
     """Close a tab, the one that is used if none is named."""
-    return at.browsers.get(session_id).close_tab(index)
+    return ctx.browsers.get(session_id).close_tab(index)
 
 
 @operation("browser/run_steps", **_ACT, title="Several steps at once")
 def ui_run_steps(
-    at: Workspace,
+    ctx: AppContext,
     steps: Annotated[
         tuple[dict[str, Any], ...],
         Field(min_length=1, max_length=100, description='Each such as {"tool": "click", "test_id": "send"}'),
@@ -274,7 +274,7 @@ def ui_run_steps(
     session_id: Own = None,
 ) -> Batch:
     """Do several steps one after the other, each with the tool's name and its arguments; all are recorded."""
-    return at.browsers.get(session_id).run_steps(steps, stop_on_error)
+    return ctx.browsers.get(session_id).run_steps(steps, stop_on_error)
 
 
 def _target(
