@@ -238,11 +238,11 @@ def test_a_server_that_breaks_at_every_call_is_left_alone(ours: Scene, long_rest
 def test_each_failure_is_followed_by_a_longer_rest() -> None:
     backoff, waits = Backoff(lambda: 0.5), []
     for _ in range(12):
-        backoff.start_failed(100.0)
+        backoff.record_failed_start(100.0)
         waits.append((backoff.until or 0.0) - 100.0)
     assert waits[:4] == pytest.approx([1.0, 2.0, 4.0, 8.0])
     assert waits[-1] == pytest.approx(LONGEST)
-    backoff.start_worked()
+    backoff.record_start()
     assert not backoff.is_open(100.0)
 
 

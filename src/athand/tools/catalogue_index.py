@@ -19,29 +19,29 @@ _CACHED = 16  # catalogues, or sets of them
 _MOST_WORDS = 6  # of a server's name that is recognised, and of a tool's that may be misspelt
 _SHORTEST = 4  # letters of a name that may be misspelt
 
-Place = tuple[str, str]  # a catalogue, and a tool in it
+ToolKey = tuple[str, str]  # a catalogue, and a tool in it
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueIndex:
     """The tools of some catalogues: where they are, what they are called, and how much noise there is."""
 
-    places: Sequence[Place]
+    keys: Sequence[ToolKey]
     names: Sequence[str]  # of each, split into words
-    by_name: Mapping[str, Sequence[Place]]  # with the server's name before it, or without
+    by_name: Mapping[str, Sequence[ToolKey]]  # with the server's name before it, or without
     servers: Mapping[str, Sequence[str]]  # the words of a server's name, and the servers that are called so
     longest: int
     noise: float  # how near the nearest tool is to a request that no tool is for
     is_settled: bool  # False while vectors are being made: then the noise is a guess
-    hidden: frozenset[Place]  # by a server of the same name in a catalogue that was named before theirs
+    hidden: frozenset[ToolKey]  # by a server of the same name in a catalogue that was named before theirs
 
-    def find_named(self, request: str) -> Mapping[Place, int]:
+    def find_named(self, request: str) -> Mapping[ToolKey, int]:
         """The tools whose name the request is, with how many letters are wrong in it."""
         if len(request) > 2 * self.longest:
             return {}
         words = name_key(request)
         found = self.by_name.get(words, ())
-        return {place: 0 for place in found} or self._find_misspelt(words)
+        return {key: 0 for key in found} or self._find_misspelt(words)
 
     def find_servers(self, request: str) -> set[str]:
         """The servers that a request of several words names."""
@@ -49,16 +49,16 @@ class CatalogueIndex:
         runs = ((at, end) for at in range(len(words)) for end in range(at + 1, at + _MOST_WORDS + 1))
         return {server for at, end in runs for server in self.servers.get(" ".join(words[at:end]), ())}
 
-    def find_similar(self, request: str, most: int) -> list[Place]:
+    def find_similar(self, request: str, most: int) -> list[ToolKey]:
         """The tools with the names most like a short request, best first."""
         from rapidfuzz import fuzz, process
 
         if len(request) > self.longest + 2:
             return []
         near = process.extract(name_key(request), self.names, scorer=fuzz.ratio, limit=most, score_cutoff=60)
-        return [self.places[at] for _, _, at in near]
+        return [self.keys[at] for _, _, at in near]
 
-    def _find_misspelt(self, words: str) -> dict[Place, int]:
+    def _find_misspelt(self, words: str) -> dict[ToolKey, int]:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import cdist
 
@@ -69,7 +69,7 @@ class CatalogueIndex:
         edits = cdist([words], names, scorer=OSA.distance, score_cutoff=most)[0]
         least = int(edits.min())
         near = np.flatnonzero(edits == least).tolist() if least <= most else []
-        return {place: least for at in near for place in self.by_name[names[at]]}
+        return {key: least for at in near for key in self.by_name[names[at]]}
 
 
 class CatalogueIndexCache:
@@ -87,9 +87,9 @@ class CatalogueIndexCache:
 
     def get(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> CatalogueIndex:
         """What is known now of these catalogues."""
-        place, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
+        key, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
         with self._lock:
-            before = self._indexes.get(place)
+            before = self._indexes.get(key)
         if before is not None and before[0] == state:
             return before[1]
         index = _build_index(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
@@ -98,7 +98,7 @@ class CatalogueIndexCache:
         with self._lock:
             while len(self._indexes) >= _CACHED:
                 self._indexes.pop(next(iter(self._indexes)))
-            self._indexes[place] = (state, index)
+            self._indexes[key] = (state, index)
         return index
 
 
@@ -119,7 +119,7 @@ def _build_index(
     by_name = _group_by_name(tool_rows, names)
     noise = _measure_noise(snapshot, spaces, model_id, probes)
     return CatalogueIndex(
-        places=[(space, id_) for space, id_, _, _ in tool_rows],
+        keys=[(space, id_) for space, id_, _, _ in tool_rows],
         names=names,
         by_name=by_name,
         servers=servers,
@@ -130,9 +130,9 @@ def _build_index(
     )
 
 
-def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Place]]:
+def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[ToolKey]]:
     """The tools under all that they are called: their name, with the server before it, and their id."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[ToolKey]] = {}
     for (space, id_, server, _), name in zip(tool_rows, names, strict=True):
         for each in filter(None, {name, f"{name_key(server)} {name}".strip(), name_key(id_)}):
             found.setdefault(each, []).append((space, id_))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from concurrent.futures import TimeoutError as TookTooLong
+from concurrent.futures import TimeoutError as EmbeddingTimeout
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from athand.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, mat
 from athand.store import Snapshot
 from athand.text import are_near, tokenize
 from athand.tools import rows
-from athand.tools.catalogue_index import CatalogueIndex, Place
+from athand.tools.catalogue_index import CatalogueIndex, ToolKey
 from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolHit
 from athand.tools.query_embedding import embed_query
@@ -26,9 +26,9 @@ from athand.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
 MODES = ("hybrid", "semantic", "keyword")
 CANDIDATES = 32
 CLOSEST = 3
-_SENTENCES = 6  # at most, of a request
+_MOST_SENTENCES = 6  # at most, of a request
 _FEW_WORDS = 4  # are looked for by meaning with their typos mended too
-_BETWEEN = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class ScoredTools:
         return {name: part for name, part in self.parts.items() if name in ("semantic", "lexical")}
 
     @property
-    def places(self) -> list[Place]:
+    def keys(self) -> list[ToolKey]:
         """Where the candidates are."""
         return [(each.space, each.id) for each in self.candidates]
 
@@ -133,7 +133,7 @@ def _embed_request(
     """The vectors of a request, unless they are not wanted or take too long; then a note says so."""
     if request.alpha == 0:
         return QueryVectors(), ()
-    parts = [part for part in _BETWEEN.split(text.strip()) if len(tokenize(part)) > 1][:_SENTENCES]
+    parts = [part for part in _SENTENCE_END.split(text.strip()) if len(tokenize(part)) > 1][:_MOST_SENTENCES]
     texts = [text, *parts] if len(parts) > 1 else [text]
 
     def embed(model: Embedder) -> QueryVectors:
@@ -143,7 +143,7 @@ def _embed_request(
     seconds = context.choices.search_seconds
     try:
         return pool.submit(context.embedder.attempt, embed).result(seconds) or QueryVectors(), ()
-    except TookTooLong:
+    except EmbeddingTimeout:
         context.embedder.pause(f"the model {context.embedder.name} did not answer within {seconds:g} s.")
         return QueryVectors(), (f"Searched by keyword only: {context.embedder.problem}",)
 
@@ -155,7 +155,7 @@ def _correct(text: str, found: Candidates) -> str:
 
 
 def _fetch_candidates(
-    snapshot: Snapshot, request: ToolSearchRequest, query_vectors: QueryVectors, named: Iterable[Place]
+    snapshot: Snapshot, request: ToolSearchRequest, query_vectors: QueryVectors, named: Iterable[ToolKey]
 ) -> tuple[Candidates, Numbers | None]:
     """The tools that may fit the request or one of its sentences, with their cosines to each; the named ones too."""
     whole, *others = [_build_query(request, query_vectors, vector) for vector in query_vectors.vectors or (None,)]
@@ -168,7 +168,7 @@ def _fetch_candidates(
     missing = sorted({id_ for space, id_ in (*further, *named) if (space, id_) not in passages})
     if missing:
         passages |= {(each.space, each.id): each for each in snapshot.passages_of(INDEX, whole, missing)}
-    found = replace(found, passages=tuple(passages[place] for place in sorted(passages)))
+    found = replace(found, passages=tuple(passages[key] for key in sorted(passages)))
     if not found.by_vector:
         return found, None
     own = [each.cosine or 0.0 for each in found.passages]
@@ -193,7 +193,7 @@ def _score(
     found: Candidates,
     cosines: Numbers | None,
     index: CatalogueIndex,
-    named: Mapping[Place, int],
+    named: Mapping[ToolKey, int],
 ) -> ScoredTools:
     """What meaning, words and names say of every candidate."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
@@ -208,15 +208,15 @@ def _build_hits(
     snapshot: Snapshot, request: ToolSearchRequest, scored: ScoredTools, index: CatalogueIndex
 ) -> tuple[list[ToolHit], list[str]]:
     """The hits, and if there are none, the ids of what came closest."""
-    scores, places = totals(scored.parts, scored.factors), scored.places
+    scores, keys = totals(scored.parts, scored.factors), scored.keys
     times, ids = [each.created_at for each in scored.candidates], [each.id for each in scored.candidates]
-    best = [at for at in order(scores, times, ids, 0.0) if places[at] not in index.hidden]
+    best = [at for at in order(scores, times, ids, 0.0) if keys[at] not in index.hidden]
     fitting = [at for at in best if scores[at] >= request.threshold][: request.limit]
     if not fitting:
-        near = [*index.find_similar(request.text, CLOSEST), *(places[at] for at in best)]
+        near = [*index.find_similar(request.text, CLOSEST), *(keys[at] for at in best)]
         return [], list(dict.fromkeys(id_ for _, id_ in near))[:CLOSEST]
-    tools = {(row[0], row[1]): row for row in rows.get_rows(snapshot, [places[at] for at in fitting])}
-    return [_to_hit(scored, at, rows.to_tool(tools[places[at]])) for at in fitting], []
+    tools = {(row[0], row[1]): row for row in rows.get_rows(snapshot, [keys[at] for at in fitting])}
+    return [_to_hit(scored, at, rows.to_tool(tools[keys[at]])) for at in fitting], []
 
 
 def _to_hit(scored: ScoredTools, at: int, tool: Tool) -> ToolHit:
@@ -241,7 +241,7 @@ def _reason(sides: dict[str, float], matched: Sequence[str], wrong: int | None) 
     """Why it fits, in a few words."""
     if wrong is not None:
         return "its name" if wrong == 0 else "its name, misspelt"
-    query_vectors = sides.get("semantic", 0.0)
-    means = "means the same" if query_vectors >= 0.75 else "means about that" if query_vectors >= 0.4 else ""
+    meaning = sides.get("semantic", 0.0)
+    means = "means the same" if meaning >= 0.75 else "means about that" if meaning >= 0.4 else ""
     words = f"has {', '.join(matched[:5])}" if matched else ""
     return "; ".join(filter(None, (means, words))) or "is a little like it"

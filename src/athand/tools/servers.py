@@ -277,22 +277,15 @@ def _to_server(
     states: Mapping[ServerKey, "ServerState"],
     untrusted: set[str],
 ) -> Server:
-    space, name, transport, source, _, description, is_enabled, protocol, listed_at, failure, failed_at = row
+    space, name, transport, source, _, description, _, protocol, *_ = row
     state = states.get((space, name))
-    resting = "none" if source is None else "idle" if listed_at else "unknown"
-    if failure is not None and is_recent(context, failed_at):
-        resting = "failing"
-    now, reason = (state.state, state.reason) if state is not None else (resting, failure)
-    if source in untrusted:
-        now, reason = "untrusted", f"Read {source}, then run: athand tools trust {source}"
-    if not is_enabled:
-        now, reason = "disabled", None
+    status, reason = _get_status(context, row, state, is_trusted=source not in untrusted)
     return Server(
         name=name,
         catalogue=space,
         transport=transport,
         source=source,
-        state=now,
+        state=status,
         reason=reason,
         tools=counts[0],
         waiting=counts[1],
@@ -300,6 +293,22 @@ def _to_server(
         protocol=(state.protocol if state is not None else None) or protocol,
         retry_at=state.retry_at if state is not None else None,
     )
+
+
+def _get_status(
+    context: ToolContext, row: Row, state: "ServerState | None", *, is_trusted: bool
+) -> tuple[str, str | None]:
+    """The status of a server and the reason for it: disabled, untrusted, the live state, or the stored one."""
+    _, _, _, source, _, _, is_enabled, _, listed_at, failure, failed_at = row
+    if not is_enabled:
+        return "disabled", None
+    if not is_trusted:
+        return "untrusted", f"Read {source}, then run: athand tools trust {source}"
+    if state is not None:
+        return state.state, state.reason
+    if failure is not None and is_recent(context, failed_at):
+        return "failing", failure
+    return "none" if source is None else "idle" if listed_at else "unknown", failure
 
 
 class RunningServers:

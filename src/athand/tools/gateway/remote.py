@@ -32,10 +32,10 @@ async def _over_http(diagnostics: Diagnostics, auth: httpx2.Auth | None) -> Asyn
 
 @asynccontextmanager
 async def _over_sse(diagnostics: Diagnostics, login: httpx2.Auth | None) -> AsyncIterator[tuple[Any, Any]]:
-    def ours(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
+    def client_factory(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
         return _client(diagnostics, login)
 
-    async with sse_client(diagnostics.launch.url, httpx_client_factory=ours) as streams:
+    async with sse_client(diagnostics.launch.url, httpx_client_factory=client_factory) as streams:
         yield streams
 
 

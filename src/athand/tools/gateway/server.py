@@ -72,7 +72,7 @@ class UpstreamServer:
 
     def restart(self) -> None:
         """Forget the failures and whatever lives now: something has changed for the better."""
-        self._backoff.call_worked()
+        self._backoff.record_call()
         if self._session is not None:
             self._drop_session(self._session)
         self.connect()
@@ -153,12 +153,12 @@ class UpstreamServer:
         finally:
             self._in_flight -= 1
             self._schedule_idle_stop()
-        self._backoff.call_worked()
+        self._backoff.record_call()
         return answer
 
     def _on_call_failed(self, session: ServerSession, error: ServerLost) -> None:
         """A few in a row, and the server is left alone for a while."""
-        if self._backoff.call_failed(_now()):
+        if self._backoff.record_failed_call(_now()):
             self._drop_session(session)
             self._set_failing("failing", str(error).rstrip("."))
 
@@ -169,7 +169,7 @@ class UpstreamServer:
             self._session = None
 
     def _on_connected(self, session: ServerSession) -> None:
-        self._backoff.start_worked()
+        self._backoff.record_start()
         self._is_wanted = False
         self.state = ServerState("connected", protocol=session.ready.result().protocol)
         self._schedule_idle_stop()
@@ -181,7 +181,7 @@ class UpstreamServer:
         self._session = None
         kind = "needs login" if session.needs_login(error) else "failing"
         if not session.ready.done():
-            self._backoff.start_failed(_now())
+            self._backoff.record_failed_start(_now())
             self._set_failing(kind, session.describe_failure(error))
             self._schedule_retry()
         elif kind == "needs login":

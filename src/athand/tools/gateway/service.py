@@ -52,11 +52,11 @@ class Gateway:
     def connect(self, key: ServerKey) -> None:
         """Connect in the background, again and again until it works."""
 
-        async def begin() -> None:
+        async def start() -> None:
             self._server(key).connect()
 
         loop = self._get_loop()
-        asyncio.run_coroutine_threadsafe(begin(), loop)
+        asyncio.run_coroutine_threadsafe(start(), loop)
 
     def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
         """List the tools of a server again; returns when they have been handed over."""

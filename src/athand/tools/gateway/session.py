@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from athand.errors import AthandError, InvalidInput, Unavailable
-from athand.tools.gateway import connection as dialect
-from athand.tools.gateway.connection import Connection
+from athand.tools.gateway.connection import (
+    Connection,
+    can_try_next,
+    connection_attempts,
+    is_invalid_params,
+    is_server_error,
+    is_session_expired,
+    open_connection,
+)
 from athand.tools.gateway.diagnostics import Diagnostics, error_text, is_login_error
 from athand.tools.gateway.timing import run_with_timeout
 from athand.tools.model import Launch, Listing
@@ -130,18 +137,18 @@ class ServerSession:
 
     async def _try_attempts(self, launch: Launch) -> None:
         """Try the ways a server may be spoken to until one works."""
-        *others, last = dialect.connection_attempts(launch.transport)
+        *others, last = connection_attempts(launch.transport)
         for attempt in (*others, last):
             self.ended.clear()
             self.diagnostics = Diagnostics(launch, on_end=self.ended.set)
             try:
                 return await self._run_connection(self.diagnostics, attempt)
             except Exception:
-                if attempt == last or self.ready.done() or not dialect.can_try_next(self.diagnostics):
+                if attempt == last or self.ready.done() or not can_try_next(self.diagnostics):
                     raise
 
     async def _run_connection(self, diagnostics: Diagnostics, attempt: tuple[str, str]) -> None:
-        async with dialect.open_connection(
+        async with open_connection(
             diagnostics, self.auth(diagnostics.launch), attempt, self._changes.set
         ) as connection:
             listing = await connection.list_tools()
@@ -191,10 +198,10 @@ class ServerSession:
         self, diagnostics: Diagnostics, tool: str, error: Exception, until: float | None
     ) -> AthandError:
         """What to tell the caller: the server's own answer, or why it was lost."""
-        if dialect.is_session_expired(error, diagnostics):
+        if is_session_expired(error, diagnostics):
             return SessionEnded(f"The server {self.name} ended the session.")
-        if dialect.is_server_error(error, diagnostics):
-            kind = InvalidInput if dialect.is_invalid_params(error) else Unavailable
+        if is_server_error(error, diagnostics):
+            kind = InvalidInput if is_invalid_params(error) else Unavailable
             return kind(f"The server {self.name} refused to run {tool}: {diagnostics.describe_error(error)}.")
         left = _EXIT_WAIT if until is None else min(_EXIT_WAIT, max(0.0, until - _now()))
         with suppress(TimeoutError):  # then we say what we know

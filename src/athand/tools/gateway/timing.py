@@ -82,16 +82,16 @@ class Backoff:
         """Whether it is too early to try again."""
         return self.until is not None and now < self.until
 
-    def start_failed(self, now: float) -> None:
+    def record_failed_start(self, now: float) -> None:
         """The server could not be reached."""
         self.starts += 1
         self._wait(now, self.starts)
 
-    def start_worked(self) -> None:
+    def record_start(self) -> None:
         """It is there again; whether its calls work is still to be seen."""
         self.starts, self.until = 0, None
 
-    def call_failed(self, now: float) -> bool:
+    def record_failed_call(self, now: float) -> bool:
         """A call timed out or lost its server; True when that was once too often."""
         self.calls += 1
         if self.calls < PATIENCE:
@@ -99,7 +99,7 @@ class Backoff:
         self._wait(now, self.calls - PATIENCE + 1)
         return True
 
-    def call_worked(self) -> None:
+    def record_call(self) -> None:
         """All is forgiven."""
         self.starts, self.calls, self.until = 0, 0, None
 
