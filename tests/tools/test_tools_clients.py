@@ -194,7 +194,7 @@ def test_servers_are_merged_into_the_own_file(tmp_path: Path) -> None:
     assert after["policy"] == 1 and after["mcpServers"]["b"] == {"command": "b"}
     written = write_user_config(path, servers, replace=True)
     assert (written.added, written.same, written.kept, written.replaced) == ((), ("a", "c"), (), ("b",))
-    assert read_config(path)["b"].given == {"command": "other"}
+    assert read_config(path)["b"].raw == {"command": "other"}
     assert [each.name for each in path.parent.iterdir()] == ["servers.json"]
 
 

@@ -1,4 +1,4 @@
-"""Tools: what servers offer to call, found, typed, pinned and called."""
+"""The tools corpus: catalogues of MCP servers and their tools, with search, typed stubs, approval and calls."""
 
 from athand.tools.context import Choices
 from athand.tools.model import DEFAULT as DEFAULT_CATALOGUE

@@ -1,4 +1,4 @@
-"""What the user decides: which tools may be called, which are shown, and what to ask about."""
+"""Decisions of the user: approve, reject, enable or disable tools, and rules for calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ Spaces = Sequence[str] | None
 
 
 def approve(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
-    """The tool as it is offered now is the one that may be called; only it is indexed again."""
+    """Approve the definition that the server offers now; reindexes the tool if the definition has changed."""
     before = _get_stored(context, id_, spaces)
     after = replace(before, state="approved")
     if before.offered is not None:
@@ -33,13 +33,13 @@ def approve(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
 
 
 def reject(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
-    """The tool may be neither shown nor called."""
+    """Exclude the tool from searches and calls."""
     before = _get_stored(context, id_, spaces)
     return _save_decision(context, before, replace(before, state="rejected"))
 
 
 def set_enabled(context: ToolContext, id_: str, spaces: Spaces, *, on: bool) -> Tool | None:
-    """Show and call a tool or not; None if there is no such tool."""
+    """Enable or disable a tool; None if there is no such tool."""
     try:
         before = _get_stored(context, id_, spaces)
     except NotFound:
@@ -48,22 +48,22 @@ def set_enabled(context: ToolContext, id_: str, spaces: Spaces, *, on: bool) -> 
 
 
 def set_server_enabled(context: ToolContext, key: ServerKey, *, on: bool) -> None:
-    """Show and call the tools of a server or not."""
+    """Enable or disable a server with all its tools."""
     with context.store.transaction(spaces=(key[0],)) as transaction:
         servers.set_enabled(transaction, context, key, on=on)
 
 
 def set_rule(context: ToolContext, pattern: str, decision: str | None, space: str) -> None:
-    """Keep a rule, or take it back."""
+    """Set the decision for a pattern, or delete the rule if the decision is None."""
     values = {"space": space, "pattern": pattern, "decision": decision}
     if decision is not None:
         check_choice("decision", decision, DECISIONS)
     with context.store.transaction(spaces=(space,)) as transaction:
-        known = transaction.execute("DELETE FROM tool_rules WHERE space = :space AND pattern = :pattern", values)
+        deleted = transaction.execute("DELETE FROM tool_rules WHERE space = :space AND pattern = :pattern", values)
         if decision is not None:
             sql = "INSERT INTO tool_rules (space, pattern, decision) VALUES (:space, :pattern, :decision)"
             transaction.execute(sql, values)
-        elif not known:
+        elif not deleted:
             raise NotFound(f"No rule for {pattern!r}. See: athand tools rules")
 
 
@@ -78,7 +78,7 @@ def _read_stored(snapshot: Snapshot, space: str, id_: str) -> StoredTool:
 
 
 def _save_decision(context: ToolContext, before: StoredTool, after: StoredTool) -> Tool:
-    """Write a decision, if the tool is still what was decided about."""
+    """Write a decision; Conflict if the tool was changed since it was read."""
     needs_reindex = before.hash != after.hash
     vectors = context.embed([after.passage]) if needs_reindex else None
     with context.store.transaction(spaces=(before.space,)) as transaction:

@@ -1,4 +1,4 @@
-"""Calling a tool: only what is approved and allowed, with arguments that fit, and an answer that can be held."""
+"""Calls of tools: checks of state, kind and rules before, conversion and truncation of the result after."""
 
 import json
 import secrets
@@ -11,16 +11,16 @@ from typing import Any
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 from athand.tools.model import CallResult, Rule, Tool
 
-DECISIONS = ("deny", "ask", "allow")  # the first of these that a rule says wins
-_MOST_KEPT = 8  # answers that can be read on
+DECISIONS = ("deny", "ask", "allow")  # in the order of precedence when several rules match
+_MOST_KEPT = 8  # truncated results that are kept for reading on
 _MOST_CHARACTERS = 16_000_000
-_LONGEST_REASON = 4_000  # characters of what a tool says when it fails, or has changed
+_LONGEST_REASON = 4_000  # characters of an error text or of a diff in a message
 
 Confirm = Callable[[Tool, Mapping[str, Any]], bool]
 
 
 def check_state(tool: Tool, as_hash: str | None = None) -> None:
-    """Refuse what is not approved, with what has changed; and what is not the tool that was looked at before."""
+    """Raise Refused unless the tool is approved, enabled and still has the hash that was checked before."""
     if tool.blocked is None:
         if as_hash not in (None, tool.hash):
             raise Refused(f"{tool.id} has just changed. Look at it again: athand tools describe {tool.id}")
@@ -32,42 +32,42 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
 
 
 def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:
-    """Refuse a tool that may do more than the caller has said."""
+    """Raise Refused if the kind of the tool is not among those the caller allows."""
     if kinds is not None and tool.kind not in kinds:
         name = {"read": "call_tool", "write": "call_tool_write", "destructive": "call_tool_destructive"}[tool.kind]
-        said = "changes things" if tool.kind == "write" else "may destroy something, as far as its server says"
-        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else said}. Call it with {name}.")
+        effect = "changes things" if tool.kind == "write" else "may destroy something, as far as its server says"
+        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else effect}. Call it with {name}.")
 
 
 def find_decision(rules: Sequence[Rule], tool: Tool) -> str:
-    """What the user's rules say of calls of a tool: allow, where they say nothing."""
-    said = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
-    return next((each for each in DECISIONS if each in said), "allow")
+    """The strictest decision of all rules that match the tool; "allow" if none matches."""
+    decisions = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
+    return next((each for each in DECISIONS if each in decisions), "allow")
 
 
 def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None) -> None:
-    """Refuse what a rule denies, and what nobody confirms."""
-    said = find_decision(rules, tool)
-    if said == "deny":
+    """Raise Refused if a rule denies the call, or if it must be confirmed and is not."""
+    decision = find_decision(rules, tool)
+    if decision == "deny":
         raise Refused(f"A rule of yours denies {tool.id}. See: athand tools rules")
-    if said == "ask" and confirm is None:
+    if decision == "ask" and confirm is None:
         raise Refused(
             f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer. "
             f"Call it with: athand tools call {tool.id}, or see the rule: athand tools rules"
         )
-    if said == "ask" and confirm is not None and not confirm(tool, arguments):
+    if decision == "ask" and confirm is not None and not confirm(tool, arguments):
         raise Refused(f"{tool.id} was not called: the answer was no.")
 
 
 def check_size(max_chars: object) -> int:
-    """How much of an answer is wanted: at least a character, or reading on would never end."""
+    """A valid `max_chars`: a whole number of at least 1, since reading on must make progress."""
     if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1:
         raise InvalidInput(f"max_chars must be a whole number above 0, not {max_chars!r}.")
     return max_chars
 
 
 def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
-    """The answer of a tool; ToolFailed if it says that it failed."""
+    """Convert a raw MCP result; ToolFailed if it has isError set."""
     content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
     result = CallResult(tool.id, content, raw.get("structuredContent"))
     if raw.get("isError"):
@@ -76,14 +76,14 @@ def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
 
 
 class Continuations:
-    """The rests of long answers, for those who read on; the newest only."""
+    """The remaining text of truncated results, by continuation token; only the most recent are kept."""
 
     def __init__(self) -> None:
         self._remaining: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._lock = threading.Lock()
 
     def truncate(self, result: CallResult, most: int | None) -> CallResult:
-        """The answer, or as much of its text as is wanted and the token that reads on."""
+        """The result itself if it is short enough, else its first `most` characters with a continuation token."""
         if most is None:
             return result
         structured = "" if result.structured is None else json.dumps(result.structured, ensure_ascii=False)
@@ -92,7 +92,7 @@ class Continuations:
         return result if long is None else self._first_part(result.tool, long, most)
 
     def read_on(self, token: str, most: int) -> CallResult:
-        """The next piece of an answer."""
+        """The next `most` characters of a truncated result."""
         with self._lock:
             found = self._remaining.get(token)
         if found is None:
@@ -113,7 +113,7 @@ class Continuations:
 
 
 def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """All texts of an answer, also those of the resources in it."""
+    """All texts of a result, also those of embedded resources."""
     for part in content:
         within = part.get("resource") if part.get("type") == "resource" else part
         if isinstance(within, Mapping) and isinstance(within.get("text"), str):

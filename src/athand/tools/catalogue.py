@@ -1,4 +1,4 @@
-"""Taking in what a server offers: what is new, what has changed, what is gone. Only that is indexed again."""
+"""Updates a catalogue from the tool list of a server: adds, changes and deletes tools, and reindexes only those."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("athand")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server offers now; `is_all` if tools that are not in it are gone, `by_hand` if the caller vouches."""
+    """Tools that a server lists. `is_all`: tools missing here are deleted; `by_hand`: the caller approves them."""
 
     space: str
     server: str
@@ -36,7 +36,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class StoredTool:
-    """A tool as it is kept."""
+    """A row of the table of tools."""
 
     space: str
     id: str
@@ -52,23 +52,23 @@ class StoredTool:
 
     @property
     def is_searched(self) -> bool:
-        """Whether a search may show it: what nobody has approved and looks like an attack is not shown to an agent."""
+        """Whether searches return it; quarantined tools with a dangerous flag are held back from agents."""
         is_held = self.state == "quarantined" and any(flag.is_dangerous for flag in self.flags)
         return self.is_enabled and not self.is_deleted and self.state != "rejected" and not is_held
 
     @property
     def passage(self) -> Passage:
-        """What is matched of it: always of the definition that was approved."""
+        """The passage to index, always of the approved definition."""
         return to_passage(self.space, self.id, self.server, self.definition, self.created_at)
 
 
-Change = tuple[StoredTool | None, StoredTool]  # a tool before and after
+Change = tuple[StoredTool | None, StoredTool]  # a tool before (None if it is new) and after
 Scanner = Callable[[Definition], tuple[Flag, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueUpdate(Noun):
-    """What an offer has changed: how many tools are new, changed, gone, as before; how many texts were embedded."""
+    """How many tools are new, changed, gone and the same, and how many texts were embedded or had a vector already."""
 
     new: int = 0
     changed: int = 0
@@ -79,7 +79,7 @@ class CatalogueUpdate(Noun):
 
 
 def build_offer(space: str, server: str, raw_tools: Iterable[Any], **how: bool) -> Offer:
-    """An offer from what a server lists; the first of a name counts, and what cannot be a tool is left out."""
+    """Build an offer from raw tools; the first of each name counts, and invalid tools are logged and skipped."""
     definitions: dict[str, Definition] = {}
     for raw in raw_tools:
         try:
@@ -92,7 +92,7 @@ def build_offer(space: str, server: str, raw_tools: Iterable[Any], **how: bool) 
 
 
 def _parse_definition(raw: Any) -> Definition:
-    """A tool as it is listed; BadData also where there is text in it that no store could keep."""
+    """Parse a raw tool; BadData also for text that a store cannot keep."""
     definition = definitions.parse_definition(raw)
     if "\0" in definition.name or not is_text(json.dumps(definition.to_dict(), ensure_ascii=False)):
         raise BadData("It has text that is not valid Unicode, or a NUL character in its name.")
@@ -100,7 +100,7 @@ def _parse_definition(raw: Any) -> Definition:
 
 
 def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
-    """Bring the catalogue up to an offer, at once for whoever searches."""
+    """Apply an offer to the catalogue; tries again when another process changes the same tools meanwhile."""
     hashes = {id_: definitions.content_hash(definition) for id_, definition in offer.definitions.items()}
     for _ in range(_TRIES):
         with context.store.snapshot() as snapshot:
@@ -109,15 +109,15 @@ def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
         if not changes and is_listed:
             return CatalogueUpdate(same=len(hashes), reused=len(hashes))
         passages = _changed_passages(changes)
-        known = _count_cached(context, passages)
+        cached = _count_cached(context, passages)
         vectors = context.embed(passages) if passages else None
-        if (taken := _write_changes(context, offer, hashes, passages, vectors)) is not None:
-            return replace(taken, embedded=len(passages) - known, reused=taken.same + known)
+        if (update := _write_changes(context, offer, hashes, passages, vectors)) is not None:
+            return replace(update, embedded=len(passages) - cached, reused=update.same + cached)
     raise Conflict(f"The tools of {offer.server} are being changed by others all the time. Try again in a moment.")
 
 
 def _count_cached(context: ToolContext, passages: Sequence[Passage]) -> int:
-    """How many of these texts have a vector already that may be used."""
+    """The number of passages whose vector is in the cache."""
     model_id = context.embedder.attempt(lambda model: model.model_id) if context.use_cache else None
     if not passages or model_id is None:
         return 0
@@ -128,7 +128,7 @@ def _count_cached(context: ToolContext, passages: Sequence[Passage]) -> int:
 def _write_changes(
     context: ToolContext, offer: Offer, hashes: Mapping[str, str], embedded: Sequence[Passage], vectors: Vectors | None
 ) -> CatalogueUpdate | None:
-    """Write the news; None if meanwhile others have made them something else."""
+    """Write the changes; None if they have become others since the passages were embedded."""
     with context.store.transaction(spaces=(offer.space,)) as transaction:
         changes = _find_changes(context, transaction, offer, hashes)
         passages = _changed_passages(changes)
@@ -149,23 +149,23 @@ def _summarize(changes: Sequence[Change], offered: int) -> CatalogueUpdate:
 
 
 def _changed_passages(changes: Iterable[Change]) -> list[Passage]:
-    """What must be indexed: of the tools that are new, or approved as something else than before."""
+    """The passages to index: of new tools, and of those whose approved definition has changed."""
     return [tool.passage for before, tool in changes if not tool.is_deleted and _needs_reindex(before, tool)]
 
 
 def _needs_reindex(before: StoredTool | None, tool: StoredTool) -> bool:
-    """Whether the passage of a tool is another than before."""
+    """Whether the passage of a tool has changed."""
     return before is None or before.hash != tool.hash or before.is_deleted != tool.is_deleted
 
 
 def _find_changes(context: ToolContext, snapshot: Snapshot, offer: Offer, hashes: Mapping[str, str]) -> list[Change]:
-    """Each tool of the server that is not as it was, before and after."""
+    """All tools of the server that differ from what is stored, before and after."""
     values = {"space": offer.space, "server": offer.server}
     sql = "SELECT id, hash, offered_hash, is_deleted FROM tools WHERE space = :space AND server = :server"
-    known = {id_: facts for id_, *facts in snapshot.rows(sql, values)}
-    changed = [id_ for id_, hash_ in hashes.items() if id_ in known and not _is_same(hash_, *known[id_])]
-    missing = [id_ for id_, facts in known.items() if offer.is_all and id_ not in hashes and not facts[-1]]
-    new = [id_ for id_ in hashes if id_ not in known]
+    stored = {id_: facts for id_, *facts in snapshot.rows(sql, values)}
+    changed = [id_ for id_, hash_ in hashes.items() if id_ in stored and not _is_same(hash_, *stored[id_])]
+    missing = [id_ for id_, facts in stored.items() if offer.is_all and id_ not in hashes and not facts[-1]]
+    new = [id_ for id_ in hashes if id_ not in stored]
     if not changed and not missing and not new:
         return []
     before = {tool.id: tool for tool in get_stored_tools(snapshot, offer.space, [*changed, *missing])}
@@ -178,12 +178,12 @@ def _find_changes(context: ToolContext, snapshot: Snapshot, offer: Offer, hashes
 
 
 def _is_same(hash_: str, approved: str, offered: str | None, is_deleted: int) -> bool:
-    """Whether a tool is offered as it was before."""
+    """Whether the offered hash equals the stored one."""
     return not is_deleted and hash_ == (offered or approved)
 
 
 def _build_scanner(snapshot: Snapshot, offer: Offer) -> Scanner:
-    """What looks for flags, knowing the other servers of the catalogue and their tools."""
+    """A function that scans a definition for flags, with the other servers and tools of the catalogue as neighbours."""
     values = {"space": offer.space, "server": offer.server}
     servers = snapshot.rows("SELECT id FROM tool_servers WHERE space = :space", {"space": offer.space})
     sql = "SELECT name, definition FROM tools WHERE space = :space AND server <> :server AND is_deleted = 0"
@@ -201,7 +201,7 @@ def _new_tool(context: ToolContext, offer: Offer, id_: str, hash_: str, scan: Sc
 
 
 def _initial_state(context: ToolContext, offer: Offer, tool: StoredTool, *, is_first: bool) -> str:
-    """What becomes of a tool that was never seen: the user's policy says it, unless it looks like an attack."""
+    """The state of a new tool: by the policy of the user, but never approved automatically with a dangerous flag."""
     policy = context.choices.policy
     if offer.by_hand or policy == "accept":
         return "approved"
@@ -210,7 +210,7 @@ def _initial_state(context: ToolContext, offer: Offer, tool: StoredTool, *, is_f
 
 
 def _update_tool(context: ToolContext, offer: Offer, before: StoredTool, hash_: str, scan: Scanner) -> StoredTool:
-    """A known tool after it was offered again: as approved, or blocked until the change is approved."""
+    """A stored tool after a new offer: unchanged, replaced, or "changed" until the user approves the new definition."""
     definition = offer.definitions[before.id]
     here = replace(before, is_deleted=False, flags=scan(definition))
     is_taken_over = offer.by_hand or context.choices.policy == "accept" or before.state in ("quarantined", "rejected")
@@ -221,12 +221,12 @@ def _update_tool(context: ToolContext, offer: Offer, before: StoredTool, hash_: 
 
 
 def get_stored_tools(snapshot: Snapshot, space: str, ids: Sequence[str]) -> list[StoredTool]:
-    """These tools of a catalogue, also if they are gone."""
+    """The tools with these ids, including deleted ones."""
     return [to_stored_tool(row) for row in rows.get_rows(snapshot, [(space, id_) for id_ in ids])]
 
 
 def to_stored_tool(row: Row) -> StoredTool:
-    """A tool from its row."""
+    """Convert a row."""
     space, id_, server, definition, hash_, offered, _, state, enabled, flags, _, deleted, created_at = row
     return StoredTool(
         space=space,
@@ -244,7 +244,7 @@ def to_stored_tool(row: Row) -> StoredTool:
 
 
 def save_tools(transaction: Transaction, tools: Sequence[StoredTool], context: ToolContext) -> None:
-    """Write tools, whether they are new or known."""
+    """Insert or replace tools, and increment the generation of their catalogues."""
     now = to_microseconds(context.now())
     values = [_to_row(tool, now) for tool in tools]
     transaction.execute_many("DELETE FROM tools WHERE space = :space AND id = :id", values)
@@ -278,7 +278,7 @@ def _to_row(tool: StoredTool, now: int) -> dict[str, Any]:
 
 
 def _get_server(snapshot: Snapshot, offer: Offer) -> Row:
-    """When the tools of this server were first seen, and whether it is enabled."""
+    """When this server was first listed, and whether it is enabled."""
     sql = "SELECT listed_at, is_enabled FROM tool_servers WHERE space = :space AND id = :id"
     rows = snapshot.rows(sql, {"space": offer.space, "id": offer.server})
     return rows[0] if rows else (None, 1)

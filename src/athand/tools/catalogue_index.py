@@ -1,4 +1,4 @@
-"""What is remembered of a catalogue between searches: the names of its tools, and how much noise there is in it."""
+"""In-memory index of a catalogue for searches: tool names, server names, and the noise level of its vectors."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -15,28 +15,28 @@ from athand.tools.query_embedding import embed_noise_queries
 from athand.tools.scoring import INDEX
 from athand.types import Query, Vector
 
-_CACHED = 16  # catalogues, or sets of them
-_MOST_WORDS = 6  # of a server's name that is recognised, and of a tool's that may be misspelt
+_CACHED = 16  # sets of catalogues that are cached
+_MOST_WORDS = 6  # words of a server name that is recognised, and of a tool name that may be misspelt
 _SHORTEST = 4  # letters of a name that may be misspelt
 
-ToolKey = tuple[str, str]  # a catalogue, and a tool in it
+ToolKey = tuple[str, str]  # catalogue and tool id
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueIndex:
-    """The tools of some catalogues: where they are, what they are called, and how much noise there is."""
+    """Names and noise level of the searchable tools of some catalogues."""
 
     keys: Sequence[ToolKey]
-    names: Sequence[str]  # of each, split into words
-    by_name: Mapping[str, Sequence[ToolKey]]  # with the server's name before it, or without
-    servers: Mapping[str, Sequence[str]]  # the words of a server's name, and the servers that are called so
+    names: Sequence[str]  # the words of each tool name
+    by_name: Mapping[str, Sequence[ToolKey]]  # with and without the name of the server in front
+    servers: Mapping[str, Sequence[str]]  # server names by their words
     longest: int
-    noise: float  # how near the nearest tool is to a request that no tool is for
-    is_settled: bool  # False while vectors are being made: then the noise is a guess
-    hidden: frozenset[ToolKey]  # by a server of the same name in a catalogue that was named before theirs
+    noise: float  # median cosine of the nearest tool to queries that no tool is for
+    is_settled: bool  # False while vectors are missing: the noise is then unknown and counted as 0
+    hidden: frozenset[ToolKey]  # tools of servers that are hidden by one of the same name in an earlier catalogue
 
     def find_named(self, request: str) -> Mapping[ToolKey, int]:
-        """The tools whose name the request is, with how many letters are wrong in it."""
+        """Tools whose name is the whole request, with the number of typos in it."""
         if len(request) > 2 * self.longest:
             return {}
         words = name_key(request)
@@ -44,13 +44,13 @@ class CatalogueIndex:
         return {key: 0 for key in found} or self._find_misspelt(words)
 
     def find_servers(self, request: str) -> set[str]:
-        """The servers that a request of several words names."""
+        """The servers whose names occur in the request."""
         words = name_key(request).split()
         runs = ((at, end) for at in range(len(words)) for end in range(at + 1, at + _MOST_WORDS + 1))
         return {server for at, end in runs for server in self.servers.get(" ".join(words[at:end]), ())}
 
     def find_similar(self, request: str, most: int) -> list[ToolKey]:
-        """The tools with the names most like a short request, best first."""
+        """The tools whose names are most similar to a short request, best first (rapidfuzz ratio)."""
         from rapidfuzz import fuzz, process
 
         if len(request) > self.longest + 2:
@@ -73,7 +73,7 @@ class CatalogueIndex:
 
 
 class CatalogueIndexCache:
-    """What is known of each set of catalogues, read again when one of them has changed."""
+    """Cache of indexes by set of catalogues and model; rebuilt when the generation of a catalogue changes."""
 
     def __init__(self) -> None:
         self._indexes: dict[tuple[object, ...], tuple[object, CatalogueIndex]] = {}
@@ -81,12 +81,12 @@ class CatalogueIndexCache:
         self._lock = threading.Lock()
 
     def load_probes(self, model: Embedder) -> None:
-        """Have the vectors of requests that no tool is for."""
+        """Embed the noise queries with this model, once."""
         if model.model_id not in self._probes:
             self._probes[model.model_id] = embed_noise_queries(model)
 
     def get(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> CatalogueIndex:
-        """What is known now of these catalogues."""
+        """The current index of these catalogues."""
         key, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
         with self._lock:
             before = self._indexes.get(key)
@@ -103,7 +103,7 @@ class CatalogueIndexCache:
 
 
 def name_key(name: str) -> str:
-    """A name as its words: however it is written, it is the same."""
+    """The words of a name, so that spellings like `git_log` and `gitLog` are equal."""
     return " ".join(split_identifier(name))
 
 
@@ -131,7 +131,7 @@ def _build_index(
 
 
 def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[ToolKey]]:
-    """The tools under all that they are called: their name, with the server before it, and their id."""
+    """Tools by each of their names: the name alone, with the server in front, and the id."""
     found: dict[str, list[ToolKey]] = {}
     for (space, id_, server, _), name in zip(tool_rows, names, strict=True):
         for each in filter(None, {name, f"{name_key(server)} {name}".strip(), name_key(id_)}):
@@ -142,7 +142,7 @@ def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, 
 def _measure_noise(
     snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
 ) -> float | None:
-    """How near the nearest tool comes to a request that no tool is for, mostly; None while vectors cannot tell."""
+    """The median cosine of the nearest tool to the noise queries; None while vectors are missing."""
     nearest = []
     for vector in probes if model_id else ():
         query = Query("", (), vector, model_id, spaces, rows.SEARCHED, candidates=1)

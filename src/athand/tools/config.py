@@ -1,4 +1,4 @@
-"""The servers of a configuration file, and how each of them is started or reached."""
+"""Server configurations (mcpServers): parsing and validation, and the launch parameters made from them."""
 
 import hashlib
 import math
@@ -35,10 +35,10 @@ _LONGEST_WAIT = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """A server as a configuration names it. With a `problem` it cannot be used, but the others of its file can."""
+    """One server entry of a file. With a `problem` it cannot be used, but the others of its file can."""
 
     name: str
-    given: Mapping[str, Any] = field(repr=False)  # as written, without values of variables; it may hold secrets
+    raw: Mapping[str, Any] = field(repr=False)  # as written, variables not substituted; it may hold secrets
     source: Path
     transport: str = "none"
     include: tuple[str, ...] = ("*",)
@@ -54,16 +54,16 @@ def read_config(path: Path) -> dict[str, ServerConfig]:
 
 
 def read_config_and_hash(path: Path) -> tuple[dict[str, ServerConfig], str]:
-    """The servers of a file and the SHA-256 of the very bytes that name them."""
+    """The servers of a file, and the SHA-256 of its bytes."""
     data = read_bytes(path)
     entries = parse_servers(parse_object(data, path), path)
     return entries, hashlib.sha256(data).hexdigest()
 
 
 def hash_with_env_files(entries: Iterable[ServerConfig], hash_: str, environment: Mapping[str, str]) -> str:
-    """The hash of a configuration together with the files of variables that it names."""
+    """The hash of a configuration combined with the hashes of its env files."""
     for entry in entries:
-        if file := None if entry.problem else _get_text(entry.given, "envFile"):
+        if file := None if entry.problem else _get_text(entry.raw, "envFile"):
             hash_ = hashlib.sha256(f"{hash_} {_hash_env_file(entry, file, environment)}".encode()).hexdigest()
     return hash_
 
@@ -78,12 +78,12 @@ def _hash_env_file(entry: ServerConfig, file: str, environment: Mapping[str, str
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
+    """The SHA-256 of a file."""
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def parse_servers(config: Mapping[str, Any], path: Path) -> dict[str, ServerConfig]:
-    """The servers of a configuration that has been parsed."""
+    """The servers of a parsed configuration, by name."""
     found = [key for key in _KEYS if key in config]
     if not found and set(config) - _BESIDES:
         raise BadData(f'{path} names no servers. Put them into an object under the key "mcpServers".')
@@ -92,76 +92,76 @@ def parse_servers(config: Mapping[str, Any], path: Path) -> dict[str, ServerConf
         if not isinstance(config[key], Mapping):
             raise BadData(f"{key} in {path} must be an object with a server under each name.")
         servers |= config[key]
-    entries = (_parse_entry(name, given, path) for name, given in servers.items())
+    entries = (_parse_entry(name, raw, path) for name, raw in servers.items())
     return {entry.name: entry for entry in entries}
 
 
 def is_tool_allowed(entry: ServerConfig, tool: str) -> bool:
-    """Whether the configuration lets a tool in; what is excluded stays out, even if it is included too."""
+    """Whether the include and exclude patterns admit a tool; exclude takes precedence."""
     is_included = any(fnmatchcase(tool, pattern) for pattern in entry.include)
     return is_included and not any(fnmatchcase(tool, pattern) for pattern in entry.exclude)
 
 
 def build_launch(entry: ServerConfig, environment: Mapping[str, str]) -> Launch:
-    """How to start or reach a server, all variables filled in. InvalidInput says what is missing for that."""
+    """The launch parameters of a server with all variables substituted; InvalidInput if something is missing."""
     if entry.problem:
         raise InvalidInput(entry.problem)
     variables = VariableResolver(entry.name, entry.source, environment)
     return _build_process(entry, variables) if entry.transport == "stdio" else _build_remote(entry, variables)
 
 
-def _parse_entry(name: str, given: Any, path: Path) -> ServerConfig:
+def _parse_entry(name: str, raw: Any, path: Path) -> ServerConfig:
     try:
         check_name("The name of a server", name)
-        return _parse_server(name, given, path)
+        return _parse_server(name, raw, path)
     except InvalidInput as error:
         shown = escape_invisible(name).replace("\n", describe_character("\n"))[:256] or "(no name)"
         return ServerConfig(shown, {}, path, problem=f"The server {shown!r} in {path} cannot be used: {error}")
 
 
-def _parse_server(name: str, given: Any, path: Path) -> ServerConfig:
-    """An entry whose keys all have the right shape; values of variables come later."""
-    if not isinstance(given, Mapping):
+def _parse_server(name: str, raw: Any, path: Path) -> ServerConfig:
+    """Parse an entry and check the types of all its keys; variables are substituted later."""
+    if not isinstance(raw, Mapping):
         raise BadData("it must be an object with a command or a url.")
-    transport = _get_transport(given)
+    transport = _get_transport(raw)
     for key in ("args", "includeTools", "excludeTools"):
-        _get_strings(given, key)
+        _get_strings(raw, key)
     for key in ("env", "headers"):
-        _get_pairs(given, key)
+        _get_pairs(raw, key)
     for key in ("cwd", "envFile", "description"):
-        _get_text(given, key)
-    _get_timeouts(given)
+        _get_text(raw, key)
+    _get_timeouts(raw)
     return ServerConfig(
         name=name,
-        given=dict(given),
+        raw=dict(raw),
         source=path,
         transport=transport,
-        include=_get_strings(given, "includeTools") if given.get("includeTools") is not None else ("*",),
-        exclude=_get_strings(given, "excludeTools"),
-        disabled=given.get("disabled") is True or given.get("enabled") is False,
-        description=_get_text(given, "description"),
+        include=_get_strings(raw, "includeTools") if raw.get("includeTools") is not None else ("*",),
+        exclude=_get_strings(raw, "excludeTools"),
+        disabled=raw.get("disabled") is True or raw.get("enabled") is False,
+        description=_get_text(raw, "description"),
     )
 
 
-def _get_transport(given: Mapping[str, Any]) -> str:
-    said = _get_text(given, "type") or _get_text(given, "transport")
-    if said is not None and said not in _TRANSPORTS:
-        raise BadData(f"type {said!r} is unknown. Use stdio, http or sse.")
-    command, url = _get_text(given, "command"), _get_url(given)
-    if command and url and said is None:
+def _get_transport(raw: Mapping[str, Any]) -> str:
+    type_name = _get_text(raw, "type") or _get_text(raw, "transport")
+    if type_name is not None and type_name not in _TRANSPORTS:
+        raise BadData(f"type {type_name!r} is unknown. Use stdio, http or sse.")
+    command, url = _get_text(raw, "command"), _get_url(raw)
+    if command and url and type_name is None:
         raise BadData("it has both a command and a url. Say which by type.")
-    transport = _TRANSPORTS[said] if said else "stdio" if command else "http"
+    transport = _TRANSPORTS[type_name] if type_name else "stdio" if command else "http"
     if not (command if transport == "stdio" else url):
         raise BadData("command is missing." if transport == "stdio" else "it needs a command or a url.")
     return transport
 
 
-def _get_url(given: Mapping[str, Any]) -> str | None:
-    return next((value for key in _URLS if (value := _get_text(given, key))), None)
+def _get_url(raw: Mapping[str, Any]) -> str | None:
+    return next((value for key in _URLS if (value := _get_text(raw, key))), None)
 
 
-def _get_text(given: Mapping[str, Any], key: str) -> str | None:
-    value = given.get(key)
+def _get_text(raw: Mapping[str, Any], key: str) -> str | None:
+    value = raw.get(key)
     if value is not None and not isinstance(value, str):
         raise BadData(f"{key} must be text.")
     if value is not None and ("\0" in value or not is_text(value)):
@@ -169,8 +169,8 @@ def _get_text(given: Mapping[str, Any], key: str) -> str | None:
     return value
 
 
-def _get_strings(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = given.get(key)
+def _get_strings(raw: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = raw.get(key)
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -178,9 +178,9 @@ def _get_strings(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(_to_string(each, key) for each in value)
 
 
-def _get_pairs(given: Mapping[str, Any], key: str) -> dict[str, str | None]:
-    """Names with texts; null takes a name away."""
-    value = given.get(key)
+def _get_pairs(raw: Mapping[str, Any], key: str) -> dict[str, str | None]:
+    """A mapping of strings; null removes a name."""
+    value = raw.get(key)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -189,7 +189,7 @@ def _get_pairs(given: Mapping[str, Any], key: str) -> dict[str, str | None]:
 
 
 def _to_string(value: Any, key: str) -> str:
-    """A text; numbers and true or false are written as JSON writes them."""
+    """A string; numbers and booleans are converted as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
@@ -197,17 +197,17 @@ def _to_string(value: Any, key: str) -> str:
     return str(value)
 
 
-def _get_timeouts(given: Mapping[str, Any]) -> tuple[float, float]:
-    """Seconds to connect and to answer a call. `timeout` has milliseconds, but a small number is meant as seconds."""
-    both = _get_number(given, "timeout")
+def _get_timeouts(raw: Mapping[str, Any]) -> tuple[float, float]:
+    """Seconds to connect and to answer a call. `timeout` is in milliseconds, or seconds if below 1000."""
+    both = _get_number(raw, "timeout")
     both = both / 1000 if both is not None and both >= 1000 else both
-    connect = _get_number(given, "connectSeconds") or both or CONNECT_SECONDS
-    call = _get_number(given, "callSeconds") or both or CALL_SECONDS
+    connect = _get_number(raw, "connectSeconds") or both or CONNECT_SECONDS
+    call = _get_number(raw, "callSeconds") or both or CALL_SECONDS
     return min(connect, _LONGEST_WAIT), min(call, _LONGEST_WAIT)
 
 
-def _get_number(given: Mapping[str, Any], key: str) -> float | None:
-    value = given.get(key)
+def _get_number(raw: Mapping[str, Any], key: str) -> float | None:
+    value = raw.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
@@ -216,9 +216,9 @@ def _get_number(given: Mapping[str, Any], key: str) -> float | None:
 
 
 def _build_process(entry: ServerConfig, variables: VariableResolver) -> Launch:
-    given, (connect, call) = entry.given, _get_timeouts(entry.given)
-    command = variables.path(given["command"])
-    args = tuple(variables.substitute(each) for each in _get_strings(given, "args"))
+    raw, (connect, call) = entry.raw, _get_timeouts(entry.raw)
+    command = variables.path(raw["command"])
+    args = tuple(variables.substitute(each) for each in _get_strings(raw, "args"))
     env = _build_environment(entry, variables)
     cwd = _get_cwd(entry, variables)
     _reject_if(
@@ -228,15 +228,15 @@ def _build_process(entry: ServerConfig, variables: VariableResolver) -> Launch:
 
 
 def _build_environment(entry: ServerConfig, variables: VariableResolver) -> dict[str, str]:
-    """All that the process gets: what every one does, the variables of a file, and its own."""
+    """The environment of the process: inherited variables, then the env file, then `env`."""
     found = inherited_environment(variables.environment)
-    if file := _get_text(entry.given, "envFile"):
+    if file := _get_text(entry.raw, "envFile"):
         path = workspace_folder(entry.source) / variables.path(file)
         try:
             found |= read_env_file(path)
         except AthandError as error:
             raise variables.to_error(f"has an envFile that cannot be read: {error}".rstrip(".")) from error
-    for name, value in _get_pairs(entry.given, "env").items():
+    for name, value in _get_pairs(entry.raw, "env").items():
         found.pop(name, None)
         if value is not None:
             found[name] = variables.substitute(value)
@@ -245,20 +245,20 @@ def _build_environment(entry: ServerConfig, variables: VariableResolver) -> dict
 
 
 def _get_cwd(entry: ServerConfig, variables: VariableResolver) -> Path:
-    """Where the process starts: as given, else where its configuration lies.
+    """The working directory: as configured, else the folder of the configuration.
 
-    Never wherever we are: in a cloned repository, `npx` and `python -m` would run what lies there.
+    Never the current directory: in a cloned repository, `npx` and `python -m` would run code from there.
     """
-    return workspace_folder(entry.source) / variables.path(_get_text(entry.given, "cwd") or "")
+    return workspace_folder(entry.source) / variables.path(_get_text(entry.raw, "cwd") or "")
 
 
 def _build_remote(entry: ServerConfig, variables: VariableResolver) -> Launch:
-    connect, call = _get_timeouts(entry.given)
-    url = variables.substitute(_get_url(entry.given) or "").strip()
+    connect, call = _get_timeouts(entry.raw)
+    url = variables.substitute(_get_url(entry.raw) or "").strip()
     if not _is_web_address(url):
         raise variables.to_error("has a url that does not begin with http:// or https:// and a host. Correct it")
-    given = _get_pairs(entry.given, "headers")
-    headers = {name: variables.substitute(value).strip() for name, value in given.items() if value is not None}
+    raw = _get_pairs(entry.raw, "headers")
+    headers = {name: variables.substitute(value).strip() for name, value in raw.items() if value is not None}
     _reject_if(variables, "a header without a proper name", lambda name: not _HEADER.fullmatch(name), *headers)
     _reject_if(
         variables, "a header that is not one line of ASCII", lambda text: not _is_one_line(text), *headers.values()

@@ -1,4 +1,4 @@
-"""Reading files that others wrote: of a bounded size, never a pipe, JSON with comments and trailing commas too."""
+"""Configuration files: found, read with limits (size, regular files only), and written atomically."""
 
 import fcntl
 import hashlib
@@ -27,7 +27,7 @@ _LAST_COMMAS = re.compile(rf"({_STRING})|,(?=\s*+[\]}}])", re.DOTALL)
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
-    """All of a regular file; NotFound while there is none, BadData if it cannot be read."""
+    """The content of a regular file; NotFound if there is none, BadData if it cannot be read."""
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -43,12 +43,12 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Opening a pipe must not wait for somebody to write."""
+    """Opener that does not block on a pipe without a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def to_text(data: bytes, path: Path) -> str:
-    """Bytes as text; a byte order mark is left out."""
+    """Decode UTF-8; a byte order mark is dropped."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -56,7 +56,7 @@ def to_text(data: bytes, path: Path) -> str:
 
 
 def parse_object(data: bytes, path: Path) -> dict[str, Any]:
-    """A JSON object; comments and commas before a closing bracket are allowed."""
+    """Parse a JSON object; comments and trailing commas are allowed."""
     text = to_text(data, path)
     try:
         value = _parse_json(text)
@@ -78,7 +78,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _blank_out(found: re.Match[str]) -> str:
-    """Strings stay; the rest becomes space, so that places in error messages stay right."""
+    """Keep strings and replace the rest by spaces, so that positions in error messages stay right."""
     return found[1] or re.sub(r"[^\n]", " ", found[0])
 
 
@@ -93,23 +93,23 @@ _KEYS = ("mcpServers", "servers")
 
 @dataclass(frozen=True, slots=True)
 class ConfigUpdate:
-    """What became of the servers that were to be written; the `kept` ones are there already, with other settings."""
+    """The result of writing servers; `kept` are those already present with other settings."""
 
     added: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    backup: Path | None = None  # the file as it was, where comments in it could not be kept
+    backup: Path | None = None  # a copy of the old file if it had comments that are lost
 
 
 def write_user_config(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool = False) -> ConfigUpdate:
-    """Put servers into a file that only the user can read. One that is there with other settings is kept by default."""
+    """Merge servers into a private file of the user. Existing servers with other settings are kept by default."""
     with _open_for_writing(path.resolve()):
         return _merge(path.resolve(), servers, replace=replace)
 
 
 def remove_from_user_config(path: Path, name: str) -> bool:
-    """Take a server out of the user's own file; whether it was there."""
+    """Remove a server from the user's file; whether it was there."""
     with _open_for_writing(path.resolve()):
         data, config, key = _read_user_config(path.resolve())
         if name not in config.get(key, {}):
@@ -131,7 +131,7 @@ def _open_for_writing(path: Path) -> Iterator[None]:
 
 
 def _read_user_config(path: Path) -> tuple[bytes, dict[str, Any], str]:
-    """The file as it is, what is in it, and the key of its servers."""
+    """The bytes of the file, its parsed content, and the key of its servers."""
     data = _read_or_empty(path)
     config = parse_object(data, path) if data.strip() else {}
     key = next((each for each in _KEYS if each in config), _KEYS[0])
@@ -146,15 +146,15 @@ def _to_json(config: Mapping[str, Any]) -> bytes:
 
 def _merge(path: Path, servers: Mapping[str, Mapping[str, Any]], *, replace: bool) -> ConfigUpdate:
     data, config, key = _read_user_config(path)
-    known = config.get(key, {})
-    added = tuple(name for name in servers if name not in known)
-    same = tuple(name for name in servers if name in known and known[name] == servers[name])
+    present = config.get(key, {})
+    added = tuple(name for name in servers if name not in present)
+    same = tuple(name for name in servers if name in present and present[name] == servers[name])
     others = tuple(name for name in servers if name not in added and name not in same)
     changed = (*added, *others) if replace else added
     backup = None
     if changed:
         backup = _back_up(path, data)
-        config[key] = known | {name: servers[name] for name in changed}
+        config[key] = present | {name: servers[name] for name in changed}
         _write(path, _to_json(config))
     return ConfigUpdate(added, same, others if replace else (), () if replace else others, backup)
 
@@ -167,7 +167,7 @@ def _read_or_empty(path: Path) -> bytes:
 
 
 def _back_up(path: Path, data: bytes) -> Path | None:
-    """Keep the file as it was, if there are comments in it that would be lost."""
+    """Copy the file to `.bak` if it has comments that rewriting would lose."""
     try:
         json.loads(data or b"{}")
         return None
@@ -178,7 +178,7 @@ def _back_up(path: Path, data: bytes) -> Path | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """All or nothing: readers see the old file or the new one."""
+    """Write atomically with mode 0600: readers see the old file or the new one."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
@@ -194,7 +194,7 @@ def _write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """While this lasts, no other process merges into a file of the folder."""
+    """Hold an exclusive lock on a folder, so that processes merge one after the other."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)
@@ -209,9 +209,10 @@ log = logging.getLogger("athand")
 
 
 def load_all(tools: "Tools", user: Path | None, folder: Path | None, config: Path | None) -> tuple[str, ...]:
-    """Register all of them, each in a catalogue of its own. What is nearer wins: the last is searched first.
+    """Register the servers of the user, of the project and of one more file, each in its own catalogue.
 
-    A file that was only found and is broken is named in the log: it must not take the others away.
+    Returns the catalogues in the order of precedence, the nearest first. A broken file that was only discovered is
+    logged and skipped.
     """
     catalogues = [DEFAULT]
     if user is not None and user.is_file():
@@ -233,7 +234,7 @@ def _try_load(tools: "Tools", file: Path, catalogue: str, origin: str) -> None:
 
 
 def catalogue_name(place: Path) -> str:
-    """The catalogue of a place: its path, or a hash of it where that is no name."""
+    """The catalogue of a path: the path itself, or a hash of it if it is no valid name."""
     try:
         return check_name("catalogue", str(place))
     except InvalidInput:
@@ -241,7 +242,7 @@ def catalogue_name(place: Path) -> str:
 
 
 def find_project_file(folder: Path) -> Path | None:
-    """The configuration of the project that a folder is in; the user's home is no project."""
+    """The `.mcp.json` of the project around a folder; the home folder is not a project."""
     home = Path.home()
     for place in (folder.absolute(), *folder.absolute().parents):
         if place == home:

@@ -1,4 +1,4 @@
-"""What every operation on tools works with: the store, the model, the clock, and what the user has chosen."""
+"""Dependencies of all tool operations: store, embedder, clock, environment and settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ POLICIES = ("first", "quarantine", "accept")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen about tools.
+    """Settings of the tools corpus.
 
-    `policy` is about tools that nobody has approved: "first" accepts what a new server offers and keeps back what comes
-    or changes later, "quarantine" keeps back all, "accept" nothing.
+    `policy` decides about tools that nobody has approved: "first" approves the first list of a new server and
+    quarantines later additions and changes, "quarantine" quarantines everything, "accept" approves everything.
     """
 
     limit: int = LIMIT
@@ -29,12 +29,12 @@ class Choices:
     policy: str = "first"
     search_seconds: float = 10.0
     idle_seconds: float = 300.0
-    tokens: Path | None = None  # the folder of logins
+    tokens: Path | None = None  # the folder of OAuth tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Store, model, clock, environment and choices."""
+    """Store, embedder, clock, environment and settings."""
 
     store: Store
     embedder: LazyEmbedder
@@ -46,5 +46,5 @@ class ToolContext:
     index_cache: CatalogueIndexCache = field(default_factory=CatalogueIndexCache)
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        """The vectors of passages, from the cache where possible; None while the model does not work."""
         return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

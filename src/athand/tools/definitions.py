@@ -1,4 +1,4 @@
-"""What is pinned of a tool: its definition, a hash in which every character counts, and what has changed since."""
+"""Tool definitions: parsing, canonical JSON, content hash, diff, ids, and the passage that is indexed."""
 
 import difflib
 import hashlib
@@ -14,14 +14,14 @@ from athand.text import split_identifier
 from athand.tools.model import Definition
 from athand.tools.poisoning.unicode import escape_invisible, is_lookalike
 
-DEEPEST = 100  # levels of a schema; more are made to break whoever reads them
+DEEPEST = 100  # levels of nesting in a schema
 _LONGEST_NAME = 1_000
-_MOST_LINES = 1_000  # of a field that is compared line by line
+_MOST_LINES = 1_000  # per field, for a line-by-line diff
 _SENTENCE = re.compile(r"(?<=[.!?])(?= \S)|\n")
 
 
 def parse_definition(raw: Mapping[str, Any]) -> Definition:
-    """A tool as `tools/list` has it, or as snake_case data has it. BadData where it cannot be one."""
+    """Parse a tool from `tools/list`, or with snake_case keys. BadData if it is not valid."""
     if not isinstance(raw, Mapping):
         raise BadData(f"A tool is an object with a name, not {type(raw).__name__}.")
     name = raw.get("name")
@@ -41,12 +41,12 @@ def parse_definition(raw: Mapping[str, Any]) -> Definition:
 
 
 def content_hash(definition: Definition) -> str:
-    """SHA-256 of all that is pinned; the order of keys does not count, every character does."""
+    """SHA-256 of the canonical JSON."""
     return hashlib.sha256(to_json(definition).encode("ascii")).hexdigest()
 
 
 def to_json(definition: Definition) -> str:
-    """The definition as one line of ASCII, the same for the same definition."""
+    """Canonical JSON: ASCII, sorted keys, one line."""
     return _canonical_json(
         {
             "name": definition.name,
@@ -61,12 +61,12 @@ def to_json(definition: Definition) -> str:
 
 
 def from_json(text: str) -> Definition:
-    """What `to_json` has written."""
+    """Parse what `to_json` returned."""
     return parse_definition(json.loads(text))
 
 
 def diff(old: Definition, new: Definition) -> str:
-    """What has changed, field by field, line by line; what cannot be seen is written out. Empty if nothing has."""
+    """A unified diff per field, with invisible characters escaped; empty if nothing has changed."""
     fields = ("name", "title", "description", "input_schema", "output_schema", "annotations")
     return "\n".join(line for each in fields for line in _diff_field(each, getattr(old, each), getattr(new, each)))
 
@@ -82,7 +82,7 @@ def _diff_field(field: str, old: Any, new: Any) -> Iterator[str]:
 
 
 def _diff_lines(before: list[str], after: list[str], was: str, now: str) -> Iterator[str]:
-    """A unified diff; of very long fields only their beginnings, since comparing takes time by the square."""
+    """A unified diff; for very long fields only 50 lines after the first difference, since difflib is quadratic."""
     if max(len(before), len(after)) <= _MOST_LINES:
         yield from difflib.unified_diff(before, after, was, now, lineterm="", n=2)
         return
@@ -95,7 +95,7 @@ def _diff_lines(before: list[str], after: list[str], was: str, now: str) -> Iter
 
 
 def _to_lines(value: Any) -> list[str]:
-    """A field as lines: sentences of a text, or sorted JSON."""
+    """A field as lines: the sentences of a text, or indented JSON."""
     if value is None:
         return []
     text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
@@ -113,7 +113,7 @@ def _first_present(raw: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _copy_object(value: Any, name: str) -> dict[str, Any] | None:
-    """A copy of a JSON object that nobody else holds; None for what is no object."""
+    """A deep copy of a JSON object; None if it is not an object."""
     if not isinstance(value, Mapping):
         return None
     _check_depth(value, name)
@@ -133,7 +133,7 @@ def _check_depth(value: Any, name: str) -> None:
 
 
 def _children(value: Any) -> Sequence[Any]:
-    """The objects and lists right inside of one."""
+    """The objects and lists directly inside a value."""
     inside = value.values() if isinstance(value, Mapping) else value
     return [each for each in inside if isinstance(each, Mapping | list | tuple)]
 
@@ -150,14 +150,14 @@ def _quote_name(name: str) -> str:
 
 
 LONGEST_ID = 64
-_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9_-]*[A-Za-z0-9-]")  # so that the first `__` of an id is the one between
+_SERVER = re.compile(r"(?!.*__)[A-Za-z0-9_-]*[A-Za-z0-9-]")  # no `__`, so that the first one in an id is the separator
 _TOOL = re.compile(r"[A-Za-z0-9_-]+")
 _LOOKS_CHANGED = re.compile(r".*-[0-9a-f]{16}", re.DOTALL)
 _LONGEST_SERVER = 20
 
 
 def tool_id(server: str, tool: str) -> str:
-    """The id of a server's tool. Names that cannot stay as they are get a hash of both at the end."""
+    """The id `server__tool`; names that do not fit its alphabet or length are shortened and get a hash of both."""
     plain = f"{server}__{tool}"
     if _is_plain(server, tool) and len(plain) <= LONGEST_ID:
         return plain
@@ -167,19 +167,19 @@ def tool_id(server: str, tool: str) -> str:
 
 
 def _is_plain(server: str, tool: str) -> bool:
-    """Whether both names can be told from the id; a name that ends like a changed one is changed too."""
+    """Whether both names fit unchanged; tool names that look as if they ended in such a hash do not."""
     is_safe = _SERVER.fullmatch(server) and _TOOL.fullmatch(tool)
     return bool(is_safe) and not _LOOKS_CHANGED.fullmatch(tool)
 
 
 def _to_ascii(name: str) -> str:
-    """As much of a name as can be written in safe letters."""
+    """The ASCII part of a name."""
     letters = unicodedata.normalize("NFKD", name[:LONGEST_ID]).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9_-]+", "_", letters).strip("_")
 
 
 def _hash_pair(server: str, tool: str) -> str:
-    """64 bits of the pair; the length keeps `a` + `bc` and `ab` + `c` apart."""
+    """64 bits of SHA-256 of the pair; the length prefix keeps `a` + `bc` and `ab` + `c` apart."""
     pair = f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(pair).hexdigest()[:16]
 
@@ -190,7 +190,7 @@ _MOST_CHOICES = 12
 
 
 def to_passage(space: str, id_: str, server: str, definition: Definition, created_at: int) -> Passage:
-    """The passage of a tool. Its name is said twice where meaning counts: it tells more than a long description."""
+    """The passage of a tool. The embedded text has the name twice, since it says more than a long description."""
     description = definition.description[:_LONGEST_TEXT]
     parameters = " ".join(_iter_parameters(definition.input_schema, 0))[:_LONGEST_TEXT]
     name = " ".join(split_identifier(definition.name)) or definition.name
@@ -206,7 +206,7 @@ def to_passage(space: str, id_: str, server: str, definition: Definition, create
 
 
 def _iter_parameters(schema: Any, depth: int) -> Iterator[str]:
-    """The names, descriptions and choices of an object's properties, and of objects inside of it."""
+    """The names, descriptions and enum values of an object's properties, recursively."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or depth == _DEEPEST_PARAMETER:
         return

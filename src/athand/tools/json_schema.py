@@ -1,9 +1,9 @@
-"""One dialect of JSON Schema: what servers write as we understand it, without what could hang us.
+"""JSON Schema: normalisation to a safe subset of draft 2020-12, linting, and types.
 
-Whatever comes in, a form comes out: a dict with the keywords of draft 2020-12 that hold what they should. What older
-drafts write otherwise is put into today's words, names of types that programmers use are taken for the real ones, and
-what makes no sense is left out: it is then not checked. Patterns are left out on purpose: a regular expression can be
-made to run for years. References lead to forms of the same document, never elsewhere.
+`normalize` accepts anything and returns a dict of valid draft 2020-12 keywords. Keywords of older drafts are
+translated, common type names (`str`, `int`, …) are mapped to the standard ones, and invalid keywords are dropped, so
+they are not checked. `pattern` is dropped on purpose: a regular expression can take exponential time. References are
+resolved within the document only.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ _TYPE_ALIASES = {
     **dict.fromkeys(("none", "nil"), "null"),
     "bool": "boolean",
 }
-_OLD_DRAFTS = ("draft-03", "draft-04", "draft-06", "draft-07")  # beside a reference they read nothing else
+_OLD_DRAFTS = ("draft-03", "draft-04", "draft-06", "draft-07")  # they ignore everything beside a $ref
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _SCHEMA_KEYWORDS = ("items", "not", "if", "then", "else", "contains", "propertyNames")
 _LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -65,14 +65,14 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 
 @dataclass(slots=True, eq=False)
 class Reference:
-    """Where a `$ref` leads, and the last name of the way there."""
+    """The target of a `$ref`, and the last part of its path as a name."""
 
     name: str
-    target: Schema = field(default_factory=dict, repr=False)  # shown, references to references could fill the memory
+    target: Schema = field(default_factory=dict, repr=False)  # no repr: nested references could fill the memory
 
 
 def normalize(schema: object) -> Schema:
-    """The form of a schema; `{}`, which everything fits, where nothing is to be understood."""
+    """The normalised schema; `{}`, which everything matches, if nothing is valid."""
     normalizer = _Normalizer(schema)
     result = normalizer.normalize(schema, 0)
     while normalizer.pending:
@@ -82,14 +82,14 @@ def normalize(schema: object) -> Schema:
 
 
 class _Normalizer:
-    """Reads one document; a place in it always gives the same form, so that forms may lead back to themselves."""
+    """Normalises one document; each subschema has one result, so that results may be recursive."""
 
     def __init__(self, document: object) -> None:
         self._document = document
         self._normalized: dict[int, Schema] = {}
         self._anchors = dict(_find_anchors(document))
-        said = document.get("$schema") if isinstance(document, Mapping) else None
-        self._is_old = isinstance(said, str) and any(draft in said for draft in _OLD_DRAFTS)
+        uri = document.get("$schema") if isinstance(document, Mapping) else None
+        self._is_old = isinstance(uri, str) and any(draft in uri for draft in _OLD_DRAFTS)
         self.pending: list[tuple[Reference, object]] = []
 
     def normalize(self, schema: object, depth: int) -> Schema:
@@ -145,7 +145,7 @@ class _Normalizer:
         }
 
     def _arrays(self, schema: Mapping[str, Any], depth: int) -> Schema:
-        """The items one by one, as older drafts write them."""
+        """Convert the tuple form of `items` of older drafts to `prefixItems`."""
         if not _is_list(schema.get("items")):
             return {}
         rest = schema.get("additionalItems", True)
@@ -153,11 +153,11 @@ class _Normalizer:
         return result if rest is True else result | {"items": self.normalize(rest, depth)}
 
     def _reference(self, schema: Mapping[str, Any]) -> Schema:
-        said = next((schema[key] for key in _REFERENCES if isinstance(schema.get(key), str)), None)
-        target = None if said is None else self._resolve(said)
-        if said is None or target is None:
+        uri = next((schema[key] for key in _REFERENCES if isinstance(schema.get(key), str)), None)
+        target = None if uri is None else self._resolve(uri)
+        if uri is None or target is None:
             return {}
-        reference = Reference(unquote(said.rstrip("#/").rpartition("/")[2]).lstrip("#"))
+        reference = Reference(unquote(uri.rstrip("#/").rpartition("/")[2]).lstrip("#"))
         self.pending.append((reference, target))
         return {"$ref": reference}
 
@@ -172,9 +172,9 @@ class _Normalizer:
 
 
 def _types(schema: Mapping[str, Any]) -> Schema:
-    """The names of the types, if all of them are understood."""
-    said = schema.get("type")
-    names = said if isinstance(said, list) else [said]
+    """The `type` keyword as a list; left out unless all its names are known."""
+    declared = schema.get("type")
+    names = declared if isinstance(declared, list) else [declared]
     types = [_TYPE_ALIASES.get(name.strip().lower()) if isinstance(name, str) else None for name in names]
     if not types or None in types:
         return {}
@@ -196,7 +196,7 @@ def _mapping(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _resolve_pointer(document: object, pointer: str) -> object:
-    """What a JSON pointer leads to; None for nothing."""
+    """Resolve a JSON pointer; None if it leads nowhere."""
     for part in unquote(pointer).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, Mapping):
@@ -209,7 +209,7 @@ def _resolve_pointer(document: object, pointer: str) -> object:
 
 
 def _find_anchors(document: object) -> Iterator[tuple[str, object]]:
-    """The places of a document that have a name of their own."""
+    """All subschemas with `$anchor`, `$dynamicAnchor` or `$id`."""
     waiting, seen = [document], set[int]()
     while waiting and len(seen) < MOST_SCHEMAS:
         place = waiting.pop()
@@ -230,7 +230,7 @@ _SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contai
 
 
 def lint_schema(schema: Any, field: str) -> Iterator[tuple[str, str]]:
-    """Where a schema is no JSON Schema; the keywords that are often wrong."""
+    """Places where a schema is invalid, for the most common mistakes; fast enough for thousands of tools."""
     waiting = [(field, schema)]
     while waiting:
         place, here = waiting.pop()
@@ -264,7 +264,7 @@ def _lint_keywords(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def json_type(value: object) -> str:
-    """The name that JSON Schema has for a value's type."""
+    """The JSON Schema type of a value."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     if isinstance(value, (int, float)):
@@ -273,7 +273,7 @@ def json_type(value: object) -> str:
 
 
 def types_of(schema: Schema) -> list[str]:
-    """The types a form names, or those of the values it lists; none where everything may be."""
+    """The types a schema names, or those of its enum values; empty if everything is allowed."""
     if "type" in schema:
         return list(schema["type"])
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])

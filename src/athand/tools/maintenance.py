@@ -1,4 +1,4 @@
-"""Everything derived from the tools, made anew: index and vectors."""
+"""Reindexing and re-embedding of tools."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,12 +11,12 @@ from athand.tools.scoring import INDEX
 
 
 def reindex(context: ToolContext, progress: Callable[[int], None]) -> int:
-    """Make everything derived anew; how many tools there are."""
+    """Rebuild the index and all vectors; returns the number of tools."""
     return indexing.reindex(context.store, context.embedder, CORPUS, progress, use_cache=context.use_cache)
 
 
 def embed_missing(context: ToolContext, stop: Callable[[], bool]) -> bool:
-    """Give every tool a vector of the current model; until all have one, searches go by keyword."""
+    """Embed all tools without a vector of the current model; until then searches use keywords only."""
     return indexing.embed_missing(context.store, context.embedder, CORPUS, stop, use_cache=context.use_cache)
 
 

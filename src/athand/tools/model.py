@@ -1,4 +1,4 @@
-"""The nouns of tools: what a server offers, how it is, and what a call brings back."""
+"""Data classes of tools: definitions, servers, results, rules, launch parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from athand.types import Hit, Noun
 
 STATES = ("approved", "quarantined", "changed", "rejected")
 KINDS = ("read", "write", "destructive")
-DEFAULT = "default"  # the catalogue of those who do not name one
+DEFAULT = "default"  # the catalogue if none is named
 
 _BLOCKED = {
     "quarantined": "is new and waits to be approved",
@@ -24,17 +24,17 @@ _BLOCKED = {
 
 @dataclass(frozen=True, slots=True)
 class Flag(Noun):
-    """Something in a tool's definition that should make one careful: which rule, in which field, and what it saw."""
+    """A warning about a tool definition: which rule matched in which field, and the text."""
 
     rule: str
     field: str
     detail: str
-    is_dangerous: bool = True  # False: broken or odd, but no attack
+    is_dangerous: bool = True  # False: broken or unusual, but not an attack
 
 
 @dataclass(frozen=True, slots=True)
 class Definition(Noun):
-    """What a server says of a tool: everything that is pinned."""
+    """A tool as its server defines it: all fields that are hashed and approved."""
 
     name: str
     title: str | None = None
@@ -45,7 +45,7 @@ class Definition(Noun):
 
     @property
     def kind(self) -> str:
-        """What a call may do. The hints are the server's; what it does not say counts as the worst."""
+        """What a call may do, by the hints of the server; without hints it is "destructive"."""
         if self.annotations.get("readOnlyHint") is True:
             return "read"
         return "write" if self.annotations.get("destructiveHint") is False else "destructive"
@@ -53,7 +53,7 @@ class Definition(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Tool(Noun):
-    """A tool of a catalogue: its definition as it was approved, and whether it may be called."""
+    """A tool of a catalogue: its approved definition, and whether it may be called."""
 
     id: str
     catalogue: str
@@ -69,18 +69,18 @@ class Tool(Noun):
     enabled: bool
     flags: tuple[Flag, ...]
     hash: str
-    diff: str  # what the server says now, beside what was approved; empty when nothing has changed
+    diff: str  # from the approved definition to the offered one; empty if they are equal
     updated_at: datetime
 
     @property
     def blocked(self) -> str | None:
-        """Why it cannot be called, in half a sentence; None when it can."""
+        """Why it cannot be called, as half a sentence; None if it can."""
         return "is disabled" if not self.enabled else _BLOCKED.get(self.state)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolHit(Hit):
-    """A tool that fits, with the two sides of its score and a reason in words."""
+    """A search hit, with its semantic and lexical scores and a reason in words."""
 
     semantic: float
     lexical: float
@@ -90,12 +90,12 @@ class ToolHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class Server(Noun):
-    """A server of a catalogue: where it comes from, how it is, and why it is not better."""
+    """A server of a catalogue: its source, its state, and the reason for this state."""
 
     name: str
     catalogue: str
     transport: str  # stdio, http, sse; none for tools that were added without a server
-    source: str | None  # the configuration that names it
+    source: str | None  # the configuration file
     state: str  # unknown, connecting, connected, idle, failing, needs login, untrusted, disabled, none
     reason: str | None
     tools: int
@@ -107,7 +107,7 @@ class Server(Noun):
 
 @dataclass(frozen=True, slots=True)
 class CallResult(Noun):
-    """What a tool answered. `continuation` reads on where a long text was cut."""
+    """The result of a call. `continuation` is the token to read on if the text was truncated."""
 
     tool: str
     content: tuple[Mapping[str, Any], ...]
@@ -117,12 +117,12 @@ class CallResult(Noun):
 
     @property
     def text(self) -> str:
-        """All that was answered as text."""
+        """All text parts, joined."""
         return "\n".join(str(part.get("text", "")) for part in self.content if part.get("type") == "text")
 
     @property
     def value(self) -> Any:
-        """The structured answer; else the text, as JSON if it is JSON."""
+        """The structured result; else the text, parsed if it is JSON."""
         if self.structured is not None:
             return self.structured
         try:
@@ -133,7 +133,7 @@ class CallResult(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Rule(Noun):
-    """What the user decided about calls of the tools whose id fits a pattern: allow, ask or deny."""
+    """A decision of the user about calls of all tools whose id matches a pattern: allow, ask or deny."""
 
     pattern: str
     decision: str
@@ -142,14 +142,14 @@ class Rule(Noun):
 
 @dataclass(frozen=True, slots=True)
 class ToolStats(Noun):
-    """How much there is, how often it was looked for and called, and what searching saves against listing."""
+    """Numbers of servers, tools, searches and calls, and the tokens that searching saves compared with listing."""
 
     servers: int
     tools: int
     indexed: int
     cached: int
     searches: int
-    hit_rate: float  # of texts that needed a vector, how many had one already
+    hit_rate: float  # share of texts that had a vector already
     calls: int
     failures: int
     tokens_of_all: int
@@ -161,18 +161,18 @@ CONNECT_SECONDS = 30.0
 CALL_SECONDS = 60.0
 TRANSPORTS = ("stdio", "http", "sse")
 
-ServerKey = tuple[str, str]  # the catalogue and the server's name
+ServerKey = tuple[str, str]  # catalogue and server name
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A server with all variables filled in. It may hold secrets: it is never stored, logged or shown."""
+    """Launch parameters with all variables substituted. They may hold secrets: never stored, logged or shown."""
 
     name: str
     transport: str
     command: str = ""
     args: tuple[str, ...] = field(default=(), repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # all that the process gets
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # the whole environment of the process
     cwd: Path | None = None
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -182,7 +182,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All tools of a server as they came over the wire, and what the server says of itself."""
+    """All tools of a server as they came over the wire, with protocol and server version."""
 
     tools: list[dict[str, Any]]
     protocol: str
@@ -192,7 +192,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """How a server is: unknown, connecting, connected, idle, failing or needs login; and why."""
+    """The state of a server (unknown, connecting, connected, idle, failing or needs login) and the reason."""
 
     state: str = "unknown"
     reason: str | None = None

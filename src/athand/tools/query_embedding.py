@@ -1,4 +1,4 @@
-"""The direction of a request, and of some that no tool is for."""
+"""Embedding of queries, and of noise queries that no tool is for."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from athand.embed import Embedder, unit_rows
 from athand.text import tokenize
 from athand.types import Vector
 
-# How near a catalogue comes to these says how near it comes to anything: its noise.
+# The similarity of a catalogue to these queries is its noise level.
 NOISE_QUERIES = (
     "why did the roman republic fall",
     "how do glaciers carve valleys",
@@ -44,13 +44,13 @@ NOISE_QUERIES = (
 
 
 def embed_query(model: Embedder, text: str) -> Vector:
-    """The vector of a request; the words that it is about count once more, numbers do not."""
+    """normalise(embed(text) + embed(content words without digits))."""
     both: Vector = unit_rows((model.embed_query(text) + model.embed_query(_content_words(text)))[None])[0]
     return both
 
 
 def embed_noise_queries(model: Embedder) -> Sequence[Vector]:
-    """The vectors of requests that no tool is for, made together: a model elsewhere is asked once."""
+    """The vectors of the noise queries, embedded in one batch."""
     rows = model.embed_passages([*NOISE_QUERIES, *map(_content_words, NOISE_QUERIES)])
     half = len(NOISE_QUERIES)
     return list(unit_rows(rows[:half] + rows[half:]))

@@ -1,4 +1,4 @@
-"""Reading tools and servers: rows in, nouns out."""
+"""SQL of tools, usage counters and rules: queries, and conversion of rows."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _LETTERS_PER_TOKEN = 4
 
 
 def catalogue_condition(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, dict[str, Any]]:
-    """The condition that a row is in one of these catalogues; in any of them for None."""
+    """SQL condition and values for rows in these catalogues; None means all catalogues."""
     if spaces is None:
         return "1 = 1", {}
     names = {f"space{at}": space for at, space in enumerate(spaces)}
@@ -32,7 +32,7 @@ def catalogue_condition(spaces: Sequence[str] | None, column: str = "space") -> 
 
 
 def to_tool(row: Row) -> Tool:
-    """A tool from its row: as it was approved, with the difference to what is offered now."""
+    """Convert a row to a tool: its approved definition, with a diff to the offered one."""
     space, id_, server, definition, hash_, offered, _, state, enabled, flags, updated_at, *_ = row
     approved = definitions.from_json(definition)
     return Tool(
@@ -56,7 +56,7 @@ def to_tool(row: Row) -> Tool:
 
 
 def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> Tool:
-    """The tool of that id, in the first of these catalogues that has it; of all catalogues, only one may have it."""
+    """The tool in the first of these catalogues that has it; Conflict if none is named and several have it."""
     if not is_text(id_):
         raise _tool_not_found(id_)
     inside, values = catalogue_condition(spaces)
@@ -76,7 +76,7 @@ def _tool_not_found(id_: object) -> NotFound:
 
 
 def get_rows(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]:
-    """The rows of the tools at these catalogues and ids."""
+    """The rows of tools by catalogue and id."""
     found: list[Row] = []
     for start in range(0, len(places), _AT_ONCE):
         some = places[start : start + _AT_ONCE]
@@ -88,7 +88,7 @@ def get_rows(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]
 
 
 def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | None = None) -> list[Tool]:
-    """All tools, by catalogue and id; also those that wait for approval."""
+    """All tools ordered by catalogue and id, including those that wait for approval."""
     inside, values = catalogue_condition(spaces)
     own = "AND server = :server" if server is not None else ""
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
@@ -98,16 +98,16 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
 
 
 def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
-    """Catalogue, id, server and name of all that can be found."""
+    """Catalogue, id, server and name of all searchable tools."""
     inside, values = catalogue_condition(spaces)
     sql = f"SELECT space, id, server, name FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
     return snapshot.rows(sql, values)
 
 
 def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozenset[tuple[str, str]]:
-    """The servers, by catalogue and name, that one of the same name hides: the catalogue that was named first wins.
+    """Servers (catalogue, name) that are hidden by one of the same name in an earlier catalogue.
 
-    What hides may not be shown itself: it is the one that would be called.
+    The hiding server need not be searchable itself: it is the one that would be called.
     """
     if spaces is None or len(spaces) < 2:
         return frozenset()
@@ -120,19 +120,19 @@ def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozense
 
 
 def row_to_passage(row: Row) -> Passage:
-    """The passage of a tool, from its row."""
+    """The passage of a tool row."""
     return to_passage(row[0], row[1], row[2], definitions.from_json(row[3]), row[12])
 
 
 def get_generations(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
-    """A value that changes whenever something in these catalogues does."""
+    """The generation counter of each catalogue; it is incremented by every change."""
     inside, values = catalogue_condition(spaces)
     sql = f"SELECT space, amount FROM tool_uses WHERE {inside} AND name = :name ORDER BY space"
     return snapshot.rows(sql, {**values, "name": GENERATION})
 
 
 def add_usage(transaction: Transaction, space: str, amounts: Mapping[str, int]) -> None:
-    """Add to what is counted of a catalogue."""
+    """Add to the usage counters of a catalogue."""
     for name, amount in amounts.items():
         values = {"space": space, "name": name, "amount": amount}
         sql = "UPDATE tool_uses SET amount = amount + :amount WHERE space = :space AND name = :name"
@@ -141,40 +141,40 @@ def add_usage(transaction: Transaction, space: str, amounts: Mapping[str, int]) 
 
 
 def get_usage_totals(snapshot: Snapshot) -> dict[str, int]:
-    """What was counted, of all catalogues together."""
+    """The usage counters, summed over all catalogues."""
     rows = snapshot.rows("SELECT name, amount FROM tool_uses")
     return {name: sum(amount for each, amount in rows if each == name) for name, _ in rows}
 
 
 def count_all(snapshot: Snapshot) -> tuple[int, int, int]:
-    """How many servers and tools there are, and about how many tokens it takes to list all of them."""
+    """The number of servers and tools, and the estimated tokens to list all of them."""
     servers = snapshot.rows("SELECT count(*) FROM tool_servers")[0][0]
     sql = "SELECT count(*), coalesce(sum(tokens), 0) FROM tools WHERE is_deleted = 0"
     return (int(servers), *map(int, snapshot.rows(sql)[0]))  # type: ignore[return-value]
 
 
 def count_by_catalogue(snapshot: Snapshot) -> dict[str, int]:
-    """How many tools there are, by catalogue."""
+    """The number of tools per catalogue."""
     rows = snapshot.rows("SELECT space, count(*) FROM tools WHERE is_deleted = 0 GROUP BY space ORDER BY space")
     return {space: int(number) for space, number in rows}
 
 
 def estimate_tokens(tool: Tool | Definition) -> int:
-    """About how many tokens a model reads when a tool is listed."""
+    """The estimated LLM tokens of a tool in a tool list."""
     own = {name: getattr(tool, name) for name in ("name", "title", "description", "annotations")}
     schemas = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
     return len(json.dumps({**own, **schemas}, separators=(",", ":"))) // _LETTERS_PER_TOKEN
 
 
 def list_rules(snapshot: Snapshot, space: str) -> list[Rule]:
-    """The user's rules for the tools of a catalogue, and for all."""
+    """The rules of a catalogue and the global ones."""
     sql = "SELECT space, pattern, decision FROM tool_rules WHERE space IN (:space, :every) ORDER BY space, pattern"
     rows = snapshot.rows(sql, {"space": space, "every": EVERYWHERE})
     return [Rule(pattern, decision, catalogue) for catalogue, pattern, decision in rows]
 
 
 def iter_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
-    """The passages of all tools, in the order of catalogue and id, some at a time."""
+    """The passages of all tools in batches, ordered by catalogue and id (keyset pagination)."""
     place = ("", "")
     while True:
         sql = (

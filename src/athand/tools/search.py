@@ -1,4 +1,4 @@
-"""One search of tools, from the request to the hits."""
+"""Tool search: embeds the request, fetches candidates, scores them and builds hits."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,14 +26,14 @@ from athand.types import Candidate, Candidates, Filter, Hits, Query, Vector, Why
 MODES = ("hybrid", "semantic", "keyword")
 CANDIDATES = 32
 CLOSEST = 3
-_MOST_SENTENCES = 6  # at most, of a request
-_FEW_WORDS = 4  # are looked for by meaning with their typos mended too
+_MOST_SENTENCES = 6  # sentences of a request that are embedded separately
+_FEW_WORDS = 4  # up to so many words, the request is embedded with its typos corrected, too
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchRequest:
-    """The arguments of a search, checked."""
+    """Checked arguments of a search."""
 
     text: str
     limit: int
@@ -54,7 +54,7 @@ class ToolSearchRequest:
         server: object,
         spaces: tuple[str, ...] | None,
     ) -> "ToolSearchRequest":
-        """The same, or the error that names what is wrong; what is not given comes from the settings."""
+        """Check the arguments; the settings are the defaults."""
         choices = context.choices
         shares = {"semantic": 1.0, "keyword": 0.0}
         if mode is not None and check_choice("mode", mode, MODES) in shares:
@@ -72,7 +72,7 @@ class ToolSearchRequest:
 
     @property
     def filter(self) -> Filter:
-        """What may be found at all."""
+        """The filter for searchable tools, and for the server if one is given."""
         if self.server is None:
             return rows.SEARCHED
         return Filter(f"{rows.SEARCHED.where} AND i.server = :server", {"server": self.server})
@@ -80,7 +80,7 @@ class ToolSearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueryVectors:
-    """The vectors of a request: of the whole, then of each of its sentences."""
+    """The vectors of the request: of the whole text, then of each sentence."""
 
     vectors: tuple[Vector, ...] = ()
     model_id: str | None = None
@@ -88,7 +88,7 @@ class QueryVectors:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTools:
-    """Candidates with all that their scores are made of."""
+    """Candidates with the parts and factors of their scores."""
 
     candidates: Sequence[Candidate]
     parts: dict[str, Part]
@@ -98,17 +98,17 @@ class ScoredTools:
 
     @property
     def sides(self) -> dict[str, Part]:
-        """Meaning and words alone."""
+        """The semantic and lexical parts only."""
         return {name: part for name, part in self.parts.items() if name in ("semantic", "lexical")}
 
     @property
     def keys(self) -> list[ToolKey]:
-        """Where the candidates are."""
+        """Catalogue and id of each candidate."""
         return [(each.space, each.id) for each in self.candidates]
 
 
 def search(context: ToolContext, request: ToolSearchRequest, pool: Executor) -> Hits[ToolHit]:
-    """The tools that fit, best first; none if none does."""
+    """The tools that match, best first; if there are none, the ids that came closest."""
     if not request.text.strip():
         return Hits()
     query_vectors, notes = _embed_request(context, request, request.text, pool)
@@ -130,7 +130,7 @@ def search(context: ToolContext, request: ToolSearchRequest, pool: Executor) -> 
 def _embed_request(
     context: ToolContext, request: ToolSearchRequest, text: str, pool: Executor
 ) -> tuple[QueryVectors, tuple[str, ...]]:
-    """The vectors of a request, unless they are not wanted or take too long; then a note says so."""
+    """Embed the request; on a timeout, no vectors and a note."""
     if request.alpha == 0:
         return QueryVectors(), ()
     parts = [part for part in _SENTENCE_END.split(text.strip()) if len(tokenize(part)) > 1][:_MOST_SENTENCES]
@@ -149,19 +149,19 @@ def _embed_request(
 
 
 def _correct(text: str, found: Candidates) -> str:
-    """A short request with its typos mended; a word with more than one letter wrong may mean something else."""
-    meant = {word: right for word, right in found.corrections.items() if are_near(word, right)}
-    return " ".join(meant.get(word, word) for word in tokenize(text))
+    """Correct the typos of a short request, where one edit is enough."""
+    corrections = {word: right for word, right in found.corrections.items() if are_near(word, right)}
+    return " ".join(corrections.get(word, word) for word in tokenize(text))
 
 
 def _fetch_candidates(
     snapshot: Snapshot, request: ToolSearchRequest, query_vectors: QueryVectors, named: Iterable[ToolKey]
 ) -> tuple[Candidates, Numbers | None]:
-    """The tools that may fit the request or one of its sentences, with their cosines to each; the named ones too."""
+    """Candidates for the request, each of its sentences and the names in it, with their cosines to each vector."""
     whole, *others = [_build_query(request, query_vectors, vector) for vector in query_vectors.vectors or (None,)]
     others = [replace(query, words=()) for query in others]
     found = snapshot.candidates(INDEX, whole)
-    if query_vectors.vectors and not found.by_vector:  # the vectors are still being made: the words must do
+    if query_vectors.vectors and not found.by_vector:  # vectors are still missing: search by keyword only
         return _fetch_candidates(snapshot, request, QueryVectors(), named)
     passages = {(each.space, each.id): each for each in found.passages}
     further = [(each.space, each.id) for query in others for each in snapshot.candidates(INDEX, query).passages]
@@ -182,7 +182,7 @@ def _build_query(request: ToolSearchRequest, query_vectors: QueryVectors, vector
 
 
 def _get_cosines(snapshot: Snapshot, query: Query, found: Candidates) -> list[float]:
-    """The cosine of every candidate to one of the vectors."""
+    """The cosine of every candidate to the vector of a query."""
     ids = sorted({each.id for each in found.passages})
     near = {(each.space, each.id): each.cosine for each in snapshot.passages_of(INDEX, query, ids)}
     return [near.get((each.space, each.id)) or 0.0 for each in found.passages]
@@ -195,7 +195,7 @@ def _score(
     index: CatalogueIndex,
     named: Mapping[ToolKey, int],
 ) -> ScoredTools:
-    """What meaning, words and names say of every candidate."""
+    """Score all candidates."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     edits = [named.get((each.space, each.id)) for each in found.passages]
     parts = score_matches(found.passages, cosines, keywords, index.noise, request.alpha)
@@ -207,7 +207,7 @@ def _score(
 def _build_hits(
     snapshot: Snapshot, request: ToolSearchRequest, scored: ScoredTools, index: CatalogueIndex
 ) -> tuple[list[ToolHit], list[str]]:
-    """The hits, and if there are none, the ids of what came closest."""
+    """The hits, or if there are none, the ids that came closest."""
     scores, keys = totals(scored.parts, scored.factors), scored.keys
     times, ids = [each.created_at for each in scored.candidates], [each.id for each in scored.candidates]
     best = [at for at in order(scores, times, ids, 0.0) if keys[at] not in index.hidden]
@@ -238,7 +238,7 @@ def _to_hit(scored: ScoredTools, at: int, tool: Tool) -> ToolHit:
 
 
 def _reason(sides: dict[str, float], matched: Sequence[str], wrong: int | None) -> str:
-    """Why it fits, in a few words."""
+    """The match in words."""
     if wrong is not None:
         return "its name" if wrong == 0 else "its name, misspelt"
     meaning = sides.get("semantic", 0.0)

@@ -1,4 +1,4 @@
-"""Which servers there are: named by configurations, registered in catalogues, started if the user trusts them."""
+"""Servers: registered from configurations, trusted by the user, listed with their state, and started when needed."""
 
 import os
 import threading
@@ -28,9 +28,9 @@ NONE = "none"  # the transport of tools that were added without a server
 
 
 def register(context: ToolContext, source: Path, space: str, origin: str) -> tuple[list[ServerConfig], list[ServerKey]]:
-    """Register the servers of a configuration; those that it names no more are taken out.
+    """Register the servers of a configuration file, and unregister those it no longer contains.
 
-    Returns what it names, and the keys of what is gone or is another server now.
+    Returns its servers, and the keys of servers that are gone or now come from another file.
     """
     path = canonical_path(source)
     entries = list(config.read_config(path).values())
@@ -38,29 +38,29 @@ def register(context: ToolContext, source: Path, space: str, origin: str) -> tup
         if _is_unchanged(list_rows(snapshot, space), entries, path, origin):
             return entries, []
     with context.store.transaction(spaces=(space,)) as transaction:
-        known = {row[1]: row for row in list_rows(transaction, space)}
+        stored = {row[1]: row for row in list_rows(transaction, space)}
         named = {entry.name for entry in entries}
-        gone = [row[1] for row in known.values() if row[3] == str(path) and row[1] not in named]
+        gone = [row[1] for row in stored.values() if row[3] == str(path) and row[1] not in named]
         for name in gone:
             unregister(transaction, context, space, name)
         for entry in entries:
-            _save_server(transaction, context, space, entry, origin, known.get(entry.name))
+            _save_server(transaction, context, space, entry, origin, stored.get(entry.name))
             if entry.disabled:
                 set_enabled(transaction, context, (space, entry.name), on=False)
-    moved = [name for name in named if name in known and known[name][3] != str(path)]
+    moved = [name for name in named if name in stored and stored[name][3] != str(path)]
     return entries, [(space, name) for name in (*gone, *moved)]
 
 
-def _is_unchanged(known: Sequence[Row], entries: Sequence[ServerConfig], path: Path, origin: str) -> bool:
-    """Whether a configuration names what it named before."""
-    before = {(row[1], row[2], row[5], bool(row[6])) for row in known if row[3] == str(path) and row[4] == origin}
+def _is_unchanged(stored: Sequence[Row], entries: Sequence[ServerConfig], path: Path, origin: str) -> bool:
+    """Whether the file has the same servers as at the last registration."""
+    before = {(row[1], row[2], row[5], bool(row[6])) for row in stored if row[3] == str(path) and row[4] == origin}
     return before == {(each.name, each.transport, each.description, not each.disabled) for each in entries}
 
 
 def _save_server(
     transaction: Transaction, context: ToolContext, space: str, entry: ServerConfig, origin: str, before: Row | None
 ) -> None:
-    """Write a server; one of the same name from another configuration is replaced, its approved tools stay known."""
+    """Write a server; one of the same name from another file is replaced, and its approved tools are kept."""
     values = {
         "space": space,
         "id": entry.name,
@@ -81,33 +81,33 @@ def register_list(context: ToolContext, space: str, name: str, description: str 
     values: dict[str, Any] = {"space": space, "id": name, "transport": NONE, "source": None, "origin": "code"}
     values |= {"description": description, "updated_at": to_microseconds(context.now())}
     with context.store.transaction(spaces=(space,)) as transaction:
-        known = list_rows(transaction, space, name)
-        if not known:
+        stored = list_rows(transaction, space, name)
+        if not stored:
             put_server(transaction, values)
-        elif known[0][3] is None and description not in (None, known[0][5]):
-            put_server(transaction, {**values, "is_enabled": known[0][6], "listed_at": known[0][8]})
+        elif stored[0][3] is None and description not in (None, stored[0][5]):
+            put_server(transaction, {**values, "is_enabled": stored[0][6], "listed_at": stored[0][8]})
 
 
 def record_listing(context: ToolContext, key: ServerKey, protocol: str) -> None:
-    """Remember that a server works, and which protocol it speaks."""
+    """Record that a server works, and its protocol version."""
     with context.store.snapshot() as snapshot:
-        known = get_row(snapshot, key[:1], key[1])
-    if (known[7], known[9]) != (protocol, None):
+        stored = get_row(snapshot, key[:1], key[1])
+    if (stored[7], stored[9]) != (protocol, None):
         _update_server(context, key, "protocol = :value, failure = NULL, failed_at = NULL", protocol)
 
 
 def record_failures(context: ToolContext, states: "Mapping[ServerKey, ServerState]") -> None:
-    """Remember which servers do not work, and why: others need not try them at once."""
+    """Record failing servers with the reason, so that other processes do not try them at once."""
     failing = {key: state.reason for key, state in states.items() if state.state in FAILING}
     with context.store.snapshot() as snapshot:
-        known = {(row[0], row[1]): row[9:11] for row in list_rows(snapshot)} if failing else {}
+        stored = {(row[0], row[1]): row[9:11] for row in list_rows(snapshot)} if failing else {}
     for key, reason in failing.items():
-        if key in known and (known[key][0] != reason or not is_recent(context, known[key][1])):
+        if key in stored and (stored[key][0] != reason or not is_recent(context, stored[key][1])):
             _update_server(context, key, "failure = :value, failed_at = :now", reason)
 
 
 def is_recent(context: ToolContext, failed_at: int | None) -> bool:
-    """Whether a server has failed so lately that those who only look need not try it again."""
+    """Whether a server has failed in the last minutes, so that listing need not try it again."""
     return failed_at is not None and to_microseconds(context.now()) - failed_at < _RECENTLY
 
 
@@ -120,7 +120,7 @@ def _update_server(context: ToolContext, key: ServerKey, what: str, value: str |
 
 
 def put_server(transaction: Transaction, values: Mapping[str, Any]) -> None:
-    """Write the row of a server."""
+    """Insert or replace a server."""
     transaction.execute("DELETE FROM tool_servers WHERE space = :space AND id = :id", dict(values))
     names = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
@@ -128,7 +128,7 @@ def put_server(transaction: Transaction, values: Mapping[str, Any]) -> None:
 
 
 def set_enabled(transaction: Transaction, context: ToolContext, key: ServerKey, *, on: bool) -> None:
-    """Switch a server and all its tools on or off."""
+    """Enable or disable a server and all its tools."""
     values = {"space": key[0], "server": key[1]}
     sql = "UPDATE tool_servers SET is_enabled = :on WHERE space = :space AND id = :server"
     transaction.execute(sql, {**values, "on": int(on)})
@@ -139,7 +139,7 @@ def set_enabled(transaction: Transaction, context: ToolContext, key: ServerKey, 
 
 
 def unregister(transaction: Transaction, context: ToolContext, space: str, name: str) -> None:
-    """Take a server out, and its tools out of the searches; what was approved of them stays known."""
+    """Delete a server and remove its tools from the index; their approved definitions are kept."""
     transaction.execute("DELETE FROM tool_servers WHERE space = :space AND id = :id", {"space": space, "id": name})
     sql = f"SELECT {rows.TOOL} FROM tools WHERE space = :space AND server = :server AND is_deleted = 0"
     entries = [catalogue.to_stored_tool(row) for row in transaction.rows(sql, {"space": space, "server": name})]
@@ -148,7 +148,7 @@ def unregister(transaction: Transaction, context: ToolContext, space: str, name:
 
 
 def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[Row]:
-    """The servers of a catalogue, or of all."""
+    """The rows of one catalogue, or of all."""
     inside, values = rows.catalogue_condition(None if space is None else (space,))
     own = "AND id = :name" if name is not None else ""
     sql = f"SELECT {SERVER} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
@@ -156,7 +156,7 @@ def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = N
 
 
 def list_keys_of(context: ToolContext, source: Path) -> list[ServerKey]:
-    """The servers that come from a configuration."""
+    """The keys of the servers from a configuration file."""
     path = str(canonical_path(source))
     with context.store.snapshot() as snapshot:
         return [(row[0], row[1]) for row in list_rows(snapshot) if row[3] == path]
@@ -175,7 +175,7 @@ def get_row(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> R
 
 
 def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
-    """A server as its configuration names it now; refused where the user has not trusted that."""
+    """The current configuration of a server; Refused if it is disabled or its file is not trusted."""
     with context.store.snapshot() as snapshot:
         _, name, _, source, origin, _, is_enabled, *_ = get_row(snapshot, key[:1], key[1])
         trusted = _get_trusted_hash(snapshot, source)
@@ -195,16 +195,16 @@ def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
 
 
 def canonical_path(path: Path) -> Path:
-    """A configuration by the one path of its folder, however that was reached; a link stays a link."""
+    """The path with the real path of its folder; the file itself may be a link."""
     try:
         whole = path.expanduser().absolute()
         return Path(os.path.realpath(whole.parent)) / whole.name
-    except (RuntimeError, ValueError):  # no path at all, or a home that nobody has: reading it will say so
+    except (RuntimeError, ValueError):  # an invalid path or unknown home: reading it raises the error
         return path.absolute()
 
 
 def trust(context: ToolContext, path: Path, as_hash: str | None = None) -> str:
-    """Let a project's configuration start what it names, as long as it stays the same; its hash."""
+    """Trust a project's configuration as long as it is unchanged; returns its hash."""
     place = canonical_path(path)
     hash_ = compute_hash(context, place)
     if as_hash not in (None, hash_):
@@ -218,14 +218,14 @@ def trust(context: ToolContext, path: Path, as_hash: str | None = None) -> str:
 
 
 def distrust(context: ToolContext, path: Path) -> bool:
-    """Take trust back; whether there was any."""
+    """Withdraw trust; whether there was any."""
     values = {"space": rows.EVERYWHERE, "path": str(canonical_path(path))}
     with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
         return bool(transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values))
 
 
 def is_trusted(context: ToolContext, path: Path) -> bool:
-    """Whether the user trusts a configuration as it is now; one that cannot be read is not trusted."""
+    """Whether the user trusts the file as it is now; an unreadable file is not trusted."""
     place = canonical_path(path)
     with context.store.snapshot() as snapshot:
         trusted = _get_trusted_hash(snapshot, str(place))
@@ -236,27 +236,27 @@ def is_trusted(context: ToolContext, path: Path) -> bool:
 
 
 def compute_hash(context: ToolContext, place: Path) -> str:
-    """What a configuration is trusted by: its bytes, and those of the files of variables that it names."""
+    """The hash that is trusted: of the file and of its env files."""
     entries, hash_ = config.read_config_and_hash(place)
     return config.hash_with_env_files(entries.values(), hash_, context.environment)
 
 
 def _get_trusted_hash(snapshot: Snapshot, path: str | None) -> str | None:
-    """The hash of the configuration that was trusted at this path."""
+    """The hash that was trusted for this path."""
     sql = "SELECT hash FROM tool_trust WHERE space = :space AND path = :path"
     found = snapshot.rows(sql, {"space": rows.EVERYWHERE, "path": path or ""})
     return found[0][0] if found else None
 
 
 def filter_allowed(entry: ServerConfig, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that the configuration of a server lets in."""
+    """The tools that the include and exclude patterns of a server admit."""
     return [tool for tool in tools if config.is_tool_allowed(entry, str(tool.get("name", "")))]
 
 
 def list_servers(
     context: ToolContext, spaces: Sequence[str] | None, states: Mapping[ServerKey, "ServerState"]
 ) -> list[Server]:
-    """All servers with the number of their tools, and how they are."""
+    """All servers with their state and number of tools."""
     inside, values = rows.catalogue_condition(spaces)
     sql = (
         "SELECT space, server, count(*), sum(CASE WHEN state IN ('quarantined', 'changed') THEN 1 ELSE 0 END) "
@@ -312,7 +312,7 @@ def _get_status(
 
 
 class RunningServers:
-    """Starts servers when they are needed, and takes in what they offer. Nothing is loaded before it is needed."""
+    """The servers used by this process. They are started on demand, and their tool lists update the catalogue."""
 
     def __init__(self, context: ToolContext, apply_offer: Callable[[Offer], object]) -> None:
         self._context, self._apply_offer = context, apply_offer
@@ -326,13 +326,13 @@ class RunningServers:
             self._get_gateway().connect(key)
 
     def wait(self, seconds: float) -> bool:
-        """Until every server that was asked for is connected or has failed; what failed is remembered."""
+        """Wait until every requested server is connected or has failed; records failures."""
         is_settled = self._gateway is None or self._gateway.wait(seconds)
         record_failures(self._context, self.states())
         return is_settled
 
     def refresh(self, key: ServerKey, seconds: float | None) -> None:
-        """List the tools of a server again, now."""
+        """List the tools of a server again."""
         self.forget_if_changed(key, get_config(self._context, key))
         self._get_gateway().refresh(key, seconds)
 
@@ -341,7 +341,7 @@ class RunningServers:
         self._get_gateway().login(key, open_page=open_page, seconds=seconds)
 
     def logout(self, key: ServerKey) -> bool:
-        """Forget a login; whether there was one."""
+        """Delete a login; whether there was one."""
         from athand.tools.oauth import forget_login
 
         self.forget(key)
@@ -356,35 +356,35 @@ class RunningServers:
         seconds: float | None,
         check: Callable[[], None],
     ) -> Mapping[str, Any]:
-        """What a tool answers; refused where the trust in its configuration was taken away meanwhile."""
+        """The result of a tool; Refused if its configuration is no longer trusted."""
         self.forget_if_changed(key, get_config(self._context, key))
         return self._get_gateway().call(key, tool, arguments, seconds=seconds, check=check)
 
     def states(self) -> "Mapping[ServerKey, ServerState]":
-        """How the servers are that were asked for."""
+        """The states of all requested servers."""
         return {} if self._gateway is None else self._gateway.states()
 
     def forget(self, key: ServerKey) -> None:
-        """Stop a server and know nothing of it any more."""
+        """Stop a server and drop its state."""
         self._started.pop(key, None)
         if self._gateway is not None:
             self._gateway.forget(key)
 
     def forget_if_changed(self, key: ServerKey, entry: ServerConfig) -> None:
-        """Stop a server that was started as something else than its configuration names now."""
+        """Stop a server whose configuration has changed since it was started."""
         if self._started.get(key, entry) != entry:
             self.forget(key)
 
     def forget_source(self, source: Path) -> list[ServerKey]:
-        """Stop the servers of a configuration; the keys of those that were asked for."""
-        asked = self.states()
-        keys = [key for key in list_keys_of(self._context, source) if key in asked]
+        """Stop the servers of a configuration file; returns the keys of those that were requested."""
+        requested = self.states()
+        keys = [key for key in list_keys_of(self._context, source) if key in requested]
         for key in keys:
             self.forget(key)
         return keys
 
     def close(self) -> None:
-        """Stop everything."""
+        """Stop all servers."""
         with self._lock:
             gateway, self._gateway = self._gateway, None
         if gateway is not None:
@@ -406,7 +406,7 @@ class RunningServers:
         return config.build_launch(self._started[key], self._context.environment)
 
     def _store_listing(self, key: ServerKey, listing: "Listing") -> None:
-        """Take in what a server lists, as far as its configuration lets it."""
+        """Apply a tool list to the catalogue, filtered by the configuration."""
         entry = get_config(self._context, key)
         self._apply_offer(catalogue.build_offer(*key, filter_allowed(entry, listing.tools)))
         record_listing(self._context, key, listing.protocol)

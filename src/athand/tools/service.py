@@ -1,4 +1,4 @@
-"""Tools: everything that can be done with them, each in its own module; this is the list."""
+"""The service of the tools corpus: all operations on servers and tools."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,11 +27,11 @@ ToolList: TypeAlias = list[Tool]
 ServerList: TypeAlias = list[Server]
 RuleList: TypeAlias = list[Rule]
 T = TypeVar("T", Tool, Server)
-_PIECE = 20_000  # characters of an answer, where one reads on
+_PIECE = 20_000  # characters of one part when reading on
 
 
 class Tools:
-    """The tools of a store: what servers offer, found, typed, pinned and called."""
+    """The tools of a store: registered, searched, typed, approved and called."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Tools:
         self._continuations = calls.Continuations()
         self._counter = UsageCounter(store)
         self._running = RunningServers(self._context, self._apply_offer)
-        self.catalogues: tuple[str, ...] | None = None  # those that load_all named; before, all
+        self.catalogues: tuple[str, ...] | None = None  # set by load_all; None means all
 
     # Servers
 
@@ -59,7 +59,7 @@ class Tools:
     ) -> ServerList:
         """Register the servers of an mcpServers file, and connect to them in the background.
 
-        A configuration that the caller did not choose, but found in a project, has the origin "project": nothing in it
+        A configuration that was found in a project, not chosen by the caller, has the origin "project": nothing in it
         is started until the user trusts it.
         """
         space = check_name("catalogue", catalogue)
@@ -83,14 +83,14 @@ class Tools:
         description: str | None = None,
         catalogue: str = DEFAULT,
     ) -> CatalogueUpdate:
-        """Add tools without a live server, as dicts like those of tools/list. What the caller adds is approved."""
+        """Add tools without a live server, as dicts like those of tools/list; they are approved."""
         space, name = check_name("catalogue", catalogue), check_name("server", server)
         if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
             raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
-        given = catalogues.build_offer(space, name, tools, is_all=False, by_hand=True)
+        offer = catalogues.build_offer(space, name, tools, is_all=False, by_hand=True)
         about = check_text("description", description) if description else None
         servers.register_list(self._context, space, name, about)
-        return self._apply_offer(given)
+        return self._apply_offer(offer)
 
     def load_all(
         self,
@@ -99,16 +99,16 @@ class Tools:
         folder: str | PathLike[str] | None = None,
         config: str | PathLike[str] | None = None,
     ) -> tuple[str, ...]:
-        """Register what the user's own file, the project around a folder and one more configuration name.
+        """Register the servers of the user's file, of the project around a folder, and of one more configuration.
 
-        Nothing is started. Returns the catalogues to search, what wins first.
+        Nothing is started. Returns the catalogues to search, in the order of precedence.
         """
-        given = (None if each is None else Path(each) for each in (user, folder, config))
-        self.catalogues = config_files.load_all(self, *given)
+        paths = (None if each is None else Path(each) for each in (user, folder, config))
+        self.catalogues = config_files.load_all(self, *paths)
         return self.catalogues
 
     def connect_new(self, catalogue: Catalogues = None) -> int:
-        """Connect to the servers whose tools were never seen, in the background; how many there are."""
+        """Connect in the background to servers that were never listed; returns how many."""
         new = [each for each in self.servers(catalogue=catalogue) if each.state == "unknown"]
         self.connect([(server.catalogue, server.name) for server in new])
         return len(new)
@@ -118,11 +118,11 @@ class Tools:
         self._running.connect(keys)
 
     def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until every server that was asked for is connected or has failed; whether all have answered."""
+        """Wait until every requested server is connected or has failed; False on timeout."""
         return self._running.wait(seconds)
 
     def refresh(self, server: str, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
-        """List the tools of a server again, now."""
+        """List the tools of a server again."""
         key = self._get_key(server, catalogue)
         self._running.refresh(key, seconds)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
@@ -130,37 +130,37 @@ class Tools:
     def login(
         self, server: str, *, open_page: Callable[[str], None], catalogue: Catalogues = None, seconds: float = 300.0
     ) -> None:
-        """Log in to a remote server: `open_page` shows the user a page, and the tokens are kept for the next time."""
+        """Log in to a remote server: `open_page` shows the user a page, and the tokens are stored."""
         self._running.login(self._get_key(server, catalogue), open_page, seconds)
 
     def logout(self, server: str, *, catalogue: Catalogues = None) -> bool:
-        """Forget the login to a remote server, and stop using it; whether there was one."""
+        """Delete the login to a remote server and disconnect; whether there was one."""
         return self._running.logout(self._get_key(server, catalogue))
 
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
-        """All servers, and how they are."""
+        """All servers with their state."""
         found = servers.list_servers(self._context, _to_spaces(catalogue), self._running.states())
         return _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
 
     def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
-        """Take a server and its tools out of a catalogue."""
+        """Remove a server and its tools from a catalogue."""
         key = self._get_key(server, catalogue)
         self._running.forget(key)
         with self._context.store.transaction(spaces=(key[0],)) as transaction:
             servers.unregister(transaction, self._context, *key)
 
     def hash_to_trust(self, path: str | PathLike[str]) -> str:
-        """The hash of a project's configuration, with the files of variables that it names."""
+        """The hash of a project's configuration with its env files."""
         return servers.compute_hash(self._context, servers.canonical_path(Path(path)))
 
     def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
-        """Let a project's configuration start what it names, as long as it is as it is now, or as its `hash` was."""
+        """Trust a project's configuration as long as it is unchanged; Conflict if its hash is not `hash`."""
         hash_ = servers.trust(self._context, Path(path), hash)
         self.connect(self._running.forget_source(Path(path)))
         return hash_
 
     def distrust(self, path: str | PathLike[str]) -> bool:
-        """Take trust back, and stop what was started by it; whether there was any."""
+        """Withdraw trust and stop the servers of the file; whether it was trusted."""
         was_trusted = servers.distrust(self._context, Path(path))
         self._running.forget_source(Path(path))
         return was_trusted
@@ -169,7 +169,7 @@ class Tools:
         """Whether a project's configuration is trusted as it is now."""
         return servers.is_trusted(self._context, Path(path))
 
-    # Finding
+    # Search
 
     def search(
         self,
@@ -182,7 +182,7 @@ class Tools:
         catalogue: Catalogues = None,
         mode: str | None = None,
     ) -> Hits[ToolHit]:
-        """The tools that fit a request, best first; nothing if nothing does, with what came closest."""
+        """The tools that match a request, best first; if there are none, the ids that came closest."""
         request = search.ToolSearchRequest.from_arguments(
             self._context, query, limit, threshold, alpha, mode, server, _to_spaces(catalogue)
         )
@@ -191,13 +191,13 @@ class Tools:
         return hits
 
     def list(self, server: str | None = None, *, catalogue: Catalogues = None) -> ToolList:
-        """All tools, also those that wait for approval."""
+        """All tools, including those that wait for approval."""
         own = None if server is None else check_name("server", server)
         with self._context.store.snapshot() as snapshot:
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
     def describe(self, id: str, *, catalogue: Catalogues = None) -> Tool:
-        """Everything about one tool."""
+        """One tool with all its fields."""
         with self._context.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
@@ -209,13 +209,13 @@ class Tools:
         catalogue: Catalogues = None,
         gateway: str | None = None,
     ) -> str:
-        """A module with a typed function for each of these tools."""
+        """The source of a module with a typed function for each of these tools."""
         from athand.tools.stubs import stubs
 
         names = [ids] if isinstance(ids, str) else ids
         return stubs([self.describe(id_, catalogue=catalogue) for id_ in names], language, gateway=gateway)
 
-    # Calling
+    # Calls
 
     def call(
         self,
@@ -228,7 +228,7 @@ class Tools:
         seconds: float | None = None,
         max_chars: int | None = None,
     ) -> CallResult:
-        """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
+        """Call a tool if it is approved, the rules allow it, and the arguments match its schema."""
         most = None if max_chars is None else calls.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
         calls.check_state(tool)
@@ -240,7 +240,7 @@ class Tools:
         key = (tool.catalogue, tool.server)
 
         def check() -> None:
-            """A server that had to be started may offer something else than before."""
+            """Check again after the server was started: its tools may have changed."""
             calls.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
 
         with self._counter.count_call():
@@ -248,77 +248,77 @@ class Tools:
             return self._continuations.truncate(calls.to_result(tool, raw), most)
 
     def read_on(self, continuation: str, max_chars: int = _PIECE) -> CallResult:
-        """The next piece of an answer that was cut."""
+        """The next part of a truncated result."""
         return self._continuations.read_on(continuation, calls.check_size(max_chars))
 
-    # Deciding
+    # Decisions
 
     def approve(self, id: str, *, catalogue: Catalogues = None) -> Tool:
         """Approve a tool as it is offered now."""
         return approvals.approve(self._context, id, _to_spaces(catalogue))
 
     def reject(self, id: str, *, catalogue: Catalogues = None) -> Tool:
-        """Never call or show this tool, until it is approved."""
+        """Exclude a tool from searches and calls until it is approved."""
         return approvals.reject(self._context, id, _to_spaces(catalogue))
 
     def enable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Show and call a tool, or all tools of a server, again."""
+        """Enable a tool, or a server with all its tools."""
         return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
             id, catalogue, on=True
         )
 
     def disable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Neither show nor call a tool, or any tool of a server."""
+        """Disable a tool, or a server with all its tools."""
         return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )
 
     def rules(self, *, catalogue: str = DEFAULT) -> RuleList:
-        """What was decided about calls, in this catalogue and in all."""
+        """The rules for calls, of this catalogue and global ones."""
         space = check_name("catalogue", catalogue)
         with self._context.store.snapshot() as snapshot:
             return rows.list_rules(snapshot, space)
 
     def rule(self, pattern: str, decision: str | None, *, catalogue: str = rows.EVERYWHERE) -> None:
-        """Decide about calls of the tools whose id fits a pattern: allow, ask or deny; None takes the rule back."""
+        """Set the decision for calls of tools whose id matches a pattern: allow, ask or deny; None deletes the rule."""
         approvals.set_rule(self._context, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
 
-    # Upkeep
+    # Maintenance
 
     def stats(self) -> ToolStats:
-        """How much there is, how often it was used, and what that saves."""
+        """Numbers of servers, tools, searches and calls, and the tokens saved."""
         return self._counter.stats(self._context)
 
     def count(self) -> dict[str, int]:
-        """How many tools there are, by catalogue."""
+        """The number of tools per catalogue."""
         with self._context.store.snapshot() as snapshot:
             return rows.count_by_catalogue(snapshot)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Make everything derived from the tools anew; how many there are."""
+        """Rebuild the index and all vectors; returns the number of tools."""
         return maintenance.reindex(self._context, progress)
 
     def fingerprint(self) -> str:
-        """A hash of everything derived from the tools: a fresh index has the same."""
+        """A hash of all derived data; equal after a reindex."""
         return self._context.store.fingerprint(maintenance.CORPUS.index)
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Give every tool a vector of the current model."""
+        """Embed all tools without a vector of the current model."""
         return maintenance.embed_missing(self._context, stop)
 
     @property
     def corpus(self) -> Corpus:
-        """How passages come from tools, for those who copy or check everything."""
+        """How passages are made from tools, for copying and integrity checks."""
         return maintenance.CORPUS
 
     def close(self) -> None:
-        """Stop all servers, and keep what was counted."""
+        """Stop all servers, and write the usage counters."""
         self._running.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._counter.flush()
 
-    def _apply_offer(self, given: catalogues.Offer) -> CatalogueUpdate:
-        update = catalogues.apply_offer(self._context, given)
+    def _apply_offer(self, offer: catalogues.Offer) -> CatalogueUpdate:
+        update = catalogues.apply_offer(self._context, offer)
         self._counter.count_update(update)
         return update
 
@@ -328,7 +328,7 @@ class Tools:
         return space, name
 
     def _set_server_enabled(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
-        """Switch all tools of a server; one that is switched off is stopped, too."""
+        """Enable or disable a server; a disabled one is stopped."""
         key = self._get_key(server, catalogue)
         approvals.set_server_enabled(self._context, key, on=on)
         if not on:
@@ -337,14 +337,14 @@ class Tools:
 
 
 def _to_spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
-    """The catalogues that are meant: all, if none is named."""
+    """The catalogues as a tuple; None means all."""
     if catalogue is None:
         return None
     return (check_name("catalogue", catalogue),) if isinstance(catalogue, str) else check_names("catalogue", catalogue)
 
 
 def _drop_hidden(found: Sequence[T], spaces: tuple[str, ...] | None, get_name: Callable[[T], str]) -> list[T]:
-    """Of catalogues in an order, what the first that has a name calls by it; of all catalogues, everything."""
+    """Of equal names, keep the one of the first catalogue; without an order, keep all."""
     if spaces is None:
         return list(found)
     best = {get_name(each): each for each in sorted(found, key=lambda each: -spaces.index(each.catalogue))}

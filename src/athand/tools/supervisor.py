@@ -1,8 +1,8 @@
-"""Keeps one server: starts it, and ends it with everything it started when we are gone.
+"""Supervisor of one server process: starts it, and ends it with all its descendants when the parent is gone.
 
-This is a program of its own, `python -I -S keeper.py LIFE`, that imports nothing of ours. LIFE is the reading end of a
-pipe: what to start comes through it as one line of JSON, and when it closes, whoever wanted the server is gone, by
-whatever death. The server has our three streams; the keeper itself never writes to them.
+A program of its own, `python -I -S supervisor.py FD`, that imports nothing of the package. FD is the reading end of a
+pipe: it carries the command as one line of JSON, and its end of file means that the parent is gone. The server inherits
+the three standard streams; the supervisor never writes to them.
 """
 
 import ctypes
@@ -15,26 +15,26 @@ import time
 from contextlib import suppress
 from typing import Any
 
-GRACE, TERM, KILL = 1.0, 1.0, 5.0  # seconds to leave by itself, after being asked, and to be gone when killed
-_POLL_SECONDS = 2.0  # seconds between looks at whether our parent is still the same
+GRACE, TERM, KILL = 1.0, 1.0, 5.0  # seconds to exit by itself, after SIGTERM, and after SIGKILL
+_POLL_SECONDS = 2.0  # between checks whether the parent is still the same
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(lifeline: int) -> int:
-    """Start what the pipe says and stay until it has ended; the answer is its exit code."""
+    """Start the command from the pipe and wait until it has ended; returns its exit code."""
     parent = os.getppid()
     command = json.loads(_read_line(lifeline))
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    asked: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: signals.append(number))
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     server = _start(command)
     _detach_streams()
     status: int | None = None
-    while status is None and not asked and os.getppid() == parent:
+    while status is None and not signals and os.getppid() == parent:
         ready, _, _ = select.select([lifeline, woken], [], [], _POLL_SECONDS)
         status = _reap(server)
         if lifeline in ready and not os.read(lifeline, 1024):
@@ -50,11 +50,11 @@ def _read_line(lifeline: int) -> bytes:
         pieces.append(piece)
         if piece.endswith(b"\n"):
             return b"".join(pieces)
-    sys.exit(0)  # nobody wants it any more
+    sys.exit(0)  # the parent is already gone
 
 
 def _start(command: dict[str, Any]) -> int:
-    """The server, in a group of its own, with the environment it was given and nothing of ours."""
+    """Fork the server in a session of its own, with only the given environment."""
     server = os.fork()
     if server:
         return server
@@ -82,7 +82,7 @@ def _exec(command: dict[str, Any]) -> None:
 
 
 def _detach_streams() -> None:
-    """Whoever reads what the server writes must see when the server closes it."""
+    """Release the standard streams, so that their reader sees when the server closes them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -95,7 +95,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _reap(server: int) -> int | None:
-    """Bury whoever has died; the exit code of the server if it was among them."""
+    """Reap all dead children; the exit code of the server if it was among them."""
     code = None
     try:
         while True:
@@ -104,12 +104,12 @@ def _reap(server: int) -> int | None:
                 return code
             if pid == server:
                 code = os.waitstatus_to_exitcode(status)
-    except ChildProcessError:  # there is nobody left
+    except ChildProcessError:  # no children left
         return code
 
 
 def _terminate(server: int, status: int | None) -> int:
-    """End all that is left, politely first; the exit code as a shell would say it."""
+    """End all remaining processes: wait, SIGTERM, SIGKILL; returns the exit code as a shell does."""
     leave = [] if status is not None else [(None, GRACE)]
     for number, seconds in [*leave, (signal.SIGTERM, TERM), (signal.SIGKILL, KILL)]:
         until = time.monotonic() + seconds
@@ -122,7 +122,7 @@ def _terminate(server: int, status: int | None) -> int:
             if number == signal.SIGKILL:
                 _signal_all(server, status, number)
             elif number is None and status is not None:
-                break  # it has left by itself: now for what it left behind
+                break  # the server has exited by itself: continue with its descendants
     code = 0 if status is None else status
     return 128 - code if code < 0 else code
 
@@ -132,8 +132,8 @@ def _has_children(server: int, status: int | None) -> bool:
 
 
 def _signal_all(server: int, status: int | None, number: int) -> None:
-    """To the group of the server and, where the system can tell, to everybody who descends from us."""
-    if status is None:  # after it was buried its number may belong to somebody else
+    """Send a signal to the process group of the server and, on Linux, to all descendants."""
+    if status is None:  # after it was reaped, its pid may belong to another process
         _kill(-server, number)
     waiting = _children(os.getpid())
     while waiting:
@@ -143,12 +143,12 @@ def _signal_all(server: int, status: int | None, number: int) -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # gone already, or no longer ours
+    with suppress(ProcessLookupError, PermissionError):  # already gone, or not permitted
         os.kill(pid, number)
 
 
 def _children(pid: int) -> list[int]:
-    """Where the system cannot tell, nobody: then the group has to do."""
+    """The child pids from /proc; empty where there is no /proc."""
     found: list[int] = []
     with suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
         for thread in threads:

@@ -1,4 +1,4 @@
-"""What is counted: searches, calls, failures, and the tokens that searching saves against listing everything."""
+"""Usage counters: searches, calls, failures, and the tokens saved by searching instead of listing."""
 
 import logging
 import threading
@@ -13,13 +13,13 @@ from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolStats
 from athand.tools.scoring import INDEX
 
-_FLUSHED_AFTER = 200  # searches: a search must not wait for the disk
+_FLUSHED_AFTER = 200  # searches, so that a search does not wait for the disk
 
 log = logging.getLogger("athand")
 
 
 class UsageCounter:
-    """Counts in memory, and now and then in the store."""
+    """Counts in memory, and writes to the store from time to time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -27,14 +27,14 @@ class UsageCounter:
         self._lock = threading.Lock()
 
     def count_search(self, tools: Sequence[Tool]) -> None:
-        """Count a search, and the tokens of the tools it has shown."""
+        """Count a search, and the tokens of its hits."""
         self._add(searches=1, shown=sum(map(rows.estimate_tokens, tools)))
         if self._amounts.get("searches", 0) >= _FLUSHED_AFTER:
             self.flush()
 
     @contextmanager
     def count_call(self) -> Iterator[None]:
-        """Count a call, and whether it failed."""
+        """Count a call, and whether it fails."""
         self._add(calls=1)
         try:
             yield
@@ -43,12 +43,12 @@ class UsageCounter:
             raise
 
     def flush(self) -> None:
-        """Keep what was counted."""
+        """Write the counters to the store."""
         with self._lock:
             amounts, self._amounts = self._amounts, {}
         try:
             self._write_amounts(amounts)
-        except StoreError as error:  # what was asked for goes on without being counted
+        except StoreError as error:  # counting must not make the operation fail
             self._add(**amounts)
             log.warning("What was counted of the tools could not be kept: %s", error)
 
@@ -58,11 +58,11 @@ class UsageCounter:
                 rows.add_usage(transaction, rows.EVERYWHERE, amounts)
 
     def count_update(self, update: CatalogueUpdate) -> None:
-        """Count the texts that had to be embedded, and those that had a vector already."""
+        """Count the texts that were embedded, and those that had a vector already."""
         self._add(embedded=update.embedded, reused=update.reused)
 
     def stats(self, context: ToolContext) -> ToolStats:
-        """All that was ever counted, beside what there is."""
+        """All counters, and the numbers of servers and tools."""
         self.flush()
         model_id = context.embedder.attempt(lambda model: model.model_id)
         with self._store.snapshot() as snapshot:
@@ -71,14 +71,14 @@ class UsageCounter:
         indexed = sum(self._store.counts(INDEX.corpus).values())
         bare = len(self._store.uncovered(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
         searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)
-        made, known = amounts.get("embedded", 0), amounts.get("reused", 0)
+        embedded, reused = amounts.get("embedded", 0), amounts.get("reused", 0)
         return ToolStats(
             servers=servers,
             tools=tools,
             indexed=indexed,
             cached=indexed - bare,
             searches=searches,
-            hit_rate=known / (made + known) if made + known else 0.0,
+            hit_rate=reused / (embedded + reused) if embedded + reused else 0.0,
             calls=amounts.get("calls", 0),
             failures=amounts.get("failures", 0),
             tokens_of_all=tokens,

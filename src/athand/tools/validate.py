@@ -1,7 +1,7 @@
-"""Arguments of a call, checked against the schema of a tool before the server sees them.
+"""Validation and coercion of call arguments against the schema of a tool, before the server gets them.
 
-A schema comes from a server and may be anything, made to hang us too: what takes too long to check is not checked,
-since the server checks as well.
+Schemas are untrusted and may be made to take forever: beyond a budget of steps and time the arguments are passed on
+unchecked, since the server checks them, too.
 """
 
 import json
@@ -18,7 +18,7 @@ from athand.tools.poisoning.unicode import escape_invisible
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-_MOST_STEPS, _MOST_SECONDS = 100_000, 2.0  # seconds of work: a busy machine must not leave arguments unchecked
+_MOST_STEPS, _MOST_SECONDS = 100_000, 2.0  # CPU seconds, so that a busy machine does not leave arguments unchecked
 _MOST_PROBLEMS, _MOST_KNOWN = 20, 200
 _LONGEST_SCHEMA, _LONGEST_VALUE = 4_000, 80
 _TOP = "arguments"
@@ -27,11 +27,11 @@ _TYPE_WORDS |= {"array": "a list", "object": "an object", "null": "null"}
 
 
 class _BudgetExceeded(Exception):
-    """Checking goes on for too long."""
+    """The budget of steps or time is used up."""
 
 
 class _Validator:
-    """The validators of one check: they follow references to forms, and end when they have done too much."""
+    """A jsonschema validator that follows normalised references and stops at a budget."""
 
     def __init__(self) -> None:
         from jsonschema import Draft202012Validator as Draft
@@ -64,7 +64,7 @@ class _Validator:
 
 
 def validate_arguments(arguments: object, schema: object) -> dict[str, Any]:
-    """The arguments as the schema wants them; InvalidInput with all that is wrong if they cannot be."""
+    """The arguments coerced to the schema; InvalidInput with all problems if they do not match."""
     given, normalized, validator = _to_object(arguments, schema), normalize(schema), _Validator()
     try:
         ready: dict[str, Any] = coerce(given, normalized, validator)
@@ -84,13 +84,13 @@ def _to_object(arguments: object, schema: object) -> dict[str, Any]:
 
 
 def _find_problems(validator: _Validator, arguments: dict[str, Any], normalized: Schema) -> Iterator[str]:
-    """All that is wrong; a name nobody knows counts only if there is more, since a server may take any."""
+    """All problems; unknown names are listed only beside other problems, since a server may accept any."""
     errors = list(validator.errors(arguments, normalized))
     for error in errors:
         yield from _describe_error(error)
-    known = normalized.get("properties", {})
-    if errors and known:
-        yield from (_describe_unknown(name, known) for name in arguments if name not in known)
+    properties = normalized.get("properties", {})
+    if errors and properties:
+        yield from (_describe_unknown(name, properties) for name in arguments if name not in properties)
 
 
 def _describe_error(error: "ValidationError") -> Iterator[str]:
@@ -99,8 +99,8 @@ def _describe_error(error: "ValidationError") -> Iterator[str]:
     nearest = best_match(iter([error]))
     inside = "" if not nearest.absolute_path else f"{_error_path(nearest)}: "
     if nearest.validator == "additionalProperties":
-        known = nearest.schema.get("properties", {})
-        yield from (inside + _describe_unknown(name, known) for name in nearest.instance if name not in known)
+        properties = nearest.schema.get("properties", {})
+        yield from (inside + _describe_unknown(name, properties) for name in nearest.instance if name not in properties)
     elif nearest.validator == "required":
         yield from (
             f"{inside}{_to_text(name)} is missing" for name in nearest.validator_value if name not in nearest.instance
@@ -126,11 +126,13 @@ def _describe_expectation(error: "ValidationError") -> str:
     return _shorten(error.message.replace(repr(error.instance), found), 200)
 
 
-def _describe_unknown(name: str, known: Mapping[str, Any]) -> str:
+def _describe_unknown(name: str, properties: Mapping[str, Any]) -> str:
     from rapidfuzz import process
 
-    nearest = process.extractOne(name[:_LONGEST_VALUE], list(known)[:_MOST_KNOWN], score_cutoff=60)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are: {_shorten(', '.join(known) or 'none', 400)}"
+    nearest = process.extractOne(name[:_LONGEST_VALUE], list(properties)[:_MOST_KNOWN], score_cutoff=60)
+    hint = (
+        f"did you mean {nearest[0]!r}?" if nearest else f"known are: {_shorten(', '.join(properties) or 'none', 400)}"
+    )
     return f"there is no argument {_shorten(name)!r}; {hint}"
 
 
@@ -160,11 +162,11 @@ def _invalid_arguments(wrong: list[str], schema: object) -> InvalidInput:
 
 
 _JSON_WORDS = {"true": True, "false": False, "null": None, "none": None}
-_SEVERAL = (",", ";", "\n", "[")  # in a text that may have been meant as a list
+_SEVERAL = (",", ";", "\n", "[")  # in a text that may be meant as a list
 
 
 def coerce(value: Any, schema: Schema, validator: _Validator) -> Any:
-    """The value as the form wants it; unchanged where it fits, or where it is not clear what was meant."""
+    """The value converted to the schema; unchanged if it matches, or if the intention is unclear."""
     validator.spend(1)
     value = list(value) if isinstance(value, tuple) else value
     if "$ref" in schema:
@@ -181,7 +183,7 @@ def coerce(value: Any, schema: Schema, validator: _Validator) -> Any:
 
 
 def parse_json(text: str) -> Any:
-    """What a text is as JSON; the text itself if it is none."""
+    """Parse JSON; returns the text itself if it is not JSON."""
     try:
         return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_float)
     except (ValueError, RecursionError):
@@ -193,12 +195,12 @@ def _reject_constant(constant: str) -> Any:
 
 
 def _parse_float(digits: str) -> float:
-    """A number too large for us must not become endless."""
+    """Reject numbers that would overflow to infinity."""
     return float(digits) if math.isfinite(float(digits)) else _reject_constant(digits)
 
 
 def _coerce_to_any(schemas: list[Schema], value: Any, validator: _Validator) -> Any:
-    """As the first form it can be brought to; a value that fits one already is left alone."""
+    """Coerce to the first schema that works; a value that matches one is left alone."""
     if any(validator.fits(value, schema) for schema in schemas):
         return value
     tried = ((coerce(value, schema, validator), schema) for schema in schemas)
@@ -211,9 +213,9 @@ def _coerce_type(value: Any, schema: Schema, validator: _Validator) -> Any:
         return int(value)
     if not types or _has_type(value, types):
         return value
-    meant = parse_json(value) if isinstance(value, str) else value
-    if meant is not value and _has_type(meant, types):
-        return _coerce_type(meant, schema, validator)
+    parsed = parse_json(value) if isinstance(value, str) else value
+    if parsed is not value and _has_type(parsed, types):
+        return _coerce_type(parsed, schema, validator)
     if types == ["array"]:
         return _wrap_in_list(value, schema, validator)
     return json.dumps(value) if "string" in types and _has_type(value, ["number"]) else value
@@ -226,7 +228,7 @@ def _has_type(value: Any, types: list[str]) -> bool:
 
 
 def _wrap_in_list(value: Any, schema: Schema, validator: _Validator) -> Any:
-    """A list of the one value, if it can only have been meant as an item."""
+    """A list with the single value, if it matches the item schema."""
     item = schema.get("items")
     if not item or "prefixItems" in schema or (isinstance(value, str) and any(mark in value for mark in _SEVERAL)):
         return value

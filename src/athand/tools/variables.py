@@ -1,4 +1,4 @@
-"""What a configuration leaves open: variables that are filled in, and the environment that a server's process gets."""
+"""Variables in configurations, and the environment of server processes."""
 
 import re
 from collections.abc import Mapping
@@ -33,31 +33,31 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy
 
 @dataclass(frozen=True, slots=True)
 class VariableResolver:
-    """Fills in the variables of one server's entry, each once: what a value holds stays as it is."""
+    """Substitutes `${…}` in one server entry; values are not substituted again."""
 
     server: str
     source: Path
     environment: Mapping[str, str]
 
     def substitute(self, text: str) -> str:
-        """The text with its variables; InvalidInput for one that is not set and has no default."""
-        if asked := _EDITOR_ONLY.search(text):
-            raise self.to_error(f"uses ${{{asked[1]}}}, which only an editor can ask for. Put ${{A_VARIABLE}} there")
+        """Substitute the variables of a text; InvalidInput if one is not set and has no default."""
+        if match := _EDITOR_ONLY.search(text):
+            raise self.to_error(f"uses ${{{match[1]}}}, which only an editor can ask for. Put ${{A_VARIABLE}} there")
         return _VARIABLE.sub(self._value, text.replace("${/}", "${pathSeparator}"))
 
     def path(self, text: str) -> str:
-        """A filled-in path; `~` is the home of the user."""
+        """Substitute variables in a path; `~` is the home folder."""
         filled = self.substitute(text)
         return self._home() + filled[1:] if filled == "~" or filled.startswith(("~/", "~\\")) else filled
 
     def to_error(self, what: str) -> InvalidInput:
-        """An error that names the server and the file."""
+        """An error with the names of server and file."""
         return InvalidInput(f"The server {self.server!r} in {self.source} {what}.")
 
     def _value(self, found: re.Match[str]) -> str:
         is_env, name, default = found.groups()
-        if not is_env and (known := self._get_editor_variable(name)) is not None:
-            return known
+        if not is_env and (value := self._get_editor_variable(name)) is not None:
+            return value
         value = self.environment.get(name)
         if default is not None:
             return value or _VARIABLE.sub(self._value, default)
@@ -66,12 +66,12 @@ class VariableResolver:
         return value
 
     def _get_editor_variable(self, name: str) -> str | None:
-        """What editors know besides the environment."""
+        """Variables that editors define, such as `workspaceFolder`."""
         if name == "userHome":
             return self._home()
         folder = workspace_folder(self.source)
-        known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name, "pathSeparator": "/"}
-        return known.get(name)
+        values = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name, "pathSeparator": "/"}
+        return values.get(name)
 
     def _home(self) -> str:
         home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
@@ -81,13 +81,13 @@ class VariableResolver:
 
 
 def workspace_folder(source: Path) -> Path:
-    """The folder a configuration speaks about: where it lies, or above, when it lies in the folder of an editor."""
+    """The project folder of a configuration: its folder, or the one above if that belongs to an editor."""
     folder = source.absolute().parent
     return folder.parent if folder.name in _PROJECT_FOLDERS else folder
 
 
 def inherited_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of the environment that every server gets; proxies too, unless a password is in them."""
+    """The part of the environment that every server gets, including proxies without a password."""
     return {
         name: value
         for name, value in environment.items()
@@ -96,12 +96,12 @@ def inherited_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def private_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of a server's environment that is its own, and may hold secrets."""
+    """The part of a server's environment that is specific to it, and may hold secrets."""
     return {name: value for name, value in environment.items() if name not in _INHERITED and name not in _PROXIES}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of a file with lines `NAME=value`; quotes around a value are taken off."""
+    """The variables of a file with lines `NAME=value`; quotes around values are removed."""
     found = {}
     for line in to_text(read_bytes(path), path).splitlines():
         if assigned := _LINE.fullmatch(line.strip()):

@@ -224,7 +224,7 @@ def _show_launches(session: Session, file: Path, entries: "Mapping[str, ServerCo
 
     if not session.quiet and not session.as_json:
         session.say(f" {file} would start or reach:")
-        print_launches(session.console(stderr=True), {name: entry.given for name, entry in entries.items()})
+        print_launches(session.console(stderr=True), {name: entry.raw for name, entry in entries.items()})
 
 
 @command(commands, "distrust")

@@ -1,4 +1,4 @@
-"""The gateway: the clients of all servers."""
+"""The gateway: MCP clients of all servers, in one thread."""
 
 from athand.tools.gateway.service import Gateway
 from athand.tools.model import Listing, ServerState

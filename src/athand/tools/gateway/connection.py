@@ -1,4 +1,4 @@
-"""One connection to one server: opening it in whatever dialect the server speaks, listing and calling."""
+"""One open MCP connection: version negotiation, listing and calling."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +21,7 @@ log = logging.getLogger("athand")
 MOST_TOOLS, MOST_PAGES = 10_000, 200
 MOST_CHARACTERS = 32_000_000  # of all definitions together
 
-# Transport -> what to try, one after the other: a server may die of a question it does not know, or speak only SSE.
+# Transport and mode, tried in this order: some servers exit on an unknown request, some speak only SSE.
 _ATTEMPTS = {
     "stdio": (("stdio", "auto"), ("stdio", "legacy")),
     "http": (("http", "auto"), ("sse", "auto")),
@@ -37,11 +37,11 @@ class Connection:
 
     @property
     def protocol(self) -> str:
-        """The version of the protocol that both agreed on."""
+        """The negotiated protocol version."""
         return self.client.protocol_version
 
     async def list_tools(self) -> Listing:
-        """All tools, page by page; of those with the same name the first."""
+        """All tools of all pages; the first of each name counts."""
         tools: dict[str, dict[str, Any]] = {}
         cursor, size = None, 0
         for _ in range(MOST_PAGES):
@@ -69,18 +69,18 @@ class Connection:
                 tools[tool.name] = tool.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What the tool answers, as it came over the wire."""
+        """The result of a tool as it came over the wire."""
         result = await self.client.call_tool(tool, arguments)
         return {"isError": False, **result.model_dump(by_alias=True, mode="json", exclude_unset=True)}
 
     @property
     def needs_subscription(self) -> bool:
-        """Whether the server tells changes of its list of tools only to those who listen."""
+        """Whether the server sends list_changed only to subscribers, as newer protocol versions do."""
         tools = self.client.server_capabilities.tools
         return bool(tools and tools.list_changed) and self.protocol in MODERN_PROTOCOL_VERSIONS
 
     async def listen(self, changed: Callable[[], None]) -> None:
-        """Wait for changes, where the protocol wants to be asked for them."""
+        """Subscribe to list_changed and call `changed` for each notification."""
         async with self.client.listen(tools_list_changed=True) as events:
             async for _ in events:
                 changed()
@@ -90,7 +90,7 @@ class Connection:
 async def open_connection(
     diagnostics: Diagnostics, auth: Any, attempt: tuple[str, str], changed: Callable[[], None]
 ) -> AsyncIterator[Connection]:
-    """A connection over one way: a transport and how to agree on a version."""
+    """Open a connection with this transport and mode."""
     transport, mode = attempt
     streams = stdio_server(diagnostics) if transport == "stdio" else remote_server(diagnostics, transport, auth)
 
@@ -99,7 +99,7 @@ async def open_connection(
             changed()
 
     async with Client(streams, mode=mode, cache=None, message_handler=on_message, client_info=_client_info()) as client:
-        # Results are checked elsewhere: a pattern made to take for ever must not hold up all other servers here.
+        # Results are validated elsewhere: a malicious pattern must not block all other servers in this thread.
         setattr(client.session, "validate_tool_result", _skip_validation)  # noqa: B010
         yield Connection(client, diagnostics)
 
@@ -113,12 +113,12 @@ def _client_info() -> types.Implementation:
 
 
 def connection_attempts(transport: str) -> tuple[tuple[str, str], ...]:
-    """How a server of this transport may be spoken to, in the order of trying."""
+    """The transports and modes to try for a configured transport, in order."""
     return _ATTEMPTS[transport]
 
 
 def can_try_next(diagnostics: Diagnostics) -> bool:
-    """Whether the failure may be one of dialect."""
+    """Whether the failure may be a mismatch of transport or protocol, so that the next attempt may work."""
     if diagnostics.launch.transport == "http":
         return (
             diagnostics.status is not None
@@ -129,17 +129,17 @@ def can_try_next(diagnostics: Diagnostics) -> bool:
 
 
 def is_server_error(error: Exception, diagnostics: Diagnostics) -> bool:
-    """Whether an error is what the server answered, not the loss of the server."""
+    """Whether an error is a response of the server, and not a lost connection."""
     if not isinstance(error, MCPError) or error.code in (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT):
         return False
     return diagnostics.status is None or (diagnostics.status < 500 and diagnostics.status not in (401, 403, 404))
 
 
 def is_session_expired(error: Exception, diagnostics: Diagnostics) -> bool:
-    """Whether a remote server no longer knows us, perhaps because it was started anew."""
+    """Whether a remote server no longer knows our session, perhaps after a restart."""
     return isinstance(error, MCPError) and diagnostics.status == 404 and diagnostics.launch.transport == "http"
 
 
 def is_invalid_params(error: Exception) -> bool:
-    """Whether the server found fault with what it was asked."""
+    """Whether the server rejected the arguments."""
     return isinstance(error, MCPError) and error.code == types.INVALID_PARAMS

@@ -1,4 +1,4 @@
-"""What becomes known of a server beside its messages, and how to say why it fails."""
+"""Connection diagnostics: stderr tail, exit code, HTTP status, and the error text made of them."""
 
 import re
 import unicodedata
@@ -10,54 +10,54 @@ from athand.redaction import redact
 from athand.tools.model import Launch
 from athand.tools.variables import private_environment
 
-_MOST = 300  # characters of somebody else's words in a message of ours
-_TAIL, _LINES = 4096, 20  # bytes and lines kept of what a server complains about
+_MOST = 300  # characters of foreign text in our messages
+_TAIL, _LINES = 4096, 20  # bytes and lines of stderr that are kept
 _SHORTEST_SECRET = 8
 _LIKE_A_SECRET = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.-]{16,}")
 
 
 class LoginNeeded(Exception):
-    """The server wants somebody to log in first."""
+    """The server requires a login."""
 
 
 @dataclass(slots=True)
 class Diagnostics:
-    """The traces of one connection."""
+    """What is observed about one connection."""
 
     launch: Launch
-    on_end: Callable[[], None] = lambda: None  # the server has closed its side
+    on_end: Callable[[], None] = lambda: None  # called when the server closes its side
     is_closed: bool = False  # by the server
     is_ending: bool = False  # by us
     messages: int = 0
-    noise: int = 0  # lines that were no messages
+    noise: int = 0  # lines that were not messages
     noise_in_a_row: int = 0
-    questions: int = 0  # of the server that we have not answered yet
-    problem: str | None = None  # why we gave it up
+    unanswered: int = 0  # requests of the server that are not answered yet
+    problem: str | None = None  # why we closed the connection
     exit_code: int | None = None
-    status: int | None = None  # the last HTTP status that was an error
+    status: int | None = None  # of the last HTTP response, if it was an error
     _tail: bytes = field(default=b"", repr=False)
 
     def add_stderr(self, chunk: bytes) -> None:
-        """The server wrote to its standard error."""
+        """Append output of the server's stderr."""
         self._tail = (self._tail + chunk)[-_TAIL:]
 
     @property
     def stderr_tail(self) -> str:
-        """The last words of the server."""
+        """The last lines of stderr, with secrets masked."""
         lines = mask_secrets(self._tail.decode("utf-8", "replace"), self.launch).split("\n")
         return sanitize(" / ".join(line.strip() for line in lines[-_LINES:] if line.strip()), from_the_end=True)
 
     def describe_error(self, error: BaseException) -> str:
-        """What an error says, without what the configuration has told this server alone."""
+        """The text of an error, with the secrets of this server masked."""
         return error_text(error, self.launch)
 
     @property
     def needs_login(self) -> bool:
-        """Whether it is only a login that is missing."""
+        """Whether the server answers 401 and the configuration has no Authorization header."""
         return self.launch.transport != "stdio" and self.status == 401 and not has_authorization(self.launch)
 
     def describe_failure(self, error: BaseException | None) -> str:
-        """Why it does not work, in half a sentence."""
+        """Why the server does not work, as half a sentence."""
         return "; ".join(part for part in (self._cause(error), self._describe_noise(), self._describe_stderr()) if part)
 
     def _cause(self, error: BaseException | None) -> str:
@@ -85,17 +85,17 @@ class Diagnostics:
         return f"it wrote {self.noise} lines that are no messages" if self.noise else ""
 
     def _describe_stderr(self) -> str:
-        said = self.stderr_tail
-        return f"its last words: {said}" if said and "command not found" not in said else ""
+        tail = self.stderr_tail
+        return f"its last words: {tail}" if tail and "command not found" not in tail else ""
 
 
 def has_authorization(launch: Launch) -> bool:
-    """Whether the configuration says how to be let in."""
+    """Whether the configuration has an Authorization header."""
     return any(name.lower() == "authorization" for name in launch.headers)
 
 
 def error_text(error: BaseException, launch: Launch | None = None) -> str:
-    """What an error of a library says, made safe to show."""
+    """The text of a library error, sanitized."""
     first = next(leaf_errors(error))
     text = str(first).split("\n")[0] or type(first).__name__
     if _is_validation_error(first):
@@ -108,7 +108,7 @@ def _is_validation_error(error: BaseException) -> bool:
 
 
 def leaf_errors(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group of errors."""
+    """The single errors inside nested exception groups."""
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
             yield from leaf_errors(each)
@@ -117,12 +117,12 @@ def leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 
 def is_login_error(error: BaseException) -> bool:
-    """Whether somewhere in it lies the wish for a login."""
+    """Whether a LoginNeeded is among the errors."""
     return any(isinstance(each, LoginNeeded) for each in leaf_errors(error))
 
 
 def sanitize(text: str, from_the_end: bool = False) -> str:
-    """Words of others without secrets, line breaks and control characters, cut."""
+    """Foreign text on one line without control characters and secrets, shortened."""
     line = " ".join("".join(each if _is_printable(each) else " " for each in text).split())
     line = redact(line)
     if len(line) <= _MOST:
@@ -135,7 +135,7 @@ def _is_printable(character: str) -> bool:
 
 
 def mask_secrets(text: str, launch: Launch) -> str:
-    """A text without what the configuration has told one server alone: names stand in the place of values."""
+    """Replace the values from this server's configuration by their names."""
     for secret, name in sorted(_secrets(launch), key=lambda each: -len(each[0])):
         text = text.replace(secret, f"[{name}]")
     return text
@@ -149,6 +149,6 @@ def _secrets(launch: Launch) -> Iterator[tuple[str, str]]:
 
 
 def origin_of(url: str) -> str:
-    """An address without the parts that may hold a secret; some servers have it in the path."""
+    """Scheme and host of a URL; its path and query may hold secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

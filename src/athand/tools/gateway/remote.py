@@ -1,4 +1,4 @@
-"""Reaching a server over HTTP: its headers, its tokens and nobody else's."""
+"""HTTP and SSE transports, with limits on sizes and times."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -10,14 +10,14 @@ from mcp.client.streamable_http import streamable_http_client
 
 from athand.tools.gateway.diagnostics import Diagnostics
 
-LARGEST = 16_000_000  # bytes of one answer
-_SILENCE = 300.0  # seconds a stream may be silent; calls have limits of their own
+LARGEST = 16_000_000  # bytes of one response
+_SILENCE = 300.0  # seconds a stream may be silent; calls have their own limits
 
 
 def remote_server(
     diagnostics: Diagnostics, transport: str, auth: httpx2.Auth | None
 ) -> AbstractAsyncContextManager[Any]:
-    """The streams of messages from and to a server elsewhere."""
+    """The message streams of a remote server."""
     return _over_sse(diagnostics, auth) if transport == "sse" else _over_http(diagnostics, auth)
 
 
@@ -53,14 +53,14 @@ def _client(diagnostics: Diagnostics, auth: httpx2.Auth | None) -> httpx2.AsyncC
 
 
 def _record_status(diagnostics: Diagnostics, response: httpx2.Response) -> None:
-    """Remember what went wrong, with this server and not with those that give out tokens."""
-    asked, ours = response.request.url, httpx2.URL(diagnostics.launch.url)
-    if (asked.host, asked.port, asked.path) == (ours.host, ours.port, ours.path):
+    """Record an error status of the server itself, not of its authorization server."""
+    requested, own = response.request.url, httpx2.URL(diagnostics.launch.url)
+    if (requested.host, requested.port, requested.path) == (own.host, own.port, own.path):
         diagnostics.status = response.status_code if response.status_code >= 400 else None
 
 
 def _limit_size(diagnostics: Diagnostics, response: httpx2.Response) -> None:
-    """Read no more than is allowed; events have a limit each, as their stream may last for days."""
+    """Limit the size of a response; SSE streams are exempt, since each event has its own limit."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise _abort(diagnostics, response.request, "it sent a packed answer, which was not asked for")
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -69,13 +69,13 @@ def _limit_size(diagnostics: Diagnostics, response: httpx2.Response) -> None:
 
 
 def _abort(diagnostics: Diagnostics, request: httpx2.Request, why: str) -> httpx2.ReadError:
-    """What ends the connection; whoever was waiting is told why."""
+    """Record the problem; returns the error that closes the connection."""
     diagnostics.problem = why
     return httpx2.ReadError(why, request=request)
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """The bytes of an answer, up to a limit."""
+    """The bytes of a response, up to a limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, diagnostics: Diagnostics) -> None:
         self._stream, self._request, self._diagnostics = stream, request, diagnostics

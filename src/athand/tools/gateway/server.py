@@ -1,4 +1,4 @@
-"""One server over time: started when somebody needs it, stopped when nobody does, left alone while it fails."""
+"""One server over many sessions: started on demand, stopped when idle, retried with backoff when it fails."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,12 +14,12 @@ from athand.tools.model import Launch, Listing, ServerKey, ServerState
 
 T = TypeVar("T")
 
-_STOP_SECONDS = 4.0  # seconds for a server to stop before we insist
+_STOP_SECONDS = 4.0  # seconds for a session to stop before it is cancelled again
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayContext:
-    """What all servers share."""
+    """Dependencies that all servers share."""
 
     launch: Callable[[ServerKey], Awaitable[Launch]]
     deliver: Callable[[ServerKey, Listing], Awaitable[None]]
@@ -30,12 +30,12 @@ class GatewayContext:
 
 
 class UpstreamServer:
-    """Everything about one server. All of it runs in the thread of the gateway."""
+    """One server. All of its methods run in the thread of the gateway."""
 
     def __init__(self, key: ServerKey, context: GatewayContext) -> None:
         self.key, self.name, self._context = key, key[1], context
         self.state = ServerState()
-        self.settled = asyncio.Event()  # a start has worked, and its tools were handed over; or it has failed
+        self.settled = asyncio.Event()  # set after the first listing was delivered or the first start failed
         self._backoff = Backoff(context.jitter)
         self._session: ServerSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -45,7 +45,7 @@ class UpstreamServer:
         self._idle: asyncio.TimerHandle | None = None
 
     def connect(self) -> None:
-        """Have it connected, and try again until it is."""
+        """Connect in the background, and retry until it works."""
         self._is_wanted = not self._is_stopped
         if self._session is None and self._backoff.is_open(_now()):
             self._schedule_retry()
@@ -55,7 +55,7 @@ class UpstreamServer:
     async def call(
         self, tool: str, arguments: dict[str, Any], seconds: float | None, check: Callable[[], None]
     ) -> dict[str, Any]:
-        """What a tool answers; the server is started if it must be, and then its tools are checked before the call."""
+        """The result of a tool; starts the server if necessary, and runs `check` after its tools were listed."""
         until = None if seconds is None else _now() + seconds
         try:
             return await self._call_once(tool, arguments, until, check)
@@ -63,7 +63,7 @@ class UpstreamServer:
             return await self._call_once(tool, arguments, until, check)
 
     async def refresh(self, seconds: float | None) -> None:
-        """List the tools again and hand them over; a server that had failed is tried at once."""
+        """List the tools again and deliver them; ignores the backoff."""
         until = None if seconds is None else _now() + seconds
         self._backoff.until = None
         was_listed = self._session is not None and self._session.delivered.done()
@@ -71,30 +71,30 @@ class UpstreamServer:
         await self._with_deadline(until, session.relist() if was_listed else _wait_for(session.delivered))
 
     def restart(self) -> None:
-        """Forget the failures and whatever lives now: something has changed for the better."""
+        """Reset the backoff, drop the current session and connect again."""
         self._backoff.record_call()
         if self._session is not None:
             self._drop_session(self._session)
         self.connect()
 
     async def stop(self) -> None:
-        """End it for good, within a few seconds."""
+        """Stop for good, within a few seconds."""
         self._is_stopped, self._is_wanted = True, False
         for timer in (self._retry, self._idle):
             if timer is not None:
                 timer.cancel()
-        for _ in range(2):  # a first time kindly; the second ends what hangs while it says goodbye
+        for _ in range(2):  # the second cancellation ends what hangs during cleanup
             for task in self._tasks:
                 task.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_STOP_SECONDS)
 
     async def _get_session(self, until: float | None) -> ServerSession:
-        """A life that is ready for calls."""
+        """A session that is ready for calls, started if necessary."""
         if self._is_stopped:
             raise Unavailable(f"The server {self.name} was stopped.")
         if self._session is not None and self._session.is_lost:
-            self._drop_session(self._session)  # it has closed its side, and is only being cleared away
+            self._drop_session(self._session)  # the server has closed its side, and the session is only cleaning up
         if self._session is None and self._backoff.is_open(_now()):
             raise Unavailable(f"The server {self.name} does not work: {self.state.reason}. {self._retry_hint()}")
         session = self._session or self._start_session()
@@ -157,13 +157,13 @@ class UpstreamServer:
         return answer
 
     def _on_call_failed(self, session: ServerSession, error: ServerLost) -> None:
-        """A few in a row, and the server is left alone for a while."""
+        """Count a failed call; after several in a row the session is dropped until the backoff ends."""
         if self._backoff.record_failed_call(_now()):
             self._drop_session(session)
             self._set_failing("failing", str(error).rstrip("."))
 
     def _drop_session(self, session: ServerSession) -> None:
-        """End a life; the next call begins another."""
+        """End a session; the next call starts a new one."""
         session.ended.set()
         if self._session is session:
             self._session = None
@@ -175,7 +175,7 @@ class UpstreamServer:
         self._schedule_idle_stop()
 
     def _on_ended(self, session: ServerSession, error: BaseException | None) -> None:
-        """Its end, as soon as it is known: a start that failed, a server that was lost, or one that was let go."""
+        """Handle the end of a session: a failed start, a lost server, or one that was dropped."""
         if self._session is not session:
             return
         self._session = None
@@ -209,7 +209,7 @@ class UpstreamServer:
             self._start_session(is_limited=True)
 
     def _schedule_idle_stop(self) -> None:
-        """Stop when nobody has called for a while."""
+        """Stop the server after a while without calls."""
         if self._idle is not None:
             self._idle.cancel()
         if self._in_flight == 0 and not self._is_stopped:
@@ -223,7 +223,7 @@ class UpstreamServer:
 
 
 async def _wait_for(future: "asyncio.Future[T]") -> T:
-    """What a future brings; giving up waiting does not cancel it for the others."""
+    """Await a future without cancelling it for others."""
     return await asyncio.shield(future)
 
 

@@ -1,4 +1,4 @@
-"""The gateway: all servers behind plain functions that any thread may call."""
+"""The gateway: thread-safe functions for all servers, which run in one event loop in a thread of its own."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ _SHUTDOWN_SECONDS = 20.0  # for tasks that are still ending; each has a limit of
 
 
 class Gateway:
-    """Starts, reaches, lists, calls and stops servers. Close it when you are done."""
+    """Starts, connects, lists, calls and stops servers. Close it when you are done."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class Gateway:
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._owner = os.getpid()
-        # Two, because reading a configuration must not wait until another server's tools are indexed.
+        # Two pools, since reading a configuration must not wait until another server's tools are indexed.
         self._launching = ThreadPoolExecutor(4, "athand-launch")
         self._delivering = ThreadPoolExecutor(1, "athand-listing")
 
     def connect(self, key: ServerKey) -> None:
-        """Connect in the background, again and again until it works."""
+        """Connect in the background, and retry until it works."""
 
         async def start() -> None:
             self._server(key).connect()
@@ -59,7 +59,7 @@ class Gateway:
         asyncio.run_coroutine_threadsafe(start(), loop)
 
     def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
-        """List the tools of a server again; returns when they have been handed over."""
+        """List the tools of a server again; returns after they were delivered."""
         self._run_in_loop(lambda: self._server(key).refresh(seconds))
 
     def call(
@@ -71,15 +71,15 @@ class Gateway:
         seconds: float | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> dict[str, Any]:
-        """What a tool answers; `seconds` holds for starting the server, too.
+        """The result of a tool; `seconds` includes starting the server.
 
-        `check` runs when the tools of the server, as it is now, have been handed over: what it raises stops the call.
+        `check` runs after the tools of the running server were delivered; an error it raises stops the call.
         """
         _check_json(arguments)
         return self._run_in_loop(lambda: self._server(key).call(tool, arguments, seconds, check))
 
     def wait(self, seconds: float) -> bool:
-        """Until every server that was asked for has been listed, or has failed once; False when that takes longer."""
+        """Wait until every requested server has been listed or has failed once; False on timeout."""
 
         async def wait_for_all() -> bool:
             waits = [asyncio.create_task(server.settled.wait()) for server in self._servers.values()]
@@ -91,11 +91,11 @@ class Gateway:
         return self._run_in_loop(wait_for_all)
 
     def states(self) -> dict[ServerKey, ServerState]:
-        """How the servers are that were asked for so far."""
+        """The states of all requested servers."""
         return {key: server.state for key, server in list(self._servers.items())}
 
     def forget(self, key: ServerKey) -> None:
-        """Stop a server and know nothing of it any more."""
+        """Stop a server and drop its state."""
 
         async def stop() -> None:
             server = self._servers.pop(key, None)
@@ -106,7 +106,7 @@ class Gateway:
             self._run_in_loop(stop)
 
     def login(self, key: ServerKey, *, open_page: Callable[[str], None], seconds: float = 300.0) -> None:
-        """Let the user log in to a remote server in a browser, and keep the tokens."""
+        """Let the user log in to a remote server in a browser, and store the tokens."""
         from athand.tools.oauth import login
 
         async def run() -> None:
@@ -117,9 +117,9 @@ class Gateway:
         self._run_in_loop(run)
 
     def close(self) -> None:
-        """Stop everything, all at the same time; after that no process and no thread is left."""
+        """Stop all servers in parallel; after that no process and no thread is left."""
         if os.getpid() != self._owner:
-            return  # a fork has copied us, without the thread that all this runs in
+            return  # in a forked child the thread of the event loop does not exist
         with self._lock:
             thread, self._is_closed = self._thread, True
             self._thread = None
@@ -134,7 +134,7 @@ class Gateway:
         await asyncio.gather(*(server.stop() for server in self._servers.values()))
 
     def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run work in the thread of the gateway and wait for it."""
+        """Run a coroutine in the event loop and wait for its result."""
 
         async def run() -> T:
             return await work()
@@ -197,7 +197,7 @@ class Gateway:
         return await asyncio.get_running_loop().run_in_executor(self._launching, self._launch_of, key)
 
     async def _deliver(self, key: ServerKey, listing: Listing) -> None:
-        """Hand a listing over; Unavailable where nobody could look at it."""
+        """Deliver a listing to the catalogue; Unavailable if that fails."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._delivering, self._on_listing, key, listing)
         except AthandError as error:
@@ -213,7 +213,7 @@ class Gateway:
 
 
 def _check_json(arguments: dict[str, Any]) -> None:
-    """Refuse what cannot be written: else the connection would break, and everybody's calls with it."""
+    """Reject arguments that cannot be serialised: they would break the connection for all calls."""
     try:
         json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -221,7 +221,7 @@ def _check_json(arguments: dict[str, Any]) -> None:
 
 
 def _silence_libraries() -> None:
-    """What they log may hold addresses, arguments and tokens; what matters is in the reasons that we give."""
+    """Turn off the logging of libraries: it may contain URLs, arguments and tokens."""
     for name in ("mcp.client", "mcp.shared", "httpx2", "httpcore2"):
         logging.getLogger(name).addHandler(logging.NullHandler())
         logging.getLogger(name).propagate = False

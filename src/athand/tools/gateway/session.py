@@ -1,4 +1,4 @@
-"""One life of a server: started or reached, listed, called, looked after while its tools change, and ended."""
+"""One MCP session with a server, from connect to shutdown; re-lists tools on list_changed."""
 
 import asyncio
 import logging
@@ -23,32 +23,32 @@ from athand.tools.model import Launch, Listing
 
 log = logging.getLogger("athand")
 
-_DEBOUNCE = 0.3  # seconds after a notice of change before the tools are listed again,
-_REST_FACTOR = 10  # and resting so many times as long as that took
-_FAILURE_COST = 3.0  # seconds that a listing counts for that failed
-_RESUBSCRIBE = 30.0  # seconds after the stream of changes broke
-_EXIT_WAIT = 1.5  # seconds to learn why a server was lost
+_DEBOUNCE = 0.3  # seconds to wait after list_changed before listing again,
+_REST_FACTOR = 10  # at least this many times as long as the last listing took
+_FAILURE_COST = 3.0  # seconds that a failed listing counts as
+_RESUBSCRIBE = 30.0  # seconds before subscribing again after the stream broke
+_EXIT_WAIT = 1.5  # seconds to wait for the exit code of a lost server
 _HINT = "See: athand tools servers"
 
 
 class ServerLost(Unavailable):
-    """The server went away or kept silent during a call: that counts against it."""
+    """The server ended or did not answer during a call; counts as a failed call."""
 
 
 class SessionEnded(ServerLost):
-    """The server forgot us before it did anything: the call can be made again."""
+    """The session expired before the call was executed: the call can be repeated."""
 
 
 @dataclass(slots=True)
 class ServerSession:
-    """What is known of a server while it lives. Everything runs in the thread of the gateway."""
+    """The state of one session. Everything runs in the thread of the gateway."""
 
     name: str
     get_launch: Callable[["ServerSession"], Awaitable[Launch]]
     auth: Callable[[Launch], Any]
     deliver: Callable[[Listing], Awaitable[None]]
     on_connected: Callable[["ServerSession"], None]
-    on_end: Callable[["ServerSession", BaseException | None], None]  # called once, as soon as it is known
+    on_end: Callable[["ServerSession", BaseException | None], None]  # called once, as soon as the end is known
     ready: "asyncio.Future[Connection]" = field(default_factory=lambda: _silent_future())
     delivered: "asyncio.Future[None]" = field(default_factory=lambda: _silent_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,7 +59,7 @@ class ServerSession:
     _has_ended: bool = False
 
     async def run(self) -> None:
-        """From the start to the end; whoever cancels this ends it."""
+        """Run the session until it ends; cancel this task to stop it."""
         error: BaseException | None = None
         timer: asyncio.TimerHandle | None = None
         try:
@@ -67,7 +67,7 @@ class ServerSession:
             host = asyncio.current_task()
             timer = asyncio.get_running_loop().call_later(self.launch.connect_seconds, self._on_connect_timeout, host)
             await self._try_attempts(self.launch)
-        except Exception as broken:  # whatever a server or a library raises becomes the reason that is shown
+        except Exception as broken:  # any error of a server or library becomes the reason that is shown
             log.debug("The server %s failed.", self.name, exc_info=True)
             error = broken
         except asyncio.CancelledError as stopped:
@@ -79,7 +79,7 @@ class ServerSession:
             self._finish(error)
 
     async def call(self, tool: str, arguments: dict[str, Any], until: float | None) -> dict[str, Any]:
-        """What a tool answers; Lost when there is no answer."""
+        """The result of a tool; ServerLost if there is no answer."""
         connection = self.ready.result()
         limit = connection.diagnostics.launch.call_seconds if until is None else max(0.0, until - _now())
         try:
@@ -90,7 +90,7 @@ class ServerSession:
             raise await self._to_error(connection.diagnostics, tool, error, until) from error
 
     async def relist_if_changed(self) -> None:
-        """List the tools again if the server has said that they changed: what was known of them holds no more."""
+        """List the tools again if list_changed was received since the last listing."""
         async with self._listing:
             if not self._changes.is_set():
                 return
@@ -98,11 +98,11 @@ class ServerSession:
             try:
                 await self.relist()
             except Unavailable:
-                self._changes.set()  # nobody has looked at what it offers now
+                self._changes.set()  # the new list was not delivered
                 raise
 
     async def relist(self) -> None:
-        """Ask for the tools once more and hand them over."""
+        """List the tools and deliver them."""
         connection = self.ready.result()
         limit = connection.diagnostics.launch.connect_seconds
         try:
@@ -118,11 +118,11 @@ class ServerSession:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was there, and is no more."""
+        """Whether it was connected and has ended."""
         return self.ready.done() and self.ended.is_set()
 
     def describe_failure(self, error: BaseException | None) -> str:
-        """Why it does not work, in half a sentence."""
+        """Why the session does not work, as half a sentence."""
         if isinstance(error, asyncio.CancelledError) and (self.diagnostics is None or self.diagnostics.problem is None):
             return "it was stopped"
         if isinstance(error, AthandError) or self.diagnostics is None:
@@ -130,13 +130,13 @@ class ServerSession:
         return self.diagnostics.describe_failure(error)
 
     def needs_login(self, error: BaseException | None) -> bool:
-        """Whether a login is all that is missing."""
+        """Whether only a login is missing."""
         return (error is not None and is_login_error(error)) or (
             self.diagnostics is not None and self.diagnostics.needs_login
         )
 
     async def _try_attempts(self, launch: Launch) -> None:
-        """Try the ways a server may be spoken to until one works."""
+        """Try transports and modes in order until one works."""
         *others, last = connection_attempts(launch.transport)
         for attempt in (*others, last):
             self.ended.clear()
@@ -165,7 +165,7 @@ class ServerSession:
                 await asyncio.gather(*helpers, return_exceptions=True)
 
     async def _deliver_listings(self, listing: Listing) -> None:
-        """Hand the first listing over, then a new one after every change."""
+        """Deliver the first listing, then a new one after every change."""
         took = 0.0
         try:
             await self.deliver(listing)
@@ -189,7 +189,7 @@ class ServerSession:
         while True:
             try:
                 await connection.listen(self._changes.set)
-            except Exception as error:  # calls still work: the stream is only opened again, later
+            except Exception as error:  # calls still work: only the subscription is opened again, later
                 log.debug("The server %s does not tell its changes: %s", self.name, error_text(error))
             await asyncio.sleep(_RESUBSCRIBE)
             self._changes.set()
@@ -197,21 +197,21 @@ class ServerSession:
     async def _to_error(
         self, diagnostics: Diagnostics, tool: str, error: Exception, until: float | None
     ) -> AthandError:
-        """What to tell the caller: the server's own answer, or why it was lost."""
+        """The error for the caller: the response of the server, or why it was lost."""
         if is_session_expired(error, diagnostics):
             return SessionEnded(f"The server {self.name} ended the session.")
         if is_server_error(error, diagnostics):
             kind = InvalidInput if is_invalid_params(error) else Unavailable
             return kind(f"The server {self.name} refused to run {tool}: {diagnostics.describe_error(error)}.")
         left = _EXIT_WAIT if until is None else min(_EXIT_WAIT, max(0.0, until - _now()))
-        with suppress(TimeoutError):  # then we say what we know
+        with suppress(TimeoutError):  # then the reason may be incomplete
             await run_with_timeout(left, self.ended.wait())
         return ServerLost(
             f"The server {self.name} was lost while it ran {tool}: {self.describe_failure(error)}. {_HINT}"
         )
 
     def _on_connect_timeout(self, host: "asyncio.Task[Any] | None") -> None:
-        """Those who wait are told first; stopping what hangs may take longer."""
+        """Fail those who wait first; stopping a hanging server may take longer."""
         if self.ready.done() or self.launch is None:
             return
         if self.diagnostics is not None:
@@ -228,16 +228,16 @@ class ServerSession:
             return
         self._has_ended = True
         self.on_end(self, error)
-        told = error if isinstance(error, AthandError) else Unavailable(self._failure_message(error))
+        failure = error if isinstance(error, AthandError) else Unavailable(self._failure_message(error))
         for future in (self.ready, self.delivered):
-            settle(future, told)
+            settle(future, failure)
 
     def _failure_message(self, error: BaseException | None) -> str:
         return f"The server {self.name} does not work: {self.describe_failure(error)}. {_HINT}"
 
 
 def settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
-    """Set the result or the exception of a future that may be set already."""
+    """Set the result or exception of a future unless it is already done."""
     if future.done():
         return
     if isinstance(outcome, Exception):
@@ -247,7 +247,7 @@ def settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
 
 
 def _silent_future() -> "asyncio.Future[Any]":
-    """A future whose failure nobody need look at."""
+    """A future whose exception is never reported as unretrieved."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future

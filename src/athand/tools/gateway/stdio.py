@@ -1,4 +1,4 @@
-"""Talking to a server over its standard input and output, whatever comes out of it."""
+"""Stdio transport: starts a server under its supervisor and exchanges JSON-RPC lines, robust against any output."""
 
 import asyncio
 import json
@@ -22,16 +22,16 @@ from athand.tools.gateway.timing import run_uncancelled
 log = logging.getLogger("athand")
 
 LONGEST_LINE = 16_000_000  # bytes
-MOST_NOISE = 10_000  # lines in a row that are no messages
-MOST_QUESTIONS = 1_000  # of the server, while it does not read our answers
+MOST_NOISE = 10_000  # lines in a row that are not messages
+MOST_UNANSWERED = 1_000  # unanswered requests of the server
 _CHUNK = 65_536
-_EXIT_WAIT = 1.0  # seconds to learn with which code a server ended
+_EXIT_WAIT = 1.0  # seconds to wait for the exit code
 _SUPERVISOR = Path(supervisor.__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class _ServerProcess:
-    """The keeper of a server, with the streams of the server and the pipe that keeps both alive."""
+    """The supervisor process of a server, the server's streams, and the pipe whose closing stops both."""
 
     process: asyncio.subprocess.Process
     stdin: asyncio.StreamWriter
@@ -42,7 +42,7 @@ class _ServerProcess:
 
 @asynccontextmanager
 async def stdio_server(diagnostics: Diagnostics) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of messages from and to a server that runs as long as this is open."""
+    """The message streams of a server process, which runs as long as the context is open."""
     child = await _start_supervisor()
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -58,7 +58,7 @@ async def stdio_server(diagnostics: Diagnostics) -> AsyncIterator[tuple[Any, Any
 
 
 async def _start_supervisor() -> _ServerProcess:
-    reading, lifeline = os.pipe()  # neither is inherited, but for the one handed on
+    reading, lifeline = os.pipe()  # not inherited, except for the end that is passed on
     pipe = asyncio.subprocess.PIPE
     keep = (sys.executable, "-I", "-S", str(_SUPERVISOR), str(reading))
     try:
@@ -68,7 +68,7 @@ async def _start_supervisor() -> _ServerProcess:
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise RuntimeError("a process was started without its streams")
     except BaseException:
-        os.close(lifeline)  # a keeper that was started after all sees it and leaves
+        os.close(lifeline)  # a supervisor that was started after all sees this and exits
         raise
     finally:
         os.close(reading)
@@ -82,7 +82,7 @@ async def _clean_up(
     tasks: list[asyncio.Task[None]],
     streams: Iterable[Any],
 ) -> None:
-    await _cancel(command)  # it must not write to what is closed next
+    await _cancel(command)  # it must not write to the pipe that is closed next
     await _stop(child, diagnostics)
     await _cancel(*tasks)
     for stream in streams:
@@ -96,7 +96,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 async def _send_command(child: _ServerProcess, diagnostics: Diagnostics) -> None:
-    """Say what to start; a keeper that has died already needs no telling."""
+    """Send the launch command to the supervisor; ignored if it has already exited."""
     launch = diagnostics.launch
     where = str(launch.cwd) if launch.cwd else ""
     command = {"argv": [launch.command, *launch.args], "env": dict(launch.env), "cwd": where}
@@ -111,9 +111,9 @@ async def _send_command(child: _ServerProcess, diagnostics: Diagnostics) -> None
 
 
 async def _read(child: _ServerProcess, incoming: Any, diagnostics: Diagnostics) -> None:
-    """Hand messages on until the server closes its output or cannot be borne any longer."""
+    """Pass on messages until the server closes its output or exceeds a limit."""
     try:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # then nobody listens any more
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the receiver is gone
             async for line in _read_lines(child.stdout, diagnostics):
                 message = _parse_line(line, diagnostics)
                 if message is not None:
@@ -126,7 +126,7 @@ async def _read(child: _ServerProcess, incoming: Any, diagnostics: Diagnostics) 
 
 
 async def _read_lines(stdout: asyncio.StreamReader, diagnostics: Diagnostics) -> AsyncIterator[bytes]:
-    """Line after line, none longer than is allowed; every byte is looked at once."""
+    """Lines of limited length; every byte is copied once."""
     pieces: list[bytes] = []
     size = 0
     while diagnostics.problem is None and (chunk := await stdout.read(_CHUNK)):
@@ -155,14 +155,14 @@ def _parse_line(line: bytes, diagnostics: Diagnostics) -> SessionMessage | None:
         return None
     diagnostics.messages += 1
     diagnostics.noise_in_a_row = 0
-    diagnostics.questions += isinstance(message, JSONRPCRequest)
-    if diagnostics.questions > MOST_QUESTIONS:
+    diagnostics.unanswered += isinstance(message, JSONRPCRequest)
+    if diagnostics.unanswered > MOST_UNANSWERED:
         diagnostics.problem = "it asks without end, and reads no answer"
     return SessionMessage(message)
 
 
 def _parse_message(text: bytes) -> Any:
-    """The message of a line. Halves of characters, which JavaScript leaves where it cuts a text, are replaced."""
+    """Parse a JSON-RPC message; lone surrogates, as JavaScript produces by cutting texts, are replaced."""
     if not text.startswith(b"{"):
         raise ValueError("a message is an object")
     try:
@@ -173,39 +173,39 @@ def _parse_message(text: bytes) -> Any:
 
 
 async def _write(child: _ServerProcess, outgoing: Any, diagnostics: Diagnostics) -> None:
-    with suppress(ConnectionError):  # the reader notices too, and says so
+    with suppress(ConnectionError):  # the reader notices the same, and reports it
         async for item in outgoing:
             child.stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             await child.stdin.drain()
-            diagnostics.questions -= isinstance(item.message, JSONRPCResponse | JSONRPCError)
+            diagnostics.unanswered -= isinstance(item.message, JSONRPCResponse | JSONRPCError)
 
 
 async def _read_stderr(child: _ServerProcess, diagnostics: Diagnostics) -> None:
-    """Keep the end of what the server complains about; one that complains without end has to wait in between."""
+    """Keep the tail of stderr; a server that writes without end is slowed down."""
     while chunk := await child.stderr.read(_CHUNK):
         diagnostics.add_stderr(chunk)
         await asyncio.sleep(0.01 if len(chunk) == _CHUNK else 0)
 
 
 async def _stop(child: _ServerProcess, diagnostics: Diagnostics) -> None:
-    """Close all that keeps it alive, and wait until the keeper has seen to the rest."""
+    """Close stdin and the lifeline, and wait until the supervisor has ended everything."""
     await _record_exit_code(child, diagnostics)
     child.stdin.close()
     os.close(child.lifeline)
     if not await _wait_for_exit(child, supervisor.GRACE + supervisor.TERM + supervisor.KILL + 1.0):
-        log.warning("The process that keeps %s does not end; it is killed.", diagnostics.launch.name)
+        log.warning("The supervisor of %s does not end; it is killed.", diagnostics.launch.name)
     child.process._transport.close()  # type: ignore[attr-defined]  # nothing public closes what a survivor holds open
     await _wait_for_exit(child, supervisor.KILL)
 
 
 async def _record_exit_code(child: _ServerProcess, diagnostics: Diagnostics) -> None:
-    """The exit code of a server that ended before we wanted it to."""
+    """Record the exit code of a server that ended by itself."""
     if diagnostics.is_closed and await _wait_for_exit(child, _EXIT_WAIT):
         diagnostics.exit_code = child.process.returncode
 
 
 async def _wait_for_exit(child: _ServerProcess, seconds: float) -> bool:
-    """Whether it ended in time. Asking is better than waiting: that waits for the streams, too."""
+    """Whether the process exits in time. Polls, since `wait()` also waits for the streams."""
     until = asyncio.get_running_loop().time() + seconds
     while child.process.returncode is None and asyncio.get_running_loop().time() < until:
         await asyncio.sleep(0.01)

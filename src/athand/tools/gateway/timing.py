@@ -1,4 +1,4 @@
-"""Limits that hold: whoever waits gets an answer in time, whatever happens to the work."""
+"""Timeouts, the limit on simultaneous starts, and exponential backoff."""
 
 import asyncio
 import random
@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_abandoned: set["asyncio.Task[Any]"] = set()  # work nobody waits for any more, until it has noticed
+_abandoned: set["asyncio.Task[Any]"] = set()  # cancelled tasks that nobody awaits, kept until they end
 
 
 async def run_with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """What the work brings; TimeoutError as soon as the time is over, though the work may need longer to give up."""
+    """The result of a coroutine; TimeoutError at once when the time is over, even if the task ends later."""
     task = asyncio.create_task(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -26,7 +26,7 @@ async def run_with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) 
 
 
 async def run_uncancelled(work: Coroutine[Any, Any, None]) -> None:
-    """Work that comes to its end though we are cancelled, as often as it may be; it must have limits of its own."""
+    """Run a coroutine to its end even if the caller is cancelled; it must have limits of its own."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -47,13 +47,13 @@ def _abandon(task: "asyncio.Task[Any]") -> None:
 
 
 class StartLimiter:
-    """Lets a few servers start at the same time; a slow one gives its place to the next."""
+    """Semaphore for server starts; a slow start gives up its slot after a while."""
 
     def __init__(self, at_once: int, patience: float = 1.0) -> None:
         self._slots, self._patience = asyncio.Semaphore(at_once), patience
 
     async def acquire(self) -> Callable[[], None]:
-        """Wait for a place; the answer gives it back, once."""
+        """Wait for a slot; returns a function that releases it, at most once."""
         await self._slots.acquire()
         is_taken = [True]
 
@@ -66,12 +66,12 @@ class StartLimiter:
 
 
 FIRST, LONGEST = 1.0, 300.0  # seconds
-PATIENCE = 3  # calls in a row that may fail before we stop asking
+PATIENCE = 3  # failed calls in a row that open the circuit
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Counts failures and says until when to leave a server alone; times are those of one clock."""
+    """Exponential backoff with jitter for starts, and a circuit breaker for calls; times are of one clock."""
 
     jitter: Callable[[], float] = random.random
     starts: int = 0
@@ -83,16 +83,16 @@ class Backoff:
         return self.until is not None and now < self.until
 
     def record_failed_start(self, now: float) -> None:
-        """The server could not be reached."""
+        """Count a failed start, and wait longer each time."""
         self.starts += 1
         self._wait(now, self.starts)
 
     def record_start(self) -> None:
-        """It is there again; whether its calls work is still to be seen."""
+        """Reset the failed starts; failed calls still count."""
         self.starts, self.until = 0, None
 
     def record_failed_call(self, now: float) -> bool:
-        """A call timed out or lost its server; True when that was once too often."""
+        """Count a call that timed out or lost its server; True if the circuit is now open."""
         self.calls += 1
         if self.calls < PATIENCE:
             return False
@@ -100,10 +100,10 @@ class Backoff:
         return True
 
     def record_call(self) -> None:
-        """All is forgiven."""
+        """Reset everything after a successful call."""
         self.starts, self.calls, self.until = 0, 0, None
 
     def _wait(self, now: float, times: int) -> None:
-        """Not all at the same moment: a tenth more or less."""
+        """Set the next time to try, with 10 % jitter."""
         seconds = min(LONGEST, FIRST * 2.0 ** min(times - 1, 30))
         self.until = now + seconds * (0.9 + 0.2 * self.jitter())

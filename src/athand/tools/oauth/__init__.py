@@ -1,4 +1,4 @@
-"""Logins to remote servers: made once in a browser, kept, renewed, and used for nothing but their server."""
+"""OAuth logins to remote servers: made once in a browser, stored, refreshed, and used for their server only."""
 
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -23,11 +23,11 @@ from athand.tools.model import Launch, ServerKey
 from athand.tools.oauth.callback import Callback, listen_for_callback
 from athand.tools.oauth.token_store import TokenStore
 
-_UNUSED_REDIRECT = "http://127.0.0.1/callback"  # no page is ever shown for a login that was kept
+_UNUSED_REDIRECT = "http://127.0.0.1/callback"  # never opened: a stored login shows no page
 
 
 class StoredLogin(OAuthClientProvider):
-    """Uses the tokens of an earlier login and renews them; it never asks anybody."""
+    """Uses and refreshes the tokens of an earlier login; never prompts the user."""
 
     def __init__(self, store: TokenStore, url: str) -> None:
         super().__init__(url, _client_metadata(_UNUSED_REDIRECT), store)
@@ -35,14 +35,14 @@ class StoredLogin(OAuthClientProvider):
         store.context = lambda: self.context
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """While the tokens hold, requests do not wait for each other; else one after the other."""
+        """While the tokens are valid, requests run in parallel; otherwise one after the other."""
         if self._initialized and self.context.is_token_valid():
             self._add_auth_header(request)
             response = yield request
             if response.status_code != 401:
                 return
         elif self._initialized:
-            self._initialized = False  # another process may have renewed them
+            self._initialized = False  # another process may have refreshed them
         flow = super().async_auth_flow(request)
         try:
             outgoing = await anext(flow)
@@ -59,14 +59,14 @@ class StoredLogin(OAuthClientProvider):
         self._store.restore(self.context)
 
     async def _perform_authorization(self) -> httpx2.Request:
-        """Instead of asking the user: renew, which also helps when tokens end before their time."""
+        """Refresh instead of prompting the user; also helps when tokens are revoked before they expire."""
         if not self.context.can_refresh_token():
             raise LoginNeeded
-        self._store.restore(self.context)  # renewed by whom they came from, whatever the server says now
+        self._store.restore(self.context)  # refreshed by their issuer, whatever the server says now
         return await self._refresh_token()
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
-        """A refusal may only mean that another process was quicker: then its tokens are in the file."""
+        """On failure, use the tokens in the file if another process has refreshed them meanwhile."""
         used = self.context.current_tokens
         if await super()._handle_refresh_response(response):
             return True
@@ -83,12 +83,12 @@ class StoredLogin(OAuthClientProvider):
 
 
 def forget_login(folder: Path | None, key: ServerKey, launch: Launch) -> bool:
-    """Throw the tokens of a server away; whether there were any."""
+    """Delete the tokens of a server; whether there were any."""
     return folder is not None and TokenStore(folder, key, launch.url).forget()
 
 
 def load_login(folder: Path | None, key: ServerKey, launch: Launch) -> StoredLogin | None:
-    """The login for a server, if there is one and the configuration does not bring its own."""
+    """The stored login of a server; None if there is none or the configuration has an Authorization header."""
     if folder is None or launch.transport == "stdio" or has_authorization(launch):
         return None
     store = TokenStore(folder, key, launch.url).load()
@@ -98,7 +98,7 @@ def load_login(folder: Path | None, key: ServerKey, launch: Launch) -> StoredLog
 async def login(
     folder: Path | None, key: ServerKey, launch: Launch, open_page: Callable[[str], None], seconds: float
 ) -> None:
-    """Let the user log in, and keep what that brings."""
+    """Let the user log in, and store the tokens."""
     if launch.transport == "stdio":
         raise InvalidInput(f"The server {launch.name} is started on this machine: there is nowhere to log in.")
     if has_authorization(launch):
@@ -113,7 +113,7 @@ async def login(
 
 
 async def _request_login(store: TokenStore, launch: Launch, callback: Callback) -> None:
-    """Connect as somebody unknown, which makes the server ask for a login."""
+    """Connect without credentials, so that the server starts the OAuth flow."""
     metadata = _client_metadata(callback.address)
     auth = OAuthClientProvider(launch.url, metadata, store, callback.open_login_page, callback.wait_for_code)
     store.context = lambda: auth.context
@@ -124,14 +124,14 @@ async def _request_login(store: TokenStore, launch: Launch, callback: Callback) 
             async with connection.open_connection(diagnostics, auth, attempt, lambda: None) as opened:
                 await opened.list_tools()
                 return
-        except Exception as error:  # whatever stood in the way is what the user has to know
+        except Exception as error:  # any error is reported to the user
             if attempt == last or not connection.can_try_next(diagnostics):
                 raise _login_error(launch, error) from error
 
 
 def _login_error(launch: Launch, error: Exception) -> AthandError:
-    ours = next((each for each in leaf_errors(error) if isinstance(each, AthandError)), None)
-    return ours or Unavailable(f"The login to {origin_of(launch.url)} failed: {error_text(error, launch)}.")
+    own = next((each for each in leaf_errors(error) if isinstance(each, AthandError)), None)
+    return own or Unavailable(f"The login to {origin_of(launch.url)} failed: {error_text(error, launch)}.")
 
 
 def _client_metadata(address: str) -> OAuthClientMetadata:

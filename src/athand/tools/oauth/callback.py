@@ -1,4 +1,4 @@
-"""The page a browser comes back to after a login: a listener on this machine only, for one answer."""
+"""OAuth redirect listener: receives one authorization code on a local port."""
 
 import asyncio
 import threading
@@ -14,12 +14,12 @@ from mcp.shared.auth import AuthorizationCodeResult
 from athand.errors import Unavailable
 from athand.tools.gateway.diagnostics import sanitize
 
-_REQUEST_SECONDS = 10.0  # seconds for a browser to say what it wants
+_REQUEST_SECONDS = 10.0  # seconds for the browser to send its request
 _PAGE = "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{text}\r\n"
 
 
 class Callback:
-    """Waits for the answer that belongs to our question; all others are turned away."""
+    """Accepts the redirect with the expected state and rejects all others."""
 
     def __init__(self, open_page: Callable[[str], None]) -> None:
         self.address = ""
@@ -28,7 +28,7 @@ class Callback:
         self._answer = _new_future()
 
     async def open_login_page(self, url: str) -> None:
-        """Show the user where to log in."""
+        """Open the authorization page for the user."""
         self._answer = _new_future()
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         shown = asyncio.wrap_future(_open_in_thread(self._open_page, url))
@@ -38,11 +38,11 @@ class Callback:
             shown.result()
 
     async def wait_for_code(self) -> AuthorizationCodeResult:
-        """What the browser brings back."""
+        """Wait for the authorization code."""
         return await self._answer
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request of a browser."""
+        """Handle one HTTP request."""
         with suppress(TimeoutError, ConnectionError, ValueError):
             async with asyncio.timeout(_REQUEST_SECONDS):
                 line = (await reader.readline()).decode("ascii", "replace").split(" ")
@@ -55,28 +55,28 @@ class Callback:
 
     def _handle_request(self, target: str) -> tuple[str, str]:
         parts = urlsplit(target)
-        said = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if parts.path != "/callback":
             return "404 Not Found", "There is nothing here."
-        if not self._state or not compare_digest(said.get("state", "").encode(), self._state.encode()):
+        if not self._state or not compare_digest(parameters.get("state", "").encode(), self._state.encode()):
             return "400 Bad Request", "This answer does not belong to the login that was begun."
         if not self._answer.done():
-            self._resolve(said)
+            self._resolve(parameters)
         return "200 OK", "Athand has the answer. You can close this page."
 
-    def _resolve(self, said: dict[str, str]) -> None:
-        if said.get("code"):
+    def _resolve(self, parameters: dict[str, str]) -> None:
+        if parameters.get("code"):
             self._answer.set_result(
-                AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said.get("iss"))
+                AuthorizationCodeResult(code=parameters["code"], state=parameters["state"], iss=parameters.get("iss"))
             )
         else:
             self._answer.set_exception(
-                Unavailable(f"The login was refused: {sanitize(said.get('error', 'no reason'))}.")
+                Unavailable(f"The login was refused: {sanitize(parameters.get('error', 'no reason'))}.")
             )
 
 
 def _open_in_thread(open_page: Callable[[str], None], url: str) -> "Future[None]":
-    """Open a page in a thread that nobody waits for at the end: some browsers return when they are closed."""
+    """Open a page in a daemon thread: some browsers return only when they are closed."""
     shown: Future[None] = Future()
     shown.set_running_or_notify_cancel()
 
@@ -84,7 +84,7 @@ def _open_in_thread(open_page: Callable[[str], None], url: str) -> "Future[None]
         try:
             open_page(url)
             shown.set_result(None)
-        except Exception as error:  # whoever asked gets it
+        except Exception as error:  # passed on through the future
             shown.set_exception(error)
 
     threading.Thread(target=show, name="athand-page", daemon=True).start()
@@ -97,7 +97,7 @@ def _new_future() -> "asyncio.Future[AuthorizationCodeResult]":
 
 @asynccontextmanager
 async def listen_for_callback(open_page: Callable[[str], None]) -> AsyncIterator[Callback]:
-    """A listener for the time of a login."""
+    """Listen on a free local port during a login."""
     callback = Callback(open_page)
     server = await asyncio.start_server(callback.serve, "127.0.0.1", 0)
     callback.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/callback"

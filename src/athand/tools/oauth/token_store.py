@@ -1,4 +1,4 @@
-"""Where logins are kept: one file per server, which only its owner can read."""
+"""Token storage: one private file per server."""
 
 import hashlib
 import json
@@ -25,62 +25,64 @@ _LARGEST = 1_000_000
 
 
 class TokenStore:
-    """The login of one server. It is written when there are tokens, as a whole, so that its parts belong together."""
+    """The login of one server. Tokens, client and issuer are written together, so that they belong together."""
 
     def __init__(self, folder: Path, key: ServerKey, url: str) -> None:
         name = hashlib.sha256("\0".join((*key, url)).encode()).hexdigest()[:32]
         self.path = folder / f"{name}.json"
-        self.context: Callable[[], OAuthContext] | None = None  # where to find what was learned of the server
+        self.context: Callable[[], OAuthContext] | None = (
+            None  # returns the OAuth context with the metadata of the server
+        )
         self._data: dict[str, Any] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody has logged in yet."""
+        """Whether there is no stored login."""
         return not self._data
 
     def load(self) -> "TokenStore":
-        """Read the file again: another process may have got new tokens."""
+        """Read the file again: another process may have written new tokens."""
         self._data = _read(self.path)
         return self
 
     def forget(self) -> bool:
-        """Throw the file away; whether there was one."""
+        """Delete the file; whether there was one."""
         is_there = self.path.is_file()
         self.path.unlink(missing_ok=True)
         self._data = {}
         return is_there
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The tokens, if there are any."""
+        """The stored tokens."""
         return self._load_part("tokens", OAuthToken)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens, until when they hold, and what is known of the server that gave them."""
+        """Store new tokens with their expiry time and the metadata of their issuer."""
         lasts = tokens.expires_in
         self._data["tokens"] = _to_json(tokens)
         self._data["expires_at"] = None if lasts is None else time.time() + lasts
         if self.context is not None:
-            known = self.context()
-            self._data["issuer"] = _to_json(known.oauth_metadata)
-            self._data["resource"] = _to_json(known.protected_resource_metadata)
+            context = self.context()
+            self._data["issuer"] = _to_json(context.oauth_metadata)
+            self._data["resource"] = _to_json(context.protected_resource_metadata)
         _write(self.path, self._data)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """As whom we are registered, if we are."""
+        """The stored client registration."""
         return self._load_part("client", OAuthClientInformationFull)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Remember as whom we are registered; without tokens that is not worth keeping."""
+        """Remember the client registration; it is written together with the tokens."""
         self._data["client"] = _to_json(client_info)
 
     def restore(self, context: OAuthContext) -> None:
-        """Tell what a new process cannot know: until when the tokens hold and where to get others."""
+        """Restore expiry time and issuer metadata in a new OAuth context."""
         context.token_expiry_time = self._data.get("expires_at")
         context.oauth_metadata = self._load_part("issuer", OAuthMetadata)
         context.protected_resource_metadata = self._load_part("resource", ProtectedResourceMetadata)
 
     def _load_part(self, name: str, kind: type[M]) -> M | None:
-        with suppress(ValidationError):  # what cannot be read is as good as not there: a login mends it
+        with suppress(ValidationError):  # unreadable parts count as missing: a new login replaces them
             return kind.model_validate(self._data[name]) if self._data.get(name) else None
         return None
 
@@ -102,7 +104,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    """All or nothing, and never through a link somebody else has put there."""
+    """Write atomically with mode 0600, without following links."""
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

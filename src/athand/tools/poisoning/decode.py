@@ -1,4 +1,4 @@
-"""What the encoded parts of a text say: base64, hex, entities and other ways to write what one is not to read."""
+"""Decodes hidden text: base64, hex, HTML entities, percent and Unicode escapes."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def decode_parts(text: str, depth: int = 2) -> Iterator[str]:
-    """What encoded parts of a text say, as far as they are text."""
+    """All readable texts encoded in a text, recursively up to `depth`."""
     found = [_unescape(text), *map(_from_base64, islice(_BASE64.findall(text), 50))]
     found += [_from_hex(each) for each in islice(_HEX.findall(text), 50)]
     for each in found:
@@ -24,7 +24,7 @@ def decode_parts(text: str, depth: int = 2) -> Iterator[str]:
 
 
 def _unescape(text: str) -> str:
-    """HTML entities, percent signs and backslashes undone."""
+    r"""Decode HTML entities, percent encoding and `\uXXXX` escapes."""
     if "&" not in text and "%" not in text and "\\u" not in text:
         return ""
     escaped = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
@@ -44,7 +44,7 @@ def _from_hex(text: str) -> str:
 
 
 def _to_text(data: bytes) -> str:
-    """Bytes that are text; empty for those that only happened to be decodable."""
+    """Decode bytes as UTF-8; empty if the result has unprintable characters."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

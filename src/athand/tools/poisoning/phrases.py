@@ -1,7 +1,7 @@
-"""Sentences that a description should not have: they speak to the model instead of about the tool.
+"""Phrases of prompt injection: sentences that address the model instead of describing the tool.
 
-Texts are made plain before: one case, one kind of space, nothing invisible. Every gap in a pattern is bounded, so
-that any text takes time in proportion to its length. What a tool only speaks about ("detects ...") is no danger.
+Texts are normalised first: lower case, single spaces, nothing invisible. Every gap in a pattern is bounded, so that
+matching takes linear time. Phrases that a tool only mentions ("detects ...") do not count as dangerous.
 """
 
 import re
@@ -14,7 +14,7 @@ from athand.tools.poisoning.unicode import strip_invisible, to_latin
 
 @dataclass(frozen=True, slots=True)
 class PhraseMatch:
-    """What fits a rule, and whether it is meant or only spoken about."""
+    """A match of a rule, and whether the phrase is used or only mentioned."""
 
     rule: str
     words: str
@@ -29,7 +29,7 @@ def _rule(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
 
 
-_FEW = r"(?:[\w'-]{1,30} ){0,4}?"  # words between
+_FEW = r"(?:[\w'-]{1,30} ){0,4}?"  # words in between
 _NEAR, _FAR = r"[^.!?]{0,40}?", r"[^!?]{0,80}?"
 _DROP = _one_of("ignore disregard forget bypass neglect discard")
 _EARLIER = _one_of("previous prior above earlier preceding foregoing your safety")
@@ -119,7 +119,7 @@ _DANGEROUS = {
         r"\bbase64 (?:-d|--decode) ?\|",
     ),
 }
-_HIDDEN = {  # in clear text this may be an example; somebody who encodes it has a reason
+_HIDDEN = {  # in clear text this may be an example; in encoded text it is dangerous
     "runs commands": _rule(
         r"\brm -[rf]{1,2} |\b(?:curl|wget)\b.{0,40}https?://|\bchmod \+x|\beval\(|/bin/(?:ba)?sh\b|\bos\.system\("
     ),
@@ -146,24 +146,24 @@ _SENTENCE_END = re.compile(r"[.!?] ")
 
 
 def normalize_text(text: str) -> str:
-    """A text for matching: compatible letters, one case, one space, nothing invisible."""
+    """Normalise for matching: NFKC, case folding, single spaces, lookalikes as Latin letters, nothing invisible."""
     shown = strip_invisible(unicodedata.normalize("NFKC", text.replace("\u2019", "'")))
     return " ".join(to_latin(shown).casefold().split())
 
 
 def find_dangers(text: str) -> Iterator[PhraseMatch]:
-    """What a plain text says that is dangerous: the best find of each rule."""
+    """Dangerous phrases in a normalised text: one match per rule, used ones preferred."""
     return _find(_DANGEROUS, text)
 
 
 def find_encoded_dangers(text: str) -> Iterator[PhraseMatch]:
-    """The same for a text that was encoded."""
+    """The same for decoded text, with further rules."""
     yield from _find(_DANGEROUS, text)
     yield from _find(_HIDDEN, text)
 
 
 def find_oddities(text: str) -> Iterator[PhraseMatch]:
-    """What good tools say too, though rarely."""
+    """Unusual phrases that legitimate tools use, too."""
     return _find(_ODD, text)
 
 

@@ -1,7 +1,6 @@
-"""What should make one careful about a tool, before anybody calls it: hidden text, orders to the model, broken schemas.
+"""Scanner for tool poisoning: hidden text, instructions to the model, references to other tools, invalid schemas.
 
-Nothing here blocks anything. The rules are general, so they find what is common and not everything: whoever writes a
-description can always find other words.
+Flags are warnings and block nothing by themselves. The rules are general: they find common attacks, not all of them.
 """
 
 import dataclasses
@@ -22,7 +21,7 @@ from athand.tools.poisoning.phrases import (
 )
 from athand.tools.poisoning.unicode import describe_character, escape_invisible, find_invisible, find_mixed_words
 
-LONGEST = 100_000  # characters of one text that are looked at
+LONGEST = 100_000  # characters of one text that are scanned
 _MOST, _MOST_TEXTS = 400_000, 20_000  # characters and texts of one tool
 _LONG = 20_000
 _LONGEST_NAME = 128
@@ -73,25 +72,25 @@ _PADDING = re.compile("[ \t\u00a0\u3000]{100}|(?:[ \t]{0,20}\r?\n){25}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Who else is in a catalogue: the other servers, their tools with descriptions, and the server's own tools."""
+    """The other servers of a catalogue, their tools with descriptions, and the server's own tools."""
 
     servers: Sequence[str] = ()
     tools: Mapping[str, tuple[str, str]] = dataclasses.field(
         default_factory=dict
-    )  # by folded name: the name, the description
+    )  # by case-folded name: name and description
     own: Set[str] = frozenset()
 
     @classmethod
     def from_names(
         cls, servers: Sequence[str], tools: Iterable[tuple[str, str]], own: Iterable[str] = ()
     ) -> "Neighbours":
-        """From names and descriptions as they are."""
+        """Build from plain names and descriptions."""
         by_name = {name.casefold(): (name, description) for name, description in tools}
         return cls(servers, by_name, frozenset(name.casefold() for name in own))
 
 
 def scan_definition(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
-    """All that is odd about a tool."""
+    """All flags of a tool."""
     texts = _limit_texts(_texts(definition))
     purpose = normalize_text(f"{server} {definition.name}")
     found = [flag for field, text in _prefilter(texts) for flag in _scan_text(field, text, purpose)]
@@ -103,7 +102,7 @@ def scan_definition(definition: Definition, server: str, neighbours: Neighbours 
 
 
 def _texts(definition: Definition) -> Iterator[tuple[str, str]]:
-    """Every text of a definition and where it stands."""
+    """Every text of a definition with its field."""
     yield "name", definition.name
     yield "title", definition.title or ""
     yield "description", definition.description
@@ -122,7 +121,7 @@ def _limit_texts(texts: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _iter_texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
-    """Every text in a JSON value; names of keys too."""
+    """Every string in a JSON value, including keys."""
     waiting = [(field, value)]
     while waiting:
         place, here = waiting.pop()
@@ -136,7 +135,7 @@ def _iter_texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _prefilter(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Nothing, if all texts together have nothing in them: that is ten times quicker than each by itself."""
+    """All texts, or none if their concatenation has no match: ten times faster than scanning each."""
     together = " . ".join(text[:LONGEST] for _, text in texts)[: 2 * LONGEST]
     if sum(len(text) for _, text in texts) > len(together) or any(_scan_text("", together, "")):
         return texts
@@ -162,7 +161,7 @@ def _scan_text(field: str, text: str, purpose: str) -> Iterator[Flag]:
 
 
 def _is_expected_of(found: PhraseMatch, purpose: str) -> bool:
-    """Whether the names of tool and server promise what was found: a tool named `ssh_connect` may speak of `~/.ssh`."""
+    """Whether the names of tool and server explain the match: `ssh_connect` may mention `~/.ssh`."""
     if found.rule == "asks for secrets":
         return any(topic in purpose and topic in found.words for topic in _TOPICS)
     is_sending = found.rule == "sends data elsewhere" and not _UGLY.search(found.words)
@@ -170,7 +169,7 @@ def _is_expected_of(found: PhraseMatch, purpose: str) -> bool:
 
 
 def _scan_characters(field: str, text: str) -> Iterator[Flag]:
-    """What is not seen, or not what it seems."""
+    """Invisible characters, mixed scripts and terminal escapes."""
     seen = text if text.isascii() else _FINE.sub("", text)
     hidden = [char for _, char in find_invisible(seen) if char not in _HARMLESS]
     if _RIGHT_TO_LEFT.search(text):
@@ -186,7 +185,7 @@ def _scan_characters(field: str, text: str) -> Iterator[Flag]:
 
 
 def _scan_markup(field: str, text: str) -> Iterator[Flag]:
-    """What is there, but not where one looks."""
+    """Hidden comments, invisible styles and long padding."""
     for comment in _comments(text):
         words = comment.split()
         yield Flag("hidden comment", field, _shorten(" ".join(words)), is_dangerous=len(words) > 3)
@@ -197,7 +196,7 @@ def _scan_markup(field: str, text: str) -> Iterator[Flag]:
 
 
 def _comments(text: str) -> Iterator[str]:
-    """What stands in comments; each kind is looked for once through, or a text of openings would take for ever."""
+    """The content of comments; each kind is found in one pass, so that many openings take linear time."""
     for opening, closing in _COMMENTS:
         begin = opening.search(text)
         while begin and (end := closing.search(text, begin.end())):
@@ -206,7 +205,7 @@ def _comments(text: str) -> Iterator[str]:
 
 
 def _scan_neighbours(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
-    """Orders about the tools of other servers, and a twin of one of them."""
+    """Instructions about tools of other servers, and duplicates of their tools."""
     clear = normalize_text(definition.description[:LONGEST])
     for name in _find_mentions(clear, server, neighbours):
         yield Flag("speaks for other tools", "description", f"it gives orders about {escape_invisible(name)}")
@@ -216,7 +215,7 @@ def _scan_neighbours(definition: Definition, server: str, neighbours: Neighbours
 
 
 def _are_alike(one: str, other: str) -> bool:
-    """Whether two descriptions have nearly the same words."""
+    """Whether two descriptions share at least 80 % of their words."""
     words, others = set(re.findall(r"\w+", one)), set(re.findall(r"\w+", other))
     return len(words & others) >= 0.8 * max(len(words), len(others), 1)
 
@@ -224,7 +223,7 @@ def _are_alike(one: str, other: str) -> bool:
 _ORDER = re.compile(
     r"\b(?:must|should|always|never|first|instead|before|after|when(?:ever)?|invoke|call|use|override|replace)s?\b"
 )
-_NEAR = 60  # characters between an order and what it is about
+_NEAR = 60  # characters between an instruction and the name it is about
 
 
 def _find_mentions(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
@@ -240,10 +239,13 @@ def _find_mentions(clear: str, own_server: str, neighbours: Neighbours) -> Itera
 
 
 def _find_names_near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
-    """The names of tools that stand near to an order, in the same sentence."""
+    """Names of tools within reach of an instruction in the same sentence."""
     for sentence in re.split("[.!?]", clear):
         for word in re.finditer(r"[\w-]+", sentence) if neighbours.tools else ():
-            reach = max(0, word.start() - _NEAR - 10), word.end() + _NEAR + 10  # an order has up to ten letters
+            reach = (
+                max(0, word.start() - _NEAR - 10),
+                word.end() + _NEAR + 10,
+            )  # an instruction word has up to ten letters
             if word[0] in neighbours.tools and _ORDER.search(sentence, *reach):
                 yield word[0]
 
@@ -255,12 +257,12 @@ def _has_order_about(server: str, clear: str) -> bool:
 
 
 def _is_distinctive(name: str) -> bool:
-    """Whether a name is no plain word, which a description could have by chance."""
+    """Whether a name is unlikely to be a plain word of a description."""
     return len(name) > 5 and (not name.isalpha() or not name[1:].islower())
 
 
 def _scan_shape(definition: Definition) -> Iterator[Flag]:
-    """What is broken or missing, without any harm meant."""
+    """Missing or very long texts and invalid schemas; none of them is dangerous."""
     if not definition.description.strip():
         yield Flag("no description", "description", "nothing says what it does", is_dangerous=False)
     if len(definition.description) > _LONG:

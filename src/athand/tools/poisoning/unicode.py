@@ -1,4 +1,4 @@
-"""Characters that are not what they seem: those that nobody sees, and those that look like others."""
+"""Deceptive Unicode: invisible characters and lookalike letters."""
 
 import re
 import unicodedata
@@ -9,14 +9,14 @@ _BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\
 _NOT_SEEN = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
 _SEEN = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
-)  # signs of numbers
-_SPECIAL = re.compile(f"[^\\w\n !-~]|[{_BLANKS}]")  # few of a text; each is then looked at
+)  # number signs, which are visible
+_SPECIAL = re.compile(f"[^\\w\n !-~]|[{_BLANKS}]")  # prefilter: rare characters, each of which is then checked
 _BLANK = re.compile(f"[{_BLANKS}]")
 _NAMES = {"\0": "NULL", "\t": "TAB", "\n": "LINE FEED", "\r": "CARRIAGE RETURN", "\x1b": "ESCAPE", "\x7f": "DELETE"}
 _LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU", "COPTIC", "COMBINING")
 
 
-# Letters of other alphabets that are drawn like Latin ones.
+# Letters of other alphabets that look like Latin ones.
 _LATIN = str.maketrans(
     "аеорсухіјѕԁԛԝһАВЕЅІЈКМНОРСТУХοιΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոհ",  # noqa: RUF001
     "aeopcyxijsdqwhABESIJKMHOPCTYXoiABEZHIKMNOPTYXounh",
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 @lru_cache(maxsize=1 << 14)
 def is_invisible(char: str) -> bool:
-    """Whether a character takes part in a text without being seen; line ends and tabs are no matter."""
+    """Whether a character is not displayed; line ends and tabs do not count."""
     if char in "\n\t\r" or char in _SEEN:
         return False
     kind = unicodedata.category(char)
@@ -34,27 +34,27 @@ def is_invisible(char: str) -> bool:
 
 
 def find_invisible(text: str) -> list[tuple[int, str]]:
-    """Where there are characters that nobody sees."""
+    """Positions and characters that are invisible."""
     if text.isascii() and text.isprintable():
         return []
     return [(found.start(), found[0]) for found in _SPECIAL.finditer(text) if is_invisible(found[0])]
 
 
 def strip_invisible(text: str) -> str:
-    """The text that one sees."""
+    """The text without invisible characters."""
     if text.isascii() and text.isprintable():
         return text
     return _SPECIAL.sub(lambda found: "" if is_invisible(found[0]) else found[0], text)
 
 
 def describe_character(char: str) -> str:
-    """A character as its number and name: `<U+200B ZERO WIDTH SPACE>`."""
+    """A character as code point and name: `<U+200B ZERO WIDTH SPACE>`."""
     known = _NAMES.get(char) or unicodedata.name(char, "") or _category_name(char)
     return f"<U+{ord(char):04X} {known}>"
 
 
 def escape_invisible(text: str, also: frozenset[str] = frozenset()) -> str:
-    """The text with every character written out that cannot be seen, is an odd space, or is among `also`."""
+    """The text with invisible characters, unusual spaces and those in `also` replaced by their names."""
     if text.isascii() and text.isprintable() and not text.endswith(" "):
         return text
     shown = "".join(describe_character(char) if char in also else char for char in text) if also else text
@@ -64,7 +64,7 @@ def escape_invisible(text: str, also: frozenset[str] = frozenset()) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def is_lookalike(char: str) -> bool:
-    """Whether a character beyond ASCII may be taken for a letter of ASCII, or be put on top of one."""
+    """Whether a non-ASCII character may be mistaken for an ASCII letter, or combines with one."""
     if char.isascii():
         return False
     name = unicodedata.name(char, "")
@@ -72,12 +72,12 @@ def is_lookalike(char: str) -> bool:
 
 
 def to_latin(text: str) -> str:
-    """The text with the Latin letters that it seems to have."""
+    """Replace lookalikes by Latin letters."""
     return text if text.isascii() else text.translate(_LATIN)
 
 
 def find_mixed_words(text: str) -> list[str]:
-    """Words of Latin letters, some of which are only drawn like them."""
+    """Words that mix Latin letters with lookalikes."""
     if text.isascii():
         return []
     return [word for word in _WORD.findall(text) if not word.isascii() and _is_mixed(word)]
@@ -97,7 +97,7 @@ def _is_odd(char: str) -> bool:
 
 
 def _is_noncharacter(number: int) -> bool:
-    """Whether a number without a character stays without one; others may be emoji that are newer than our tables."""
+    """Whether a code point is never assigned; other unassigned ones may be newer emoji."""
     return 0xE0000 <= number < 0xE1000 or 0xFDD0 <= number < 0xFDF0 or number & 0xFFFE == 0xFFFE
 
 

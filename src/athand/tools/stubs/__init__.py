@@ -1,4 +1,4 @@
-"""Typed functions for tools, as a module of TypeScript or Python that really calls them."""
+"""Typed stubs for tools: a module of TypeScript or Python whose functions call them."""
 
 import math
 from collections.abc import Sequence
@@ -34,20 +34,20 @@ _BY_NAME = {
 
 
 def stubs(tools: Sequence[Tool], language: str, *, gateway: str | None = None) -> str:
-    """The source of one module with a typed function for each of the tools."""
+    """The source of a module with a typed function for each tool."""
     writer = _writer(language)
     source: str = writer.render_module(writer.plan(tools), gateway)
     return source
 
 
 def usage(tool: Tool, language: str) -> str:
-    """One call of the tool, as it could be written with its stubs."""
+    """An example call of the tool with its stubs."""
     writer = _writer(language)
     return _example(writer, writer.plan([tool]))
 
 
 def markdown(rows: Sequence[tuple[Tool, float, str]], language: str, *, gateway: str | None = None) -> str:
-    """A table of the tools with how well they fit and why, then their stubs, then a call of the first."""
+    """A table of the tools with score and reason, then their stubs, then an example call of the first."""
     writer = _writer(language)
     plan: Module = writer.plan([tool for tool, _, _ in rows])
     table = ["| Tool | Confidence | Reason |", "|---|---|---|"]
@@ -87,7 +87,7 @@ def _cell(text: str) -> str:
 
 
 def example_arguments(schema: Schema) -> dict[str, Any]:
-    """Arguments of a call: all that are required, or the first if none is."""
+    """Example arguments: all required ones, or the first if none is required."""
     choice = schema.get("anyOf") or schema.get("oneOf") or [{}]
     whole = schema if "properties" in schema else merge_all_of(choice[0])
     return _object(whole, 0) or {name: _value(name, each, 1) for name, each in list(_properties(whole).items())[:1]}

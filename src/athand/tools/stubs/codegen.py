@@ -1,7 +1,7 @@
-"""Types of a language drawn from forms: objects become records with a name, everything else an expression.
+"""Generates types from JSON Schemas: objects become named records, everything else a type expression.
 
-A schema can refer to itself, and can be made to grow without end: what is drawn is drawn once, and after enough of it,
-or where an expression would be too long, comes the type of anything.
+Schemas can be recursive or explode in size: each subschema is generated once, and beyond the limits on number and
+length the type is `Any` or `unknown`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from athand.tools.json_schema import Schema, normalize, types_of
 from athand.tools.model import Tool
 from athand.tools.stubs.identifiers import Names, to_identifier, to_pascal_case
 
-_MOST_SHAPES, _MOST_RECORDS = 2_000, 200  # of one tool
+_MOST_SHAPES, _MOST_RECORDS = 2_000, 200  # per tool
 _MOST_FIELDS, _MOST_PARTS = 500, 200
 _LONGEST = 2_000
 _DEEPEST = 50
@@ -43,7 +43,7 @@ class Language(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One property of an object."""
+    """A property of an object."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object with known properties; an open one may have others."""
+    """An object with known properties; an open one allows others."""
 
     name: str
     description: str
@@ -67,17 +67,17 @@ class TypeGenerator:
     def __init__(self, language: Language, names: Names) -> None:
         self.records: dict[str, Record] = {}
         self._language, self._names = language, names
-        self._generated: dict[int, tuple[Schema, str]] = {}  # the form too: its place in memory must not be used again
-        self._in_progress: dict[int, str] = {}  # records that are being drawn, and may be met again inside themselves
+        self._generated: dict[int, tuple[Schema, str]] = {}  # with the schema itself, so that its id is not reused
+        self._in_progress: dict[int, str] = {}  # names of records in progress, which may be recursive
         self._depth = 0
         self.begin_tool()
 
     def begin_tool(self) -> None:
-        """From here on another tool is drawn, with limits of its own."""
+        """Start the limits for the next tool."""
         self._most_shapes, self._most_records = len(self._generated) + _MOST_SHAPES, len(self.records) + _MOST_RECORDS
 
     def type_of(self, schema: Schema, name: str) -> str:
-        """The type of what fits the form, `name` being what an object would be called."""
+        """The type of a schema; `name` is used if it becomes a record."""
         if id(schema) in self._generated:
             return self._in_progress.get(id(schema), self._generated[id(schema)][1])
         if len(self._generated) >= self._most_shapes or self._depth >= _DEEPEST:
@@ -92,12 +92,12 @@ class TypeGenerator:
         return generated
 
     def return_type(self, schema: Schema, name: str) -> str:
-        """The type of what a function returns: if that cannot be, it is not known."""
+        """The return type of a function; a type without values becomes the type of anything."""
         generated = self.type_of(schema, name)
         return self._language.anything if generated == self._language.nothing else generated
 
     def fields(self, schema: Schema, name: str) -> Iterator[Field]:
-        """The properties of an object, those that are required first."""
+        """The properties of an object, required ones first."""
         properties, required = schema.get("properties", {}), set(schema.get("required", ()))
         order = sorted(list(properties)[:_MOST_FIELDS], key=lambda each: each not in required)
         for each in order:
@@ -136,7 +136,7 @@ class TypeGenerator:
             return self._language.map_of(self._language.anything)
         claimed = self._names.claim(to_pascal_case(name))
         self._in_progress[id(source)] = claimed
-        self.records[claimed] = Record(claimed, "", (), False)  # keeps its place before those it needs
+        self.records[claimed] = Record(claimed, "", (), False)  # reserves its position before the records it needs
         others = schema.get("additionalProperties")
         is_open = others is True or isinstance(others, dict)
         self.records[claimed] = Record(
@@ -166,7 +166,7 @@ class TypeGenerator:
 
 
 def merge_all_of(schema: Schema) -> Schema:
-    """One form for what a form says itself, by reference and by `allOf`; where they disagree, the first is right."""
+    """Merge a schema with its `$ref` and `allOf`; the first definition of a keyword wins."""
     parts = _parts(schema)
     if len(parts) == 1:
         return schema
@@ -193,7 +193,7 @@ def _parts(schema: Schema) -> list[Schema]:
 
 
 def _variants(schema: Schema) -> list[tuple[int, Schema]]:
-    """The forms that an `anyOf` or `oneOf` allows, each with what holds for all; none that only add conditions."""
+    """The branches of `anyOf` or `oneOf`, each merged with the rest; none if they only add conditions."""
     branches = schema.get("anyOf") or schema.get("oneOf") or []
     common = {key: each for key, each in schema.items() if key not in ("anyOf", "oneOf", *_ANNOTATIONS)}
     if common and not any({"properties", "type", "$ref", "allOf", "const", "enum"} & each.keys() for each in branches):
@@ -203,25 +203,25 @@ def _variants(schema: Schema) -> list[tuple[int, Schema]]:
 
 
 def _type_names(schema: Schema) -> list[str]:
-    said = types_of(schema)
+    explicit = types_of(schema)
     implied = ["object"] * ("properties" in schema) + ["array"] * ("items" in schema or "prefixItems" in schema)
-    types = said or implied
+    types = explicit or implied
     return [each for each in types if not (each == "integer" and "number" in types)]
 
 
 def _keep_annotations(schema: Schema) -> Schema:
-    """The remarks about a property, also those that stand where it refers to."""
+    """The annotations of a property, including those of its reference."""
     return {key: each for key, each in merge_all_of(schema).items() if key in _ANNOTATIONS}
 
 
 def _is_exact(value: Any) -> bool:
-    """Whether a number can be written so that all read the same."""
+    """Whether a number is exact in all languages."""
     return not isinstance(value, (int, float)) or abs(value) < _LARGEST
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One tool as a function: of fields, or of one input where the arguments are a choice between several objects."""
+    """A tool as a function: with fields, or with one input if its arguments are a union of objects."""
 
     name: str
     tool: Tool
@@ -242,7 +242,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """All that is to be written."""
+    """Everything that is rendered."""
 
     groups: tuple[Group, ...]
     records: tuple[Record, ...]
@@ -251,9 +251,9 @@ class Module:
 def build_module(
     tools: Sequence[Tool], language: Language, reserved: frozenset[str], inside: frozenset[str], *, has_inputs: bool
 ) -> Module:
-    """The module for some tools; where inputs have types of their own, a function takes one object.
+    """Plan the module for some tools; with `has_inputs`, a function takes one typed object.
 
-    No name of the module is `reserved`, and no name of a function is among those `inside` of a group.
+    No name of the module is in `reserved`, and no name of a function is in `inside`.
     """
     names = Names(reserved)
     generator = TypeGenerator(language, names)

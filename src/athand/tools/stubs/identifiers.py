@@ -1,4 +1,4 @@
-"""Names that a programming language takes, made of names that may be anything."""
+"""Valid identifiers from arbitrary names, and clean comment lines from arbitrary texts."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _LONGEST_TEXT = 2_000
 
 
 def to_identifier(text: str) -> str:
-    """The text as an identifier of ASCII letters, which does not begin with an underscore; itself if it is one."""
+    """The text as an ASCII identifier without a leading underscore; unchanged if it is one."""
     if _PLAIN.fullmatch(text) and len(text) <= _LONGEST:
         return text
     spelled = "".join(_spell(char) for char in text[:_LONGEST])[:_LONGEST]
@@ -19,7 +19,7 @@ def to_identifier(text: str) -> str:
 
 
 def to_pascal_case(text: str) -> str:
-    """The text as the name of a type: `create_entities` becomes `CreateEntities`."""
+    """The text as a type name: `create_entities` becomes `CreateEntities`."""
     words = to_identifier(text).split("_")
     return "".join(word[:1].upper() + word[1:] for word in words) or "X"
 
@@ -31,18 +31,18 @@ def _spell(char: str) -> str:
 
 
 class Names:
-    """The names of one scope: each is given once, and never one that the language or the module needs itself."""
+    """The names of one scope, without duplicates and reserved words."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = set(reserved)
         self._taken: set[str] = set()
 
     def avoid(self, names: Iterable[str]) -> None:
-        """Give none of these from now on: inside of a group they hide what has the same name outside."""
+        """Reserve further names, which would be shadowed inside a group."""
         self._reserved |= set(names)
 
     def claim(self, name: str) -> str:
-        """The name, or one like it that is free."""
+        """The name, or a free one with a suffix."""
         free = f"{name}_" if name in self._reserved else name
         number = 2
         while free in self._taken or free in self._reserved:
@@ -53,7 +53,7 @@ class Names:
 
 
 def clean_lines(text: str, longest: int = _LONGEST_TEXT) -> list[str]:
-    """The lines of a text that somebody else wrote, with nothing in them that is not seen."""
+    """The lines of a foreign text without invisible characters, up to a length."""
     seen = (strip_invisible(line).replace("\t", " ").strip() for line in text[: longest + 1].splitlines())
     lines = "\n".join(seen).strip().split("\n")
     if len(text) > longest:

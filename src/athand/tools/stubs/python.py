@@ -1,4 +1,4 @@
-"""Stubs in Python: a module that stands alone, passes `mypy --strict`, and calls."""
+"""Python stubs: a standalone module that passes `mypy --strict` and calls the tools."""
 
 import builtins
 import json
@@ -16,10 +16,10 @@ _TYPES = frozenset("str int float bool list dict Any Literal Never NotRequired U
 _USED = frozenset("TypedDict ToolError Final UNSET annotations atexit importlib json os urllib".split())
 _KEYWORDS = frozenset(keyword.kwlist)
 _OF_MODULE = _KEYWORDS | _TYPES | _USED | frozenset(dir(builtins))
-_OF_CLASS = _KEYWORDS | _TYPES | {"staticmethod", "UNSET"}  # inside of a class a name hides the type of that name
+_OF_CLASS = _KEYWORDS | _TYPES | {"staticmethod", "UNSET"}  # inside a class, a name shadows the type of that name
 _OF_FUNCTION = _KEYWORDS | {"UNSET", "ToolResult", "answer"}
 _SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-_SHORT = 500  # characters of a remark about one field
+_SHORT = 500  # characters of the description of one field
 
 
 class _Python:
@@ -38,7 +38,7 @@ class _Python:
         return f"list[{item}]"
 
     def tuple_of(self, items: Sequence[str], rest: str | None) -> str:
-        """JSON has lists only; what stands where in them cannot be said."""
+        """A list of the union of all items, since JSON has no tuples."""
         members = list(dict.fromkeys([*items, rest] if rest else items))
         return self.list_of(self.anything if self.anything in members else self.union(members))
 
@@ -50,7 +50,7 @@ class _Python:
 
 
 def plan(tools: Sequence[Tool]) -> Module:
-    """The module, with the names that Python takes."""
+    """Plan the module with the names that Python allows."""
     return build_module(tools, _Python(), _OF_MODULE, _OF_CLASS, has_inputs=False)
 
 
@@ -72,7 +72,7 @@ def render_call(group: Group, function: Function, values: dict[str, Any]) -> str
 
 
 def _record(record: Record, hidden: frozenset[str]) -> str:
-    """A class, or where names of fields do not allow that, a call that makes one."""
+    """A TypedDict class, or the functional form if a field name is no identifier."""
     about = [*clean_lines(record.description), *_describe_fields([(field.name, field) for field in record.fields])]
     if all(to_identifier(field.name) == field.name and field.name not in hidden for field in record.fields):
         lines = [f"    {field.name}: {_field_type(field)}" for field in record.fields]
@@ -126,7 +126,7 @@ def _body(function: Function, parameters: Sequence[tuple[str, Field]]) -> Iterat
 
 
 def _parameters(function: Function) -> list[tuple[str, Field]]:
-    hidden = re.findall(r"\w+", function.output or "")  # inside, a parameter would hide the type of that name
+    hidden = re.findall(r"\w+", function.output or "")  # a parameter would shadow the type of that name
     names = Names(_OF_FUNCTION.union(hidden))
     return [(names.claim(to_identifier(field.name)), field) for field in function.fields]
 
@@ -139,10 +139,11 @@ def _describe_function(function: Function, parameters: Sequence[tuple[str, Field
 
 def _describe_fields(fields: Sequence[tuple[str, Field]]) -> Iterator[str]:
     for name, field in fields:
-        said = " ".join(clean_lines(field.schema.get("description", ""), _SHORT))
+        description = " ".join(clean_lines(field.schema.get("description", ""), _SHORT))
         default = f"default {json.dumps(field.schema['default'])[:_SHORT]}" if "default" in field.schema else ""
-        if said or default:
-            yield f"{' '.join(clean_lines(name))}: {said}{f' ({default})' if said and default else default}"
+        if description or default:
+            suffix = f" ({default})" if description and default else default
+            yield f"{' '.join(clean_lines(name))}: {description}{suffix}"
 
 
 def _one_line(text: str) -> str:
@@ -150,7 +151,7 @@ def _one_line(text: str) -> str:
 
 
 def _docstring(lines: Sequence[str], indent: int) -> list[str]:
-    """A docstring that no text can leave; its lines never begin where a remark to a type checker would."""
+    """A docstring with quotes and backslashes escaped; its lines are indented, so none is read as a type comment."""
     if not lines:
         return []
     first, *others = (line.replace("\\", "\\\\").replace('"', '\\"') if _is_risky(line) else line for line in lines)

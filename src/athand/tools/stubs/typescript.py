@@ -1,4 +1,4 @@
-"""Stubs in TypeScript: a module that stands alone, compiles strictly, and calls; only types that Node can strip."""
+"""TypeScript stubs: a standalone module that compiles strictly and calls the tools; its types are erasable by Node."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,9 @@ RESERVED = frozenset(
     ToolError ToolResult call result structured given
     """.split()
 )
-_OF_OBJECTS = frozenset(("constructor", "hasOwnProperty", "then", "toString", "valueOf"))  # a function may have others
+_OF_OBJECTS = frozenset(
+    ("constructor", "hasOwnProperty", "then", "toString", "valueOf")
+)  # properties that every object has
 _SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
 
@@ -53,7 +55,7 @@ class _TypeScript:
 
 
 def plan(tools: Sequence[Tool]) -> Module:
-    """The module, with the names that TypeScript takes."""
+    """Plan the module with the names that TypeScript allows."""
     return build_module(tools, _TypeScript(), RESERVED, _OF_OBJECTS, has_inputs=True)
 
 
@@ -72,7 +74,7 @@ def render_call(group: Group, function: Function, values: dict[str, Any]) -> str
 
 
 def quote(text: str) -> str:
-    """A string that no text can leave."""
+    """A string literal with everything escaped."""
     return '"' + "".join(_escape(char) for char in text) + '"'
 
 
@@ -100,10 +102,10 @@ def _record(record: Record) -> str:
 
 
 def _field(field: Field) -> Iterator[str]:
-    said = clean_lines(field.schema.get("description", ""))
+    description = clean_lines(field.schema.get("description", ""))
     if "default" in field.schema:
-        said = [*said, " ".join(clean_lines(f"@default {json.dumps(field.schema['default'])}"))]
-    yield from _comment(said, 2)
+        description = [*description, " ".join(clean_lines(f"@default {json.dumps(field.schema['default'])}"))]
+    yield from _comment(description, 2)
     yield f"  {_key(field.name)}{'' if field.is_required else '?'}: {field.type};"
 
 
@@ -124,7 +126,7 @@ def _function(function: Function) -> Iterator[str]:
 
 
 def _comment(lines: Sequence[str], indent: int) -> list[str]:
-    """A comment that no text can leave, and that tells the compiler nothing."""
+    """A comment that foreign text cannot end, and without compiler directives."""
     safe = [line.replace("*/", "*\\/").replace("@ts-", "@ts ").rstrip() for line in lines]
     room = " " * indent
     if len(safe) < 2:
