@@ -71,7 +71,7 @@ def test_files_as_people_write_them_are_read(tmp_path: Path) -> None:
     text = '\ufeff{ // mine\n "servers": {"a": {"url": "http://x//y", /* two */ "args": ["/*", "//",],},\n},}'
     path.write_text(text, "utf-8")
     entry = read_config(path)["a"]
-    assert entry.raw["url"] == "http://x//y" and entry.given["args"] == ["/*", "//"]
+    assert entry.raw["url"] == "http://x//y" and entry.raw["args"] == ["/*", "//"]
 
 
 def test_an_empty_configuration_has_no_servers(tmp_path: Path) -> None:
