@@ -128,7 +128,7 @@ def _recall(location: str, size: int) -> float:
         model = snapshot._model("memories", embedder.model_id)
         for vector, wanted in zip(asked, right, strict=True):
             query = Query("", (), vector, embedder.model_id, candidates=64)
-            best = nearest(snapshot._connection, "memories", query, model, size, athand._store._looks)(80)
+            best = nearest(snapshot._connection, "memories", query, model, size, athand._store._ann_policy)(80)
             ids = snapshot.rows(
                 "SELECT item_id, number FROM memories_passages WHERE number IN "
                 f"({', '.join(str(number) for number in best)})"

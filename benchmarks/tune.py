@@ -11,7 +11,7 @@ from athand import Athand, Settings, rank
 from athand.embed import DEFAULT_MODEL
 from athand.evaluation import LabelledSet, Question, evaluate
 from athand.memories import scoring
-from athand.store import words
+from athand.store import query_terms
 from benchmarks.data import load_sets
 from benchmarks.tables import table
 
@@ -26,7 +26,7 @@ TRIED: Sequence[tuple[ModuleType, Sequence[str], Sequence[tuple[float, ...]]]] =
     (scoring, ("AUTHOR",), [(0.0,), (0.1,), (0.2,), (0.35,), (0.5,)]),
     (scoring, ("NEIGHBOUR",), [(0.0,), (0.2,), (0.3,), (0.4,), (0.5,)]),
     (scoring, ("SESSION",), [(0.0,), (0.2,), (0.35,), (0.5,), (0.8,)]),
-    (words, ("PREFIX_WORTH",), [(0.0,), (0.15,), (0.3,), (0.5,), (0.7,)]),
+    (query_terms, ("PREFIX_WORTH",), [(0.0,), (0.15,), (0.3,), (0.5,), (0.7,)]),
 )
 FLOORS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5)
 UNKNOWN_FLOORS = (0.0, 0.1, 0.18, 0.25)

@@ -168,14 +168,14 @@ class Athand:
 
     def check(self) -> list[str]:
         """Read the whole store and name everything that is wrong with it."""
-        return self._store.integrity()
+        return self._store.check_integrity()
 
     def without_vectors(self) -> dict[str, int]:
         """How many passages of each corpus have no vector of the current model yet, of the first ten thousand."""
         model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
         if model_id is None:
             return {}
-        return {name: len(self._store.uncovered(name, model_id, 0, _MANY)) for name in CORPORA}
+        return {name: len(self._store.missing_vectors(name, model_id, 0, _MANY)) for name in CORPORA}
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Give every passage a vector of the current model; whether all have one now."""

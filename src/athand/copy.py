@@ -90,7 +90,7 @@ class _Writer:
             for passages in self.corpus.every(transaction):
                 self._put(transaction, passages)
         if self.covering:
-            target.finish_cover(self.corpus.index.corpus, self.covering[0])
+            target.activate_model(self.corpus.index.corpus, self.covering[0])
         self._add_other_vectors(target)
 
     def _put(self, transaction: Transaction, passages: Sequence[Passage]) -> None:

@@ -48,7 +48,7 @@ def embed_missing(
     """Give every passage a vector of the current model; until all have one, searches go by keyword."""
     model_id = embedder.attempt(lambda model: model.model_id)
     after = 0
-    while model_id and (missing := store.uncovered(corpus.index.corpus, model_id, after, BATCH)):
+    while model_id and (missing := store.missing_vectors(corpus.index.corpus, model_id, after, BATCH)):
         with store.snapshot() as snapshot:
             passages = corpus.passages_of(snapshot, sorted({(space, item_id) for _, space, item_id in missing}))
         vectors = embed_passages(store, embedder, passages, use_cache=use_cache)
@@ -56,7 +56,7 @@ def embed_missing(
             return False
         store.add_vectors(corpus.index, passages, vectors)
         after = missing[-1][0]
-    return model_id is not None and store.finish_cover(corpus.index.corpus, model_id)
+    return model_id is not None and store.activate_model(corpus.index.corpus, model_id)
 
 
 def reindex(

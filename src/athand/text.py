@@ -93,7 +93,7 @@ def terms_and_words(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def analysed(text: str) -> tuple[str, dict[str, str]]:
+def analyze(text: str) -> tuple[str, dict[str, str]]:
     """The terms of a text, spaced, and each with a word as it was written: all that an index keeps, in one go."""
     words = _words(text)
     pairs = {term: word for distinct in set(words) for term, word in _terms_of(distinct)}

@@ -154,7 +154,7 @@ class Scan(Noun):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scanned(Noun):
+class ScanMatch(Noun):
     """A passage that a scan came upon: where it is, its cosine to each vector, and its text if that may match."""
 
     space: str

@@ -78,5 +78,5 @@ def often(monkeypatch):
 
     from athand.store.postgres import counts
 
-    monkeypatch.setattr(counts, "FOLDED", 200)
+    monkeypatch.setattr(counts, "COMPACTED_ROWS", 200)
     monkeypatch.setattr(psycopg_pool.base.AttemptWithBackoff, "INITIAL_DELAY", 0.1)

@@ -79,7 +79,7 @@ def assert_alike(location, fresh, folder):
     """The index is whole, is what a fresh one would be, and what everything derived made anew is."""
     with indexed(location) as (store, documents):
         documents.refresh("folder")
-        assert store.integrity() == []
+        assert store.check_integrity() == []
         [state] = documents.list_folders()
         assert (state.state, state.reason) == ("ready", None)
         assert listed(documents) == on_disk(folder)

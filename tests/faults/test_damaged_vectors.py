@@ -52,13 +52,13 @@ def test_a_damaged_vector_is_noticed_left_out_and_made_again(tmp_path, seed):
         ids = fill(memories, random, 200)
     damage_vector(path, ids[7])
     with opened(path) as (store, memories):
-        [finding] = store.integrity()
+        [finding] = store.check_integrity()
         assert "vector" in finding and "athand reindex" in finding
         content = memories.get(ids[7]).content
         [damaged] = [hit for hit in memories.search(content, limit=200) if hit.id == ids[7]]
         assert damaged.why.signals["keyword"].raw > 0 and damaged.why.signals["semantic"].raw == 0
         memories.reindex()
-        assert store.integrity() == []
+        assert store.check_integrity() == []
         assert_found(memories, ids[7])
 
 

@@ -73,7 +73,7 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room_again(
             write_something(memories, random, alive, lambda *event: told.append(event))
     with opened(path) as (store, memories):
         assert_kept(store, memories, told)
-        assert store.integrity() == []
+        assert store.check_integrity() == []
     assert_sides_agree(path)
 
 
@@ -184,7 +184,7 @@ def _use_as_far_as_possible(path):
     """The check finds something; after that, whatever cannot be done raises an error of ours."""
     try:
         with opened(path) as (store, memories):
-            assert store.integrity()  # before reindex, which may mend what is derived
+            assert store.check_integrity()  # before reindex, which may mend what is derived
             for action in (lambda: memories.search("deploy"), lambda: memories.add("New"), memories.reindex):
                 with suppress(StoreError):
                     action()

@@ -36,7 +36,7 @@ def test_indexing_that_is_killed_at_any_step_of_a_write_is_completed_by_the_next
         indexer = fork(_add_up_to, tmp_path / f"{number}.db", folder, number)
         indexer.join()
         with indexed(tmp_path / f"{number}.db") as (store, documents):
-            assert store.integrity() == []
+            assert store.check_integrity() == []
             documents.add(folder)
             assert documents.fingerprint() == expected
         if indexer.exitcode == 0:
@@ -62,7 +62,7 @@ def _kill_again_and_again(location, fresh, folder, random, kills):
         else:  # it was faster: there must be something to do for the next one
             fill(folder, random, 40)
         with indexed(location) as (store, _):
-            assert store.integrity() == []
+            assert store.check_integrity() == []
         if killed % 2:
             edit(folder, random)
     with indexed(location) as (_, documents):
@@ -109,7 +109,7 @@ def test_removing_a_folder_that_is_killed_leaves_all_or_nothing(tmp_path, seed, 
         remover.kill()
         remover.join()
         with indexed(location) as (store, documents):
-            assert store.integrity() == []
+            assert store.check_integrity() == []
             assert [each.documents for each in documents.list_folders()] in ([60], [])
             assert bool(documents.count()) == bool(documents.list_folders())
     _add(location, folder)

@@ -113,7 +113,7 @@ def test_a_folder_that_another_process_removes_meanwhile_leaves_nothing_behind(t
         with store.snapshot() as snapshot:
             for table in ("documents", "document_chunks", "document_problems"):
                 assert snapshot.rows(f"SELECT count(*) FROM {table}") == [(0,)]
-        assert store.integrity() == []
+        assert store.check_integrity() == []
 
 
 def test_threads_may_refresh_search_and_remove_at_once(tmp_path, seed):
@@ -283,7 +283,7 @@ def test_a_full_disk_is_said_and_the_next_run_completes(tmp_path, seed, room):
     join_all([indexer])
     assert str(location) in said.read_text() and "full" in said.read_text()
     with indexed(location) as (store, documents):
-        assert store.integrity() == []
+        assert store.check_integrity() == []
         [state] = documents.list_folders()
         assert state.state in ("error", "indexing", "pending")
         assert state.state != "error" or "full" in state.reason

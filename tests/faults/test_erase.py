@@ -51,7 +51,7 @@ def store_with_a_secret(request, tmp_path, large):
         needles = needles_of(path)
         assert {needle for _, needle in traces(path, *needles)} >= set(needles[:-1])
         yield path, memories, needles
-        assert request.param == "many" or store.integrity() == []
+        assert request.param == "many" or store.check_integrity() == []
     assert_sides_agree(path)
     assert traces(path, *needles) == []
 
@@ -108,7 +108,7 @@ def test_the_same_text_elsewhere_keeps_its_vector(tmp_path):
         memories.delete("here", hard=True)
         [hit] = memories.search(SECRET)
         assert hit.id == "there" and hit.why.signals["semantic"].raw > 0.99
-        assert store.integrity() == []
+        assert store.check_integrity() == []
     assert_sides_agree(path)
 
 

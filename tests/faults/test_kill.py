@@ -25,7 +25,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, seed, cycles):
         with opened(path) as (store, memories):
             known = assert_kept(store, memories, told)
             if cycle % 6 == 5:
-                assert store.integrity() == []
+                assert store.check_integrity() == []
         assert_sides_agree(path)
     assert len(known) > cycles
 
@@ -93,7 +93,7 @@ def _keep_what_a_kill_would_leave(path, numbers, *_statement):
 def _state(path):
     """Which memories there are, and whether they are deleted; all that is derived must agree."""
     with opened(path) as (store, _):
-        assert store.integrity() == []
+        assert store.check_integrity() == []
         with store.snapshot() as snapshot:
             found = {id_: bool(deleted) for id_, deleted in snapshot.rows("SELECT id, is_deleted FROM memories")}
     assert_sides_agree(path)

@@ -82,7 +82,7 @@ def _damage(folder, events, random):
     path = folder / "r.db"
     try:
         with opened(path) as (store, memories):
-            if findings := store.integrity():
+            if findings := store.check_integrity():
                 return f"corrupt after event {cut}: {findings}"
             assert_kept(store, memories, told)
         assert_sides_agree(path)

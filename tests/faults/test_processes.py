@@ -16,7 +16,7 @@ from athand import Athand
 from athand.store.sqlite import connections
 
 LARGEST_LOG = 80_000_000
-LIMITS = ("_FOLD_PAGES", "_LONG_LOG_PAGES")
+LIMITS = ("_CHECKPOINT_PAGES", "_RESTART_PAGES")
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_many_processes_write_and_search_one_file(tmp_path, seed, writers, reade
     with opened(path) as (store, memories):
         assert memories.count() == {"default": 1 + writers * writes}
         assert {memories.get(word).id for word in words} == set(words)
-        assert store.integrity() == []
+        assert store.check_integrity() == []
     assert_sides_agree(path)
 
 
@@ -162,7 +162,9 @@ def test_whoever_opens_a_new_path_waits_for_another_who_is_making_it(tmp_path, m
     indirect=["largest_log"],
 )
 def test_the_log_stays_bounded_while_others_search_all_the_time(tmp_path, seed, monkeypatch, largest_log, writes):
-    monkeypatch.setattr(connections, "_FOLD_MILLISECONDS", 12 * connections._FOLD_MILLISECONDS)  # they may be slow
+    monkeypatch.setattr(
+        connections, "_CHECKPOINT_MILLISECONDS", 12 * connections._CHECKPOINT_MILLISECONDS
+    )  # they may be slow
     path, random = tmp_path / "r.db", Random(seed)
     with opened(path) as (_, memories):
         add_one(memories, random)

@@ -189,7 +189,7 @@ def test_a_write_whose_commit_did_not_arrive_is_refused_and_can_be_repeated(far_
 
 
 def test_a_write_is_acknowledged_even_if_what_is_tidied_up_after_it_fails(far_url, proxy, monkeypatch):
-    monkeypatch.setattr(counts, "FOLDED", 1)
+    monkeypatch.setattr(counts, "COMPACTED_ROWS", 1)
     with Athand(far_url) as athand:
         proxy.cut_at(b"WHERE NOT folded RETURNING", delivered=False)
         athand.memories.add("This one brings the statistics up to date.", id="kept")

@@ -149,7 +149,7 @@ def test_removed_items_leave_the_words_the_vectors_and_the_statistics(store):
     assert "gone" not in ids(found)
     assert found.words[0].variants == ()
     assert found.statistics.passages == 200
-    assert store.integrity() == []
+    assert store.check_integrity() == []
 
 
 def test_what_fails_in_a_transaction_leaves_no_trace(store):
@@ -158,7 +158,7 @@ def test_what_fails_in_a_transaction_leaves_no_trace(store):
         transaction.put(INDEX, [make_passage("b", "second")], None)
         raise RuntimeError
     assert ids(find(store, "second first")) == {"a"}
-    assert store.integrity() == []
+    assert store.check_integrity() == []
 
 
 def test_the_same_id_twice_is_refused(store):
@@ -180,10 +180,10 @@ def test_missing_vectors_can_be_added_later(store):
     late = make_passage("b", "without a vector yet")
     put(store, make_passage("a", "with a vector"))
     put(store, late, vectors=False)
-    assert [item for _, _, item in store.uncovered("memories", MODEL, 0, 10)] == ["b"]
-    assert not store.finish_cover("memories", MODEL)
+    assert [item for _, _, item in store.missing_vectors("memories", MODEL, 0, 10)] == ["b"]
+    assert not store.activate_model("memories", MODEL)
     store.add_vectors(INDEX, [late], make_vectors([late]))
-    assert store.finish_cover("memories", MODEL)
+    assert store.activate_model("memories", MODEL)
     found = find(store, "vector", seed=1)
     assert found.by_vector
     assert all(candidate.cosine is not None for candidate in found.passages)
@@ -218,7 +218,7 @@ def test_an_index_made_anew_is_identical(store):
         transaction.clear(INDEX)
         transaction.put(INDEX, list(reversed(many(50))), make_vectors(many(50)))
     assert store.fingerprint(INDEX) == before
-    assert store.integrity() == []
+    assert store.check_integrity() == []
 
 
 def test_the_fingerprint_sees_a_difference(store):

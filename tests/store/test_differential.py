@@ -82,7 +82,7 @@ def test_the_vector_index_finds_nearly_what_reading_all_finds(engines, monkeypat
     monkeypatch.setattr(vector_index, "ASKING", 0.0)
     monkeypatch.setattr(vector_index, "INDEXED_FROM", INDEX_FROM)
     with closing(PostgresStore(url)) as store:
-        store.finish_cover("memories", DEFAULT_MODEL)
+        store.activate_model("memories", DEFAULT_MODEL)
         shares = [_shared(exact._store, store, question) for question, _ in texts.questions(100)]
         assert _uses_the_index(store)
     assert sum(shares) / len(shares) >= 0.95
@@ -96,7 +96,7 @@ def _shared(exact, approximate, question):
     for store in (exact, approximate):
         with store.snapshot() as snapshot:
             model = snapshot._model("memories", DEFAULT_MODEL)
-            best = vector_index.nearest(snapshot._connection, "memories", query, model, 10**6, store._looks)
+            best = vector_index.nearest(snapshot._connection, "memories", query, model, 10**6, store._ann_policy)
             found.append(set(best(20)))
     return len(found[0] & found[1]) / 20
 

@@ -13,7 +13,7 @@ from athand import Athand, Settings
 from athand.errors import DataError, InvalidInput, StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, schema
-from athand.store.postgres.counts import fold
+from athand.store.postgres.counts import compact
 from athand.store.postgres.maintenance import tables
 from athand.store.postgres.vector_index import reading_is_faster
 from athand.store.tables import KEYS
@@ -196,7 +196,7 @@ def test_the_statistics_are_the_same_after_folding(postgres_url):
         typo = athand.memories.search("lighthuose", reinforce=False).did_you_mean
         for again in range(2):
             with athand._store.transaction() as transaction:
-                fold(transaction._connection, "memories")
+                compact(transaction._connection, "memories")
             assert athand.memories.fingerprint() == before
             assert (
                 athand.memories.search("lighthuose", reinforce=False).did_you_mean

@@ -109,7 +109,7 @@ class TestTexts:
                 transaction.execute(f"DELETE FROM {table} WHERE {column} = :id", {"id": "one.md"})
         assert contents(store, "needle") == {"a needle too"}
         assert contents(store, "ot") == set()
-        assert store.integrity() == []
+        assert store.check_integrity() == []
 
     def test_nothing_is_found_without_texts_or_vectors(self, store):
         put(store, ["needle"])

@@ -19,7 +19,7 @@ from athand.documents.scoring import INDEX
 from athand.rank import Numbers, calibrate_cosine
 from athand.store import Snapshot
 from athand.text import tokenize
-from athand.types import Calibration, Filter, Scan, Scanned, Signal, Vector, Why
+from athand.types import Calibration, Filter, Scan, ScanMatch, Signal, Vector, Why
 
 # Chunks under a heading of one word have a median cosine of .31 to it; under a phrase, of .40.
 ONE_WORD_FACTOR = 0.77
@@ -188,7 +188,7 @@ def find_matches(
     return ContentMatches(tuple(ordered), by_vector or not request.concepts)
 
 
-def _to_match(passage: Scanned, semantic: float, request: ContentSearchRequest) -> ContentMatch | None:
+def _to_match(passage: ScanMatch, semantic: float, request: ContentSearchRequest) -> ContentMatch | None:
     """The passage as a match; None below the minimum score."""
     exact = find_terms(passage.content, request.terms) if passage.content is not None else _NO_TERMS
     count = len(exact.terms)
@@ -214,7 +214,7 @@ def _min_cosine_with_terms(request: ContentSearchRequest, calibrations: Sequence
     return _min_cosine(score, calibrations) if request.min_score > 0 else -1.0
 
 
-def _semantic_scores(scanned: Sequence[Scanned], concepts: ConceptVectors | None) -> list[float]:
+def _semantic_scores(scanned: Sequence[ScanMatch], concepts: ConceptVectors | None) -> list[float]:
     """The semantic score of each passage for all concepts together."""
     if concepts is None or not scanned:
         return [0.0] * len(scanned)

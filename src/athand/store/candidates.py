@@ -9,18 +9,18 @@ from athand.store.contract import Index
 from athand.types import Candidate, Query, QueryWord, Statistics
 
 # The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
-ROWS_SCORED = 1000
+KEYWORD_ROWS = 1000
 # Up to so many passages, scoring all of them takes less time than choosing among them.
-SCORED_WHOLE = 200
+SCORE_ALL_UP_TO = 200
 # How much deeper to look when a filter let too few through.
 DEEPER = 16
 
 Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
 Load = Callable[[Collection[int]], dict[int, Candidate]]  # those of these passages that pass the filter
-Passing = Callable[[Sequence[int]], list[int]]  # the same, their numbers alone, in the same order
+FilterNumbers = Callable[[Sequence[int]], list[int]]  # the same, their numbers alone, in the same order
 
 
-def telling_terms(words: Sequence[QueryWord]) -> list[str]:
+def select_terms(words: Sequence[QueryWord]) -> list[str]:
     """The terms that choose: words before their variants, the rare before the common, until they bring enough rows."""
     variants = sorted(
         (variant for word in words for variant in word.variants),
@@ -28,12 +28,12 @@ def telling_terms(words: Sequence[QueryWord]) -> list[str]:
     )
     chosen: dict[str, int] = {}
     for variant in variants:
-        if not chosen or sum(chosen.values()) + variant.frequency <= ROWS_SCORED:
+        if not chosen or sum(chosen.values()) + variant.frequency <= KEYWORD_ROWS:
             chosen[variant.term] = variant.frequency
     return list(chosen)
 
 
-def choosing_words(
+def prepare_keywords(
     words: Sequence[QueryWord], terms: Sequence[str], statistics: Statistics, index: Index
 ) -> KeywordQuery:
     """The query made ready to score passages by the telling terms alone."""
@@ -41,7 +41,7 @@ def choosing_words(
     return replace(keywords, worths={term: keywords.worths[term] for term in terms})
 
 
-def best_by_words(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
+def rank_by_bm25(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
     """The numbers of these passages, the best by BM25 first; each is a number, a time, an id, then the fields.
 
     Equals in the order of hits, newest first: what is cut off does not depend on the engine.
@@ -51,31 +51,33 @@ def best_by_words(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> l
     return [row[0] for _, row in ranked]
 
 
-def first_look(query: Query) -> int:
+def initial_depth(query: Query) -> int:
     """A few more than wanted: some may not pass the filter, or be gone."""
     return query.candidates + query.candidates // 4
 
 
-def choose(query: Query, sides: Sequence[Ranking], load: Load, passing: Passing) -> dict[int, Candidate]:
+def select_candidates(
+    query: Query, sides: Sequence[Ranking], load: Load, filter_numbers: FilterNumbers
+) -> dict[int, Candidate]:
     """The best of each side that pass the filter; what is seen at the first look of all sides is loaded together."""
-    limit = first_look(query)
+    limit = initial_depth(query)
     seen = [side(limit) for side in sides]
     loaded = load({number for numbers in seen for number in numbers})
     chosen: set[int] = set()
     for side, numbers in zip(sides, seen, strict=True):
         kept = [number for number in numbers if number in loaded]
         if len(kept) < query.candidates and len(numbers) >= limit:
-            kept = _deeper(query, side, limit, passing)
+            kept = _search_deeper(query, side, limit, filter_numbers)
         chosen.update(kept[: query.candidates])
     missing = load(chosen - loaded.keys())
     return {number: candidate for number, candidate in (loaded | missing).items() if number in chosen}
 
 
-def _deeper(query: Query, side: Ranking, limit: int, passing: Passing) -> list[int]:
+def _search_deeper(query: Query, side: Ranking, limit: int, filter_numbers: FilterNumbers) -> list[int]:
     """The best that pass the filter: looks deeper until there are enough, or no more."""
     while True:
         limit *= DEEPER
         numbers = side(limit)
-        kept = passing(numbers)
+        kept = filter_numbers(numbers)
         if len(kept) >= query.candidates or len(numbers) < limit:
             return kept

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
+from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
 Row = tuple[Any, ...]
 
@@ -47,7 +47,7 @@ class Snapshot(Protocol):
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
 
-    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+    def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
@@ -98,13 +98,13 @@ class Store(Protocol):
         Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
         """
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages that have no vector of this model yet."""
 
     def add_vectors(self, index: Index, passages: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""
 
-    def finish_cover(self, corpus: str, model_id: str) -> bool:
+    def activate_model(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
 
     def counts(self, corpus: str) -> dict[str, int]:
@@ -113,7 +113,7 @@ class Store(Protocol):
     def erase_traces(self) -> bool:
         """Remove what deletions left on disk; False if a reader of an older moment still needs it."""
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
 
     def fingerprint(self, index: Index) -> str:

@@ -33,7 +33,7 @@ class Vocabulary(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownWords:
+class Lexicon:
     """Every word of some spaces with its stem, as of a state of the index."""
 
     state: tuple[int, int]
@@ -41,7 +41,7 @@ class KnownWords:
     by_length: Mapping[int, Sequence[str]]
 
     @classmethod
-    def arranged(cls, state: tuple[int, int], stems: Mapping[str, str]) -> "KnownWords":
+    def from_stems(cls, state: tuple[int, int], stems: Mapping[str, str]) -> "Lexicon":
         """The words by their lengths, ready to be compared with one that is not known."""
         by_length: dict[int, list[str]] = defaultdict(list)
         for word in stems:
@@ -57,39 +57,39 @@ class KnownWords:
         return list(map(self.stems.__getitem__, words))
 
 
-def resolve(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
+def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
     """Each word of the query with the terms it may mean, and the corrections that were made."""
     words = query.words[:LONGEST_QUERY]
     synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
     wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
     known = vocabulary.frequencies(sorted(wanted))
-    variants = {word: _direct(word, synonyms[word], known) for word in words}
+    variants = {word: _direct_variants(word, synonyms[word], known) for word in words}
     if query.literal:
         return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
     longer = vocabulary.with_prefixes([word for word in words if len(word) >= PREFIX_LENGTH], PREFIX_EXPANSIONS)
-    variants = {word: variants[word] | _prefixed(word, longer.get(word, {})) for word in words}
-    corrections = _corrections([word for word in words if not variants[word]], vocabulary)
+    variants = {word: variants[word] | _prefix_variants(word, longer.get(word, {})) for word in words}
+    corrections = _correct_typos([word for word in words if not variants[word]], vocabulary)
     variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
     resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)
     return resolved, {word: meant for word, (meant, _) in corrections.items()}
 
 
-def _direct(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
+def _direct_variants(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
     term = stem(word)
     worth = {other: SYNONYM_WORTH for other in synonyms} | {term: 1.0}
     return {each: Variant(each, worth[each], known[each]) for each in worth if known.get(each)}
 
 
-def _prefixed(word: str, longer: Mapping[str, int]) -> dict[str, Variant]:
+def _prefix_variants(word: str, longer: Mapping[str, int]) -> dict[str, Variant]:
     return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != stem(word)}
 
 
-def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
+def _correct_typos(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
     """Unknown word → the known word it was probably meant to be, and the term to search for."""
     mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
     if not mistyped:
         return {}
-    meant = _meant(mistyped, vocabulary)
+    meant = _nearest_terms(mistyped, vocabulary)
     counts = vocabulary.frequencies([term for _, found in meant.values() for term in found.values()])
     corrections = {}
     for word, (edits, found) in meant.items():
@@ -99,7 +99,7 @@ def _corrections(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     return corrections
 
 
-def _meant(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int, dict[str, str]]]:
+def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int, dict[str, str]]]:
     """Each word's edits, and word → term: the nearest words; else the nearest stems, of words known in another form."""
     edits = [allowed_edits(word) for word in words]
     lengths = [(len(word) - most, len(word) + most) for word, most in zip(words, edits, strict=True)]

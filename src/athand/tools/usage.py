@@ -69,7 +69,7 @@ class UsageCounter:
             amounts = rows.get_usage_totals(snapshot)
             servers, tools, tokens = rows.count_all(snapshot)
         indexed = sum(self._store.counts(INDEX.corpus).values())
-        bare = len(self._store.uncovered(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
+        bare = len(self._store.missing_vectors(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
         searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)
         embedded, reused = amounts.get("embedded", 0), amounts.get("reused", 0)
         return ToolStats(

@@ -7,49 +7,51 @@ from typing import Any
 import numpy as np
 
 from athand.store.candidates import (
-    ROWS_SCORED,
-    SCORED_WHOLE,
+    KEYWORD_ROWS,
+    SCORE_ALL_UP_TO,
     Ranking,
-    best_by_words,
-    choose,
-    choosing_words,
-    telling_terms,
+    prepare_keywords,
+    rank_by_bm25,
+    select_candidates,
+    select_terms,
 )
 from athand.store.contract import Index
 from athand.store.postgres.coverage import Model
-from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.passages import matches_checksum, unpack
 from athand.store.postgres.sql import Connection, rows
-from athand.store.postgres.vector_index import INDEXED_FROM, Looks, nearest
-from athand.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
-from athand.store.query_terms import resolve
+from athand.store.postgres.vector_index import INDEXED_FROM, AnnPolicy, nearest
+from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache
+from athand.store.query_terms import resolve_query
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 # A word that is nearly everywhere brings no more rows than these: the newest that pass the filter. It tells little.
-MOST_ROWS = 4 * ROWS_SCORED
+MOST_ROWS = 4 * KEYWORD_ROWS
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
+class CandidateFinder:
     """Finds the passages of one query; `model` is the one to compare vectors of, if it covers the corpus."""
 
     connection: Connection
     index: Index
     query: Query
     model: Model | None
-    looks: Looks
+    ann_policy: AnnPolicy
 
-    def candidates(self, remembered: Vocabularies) -> Candidates:
+    def candidates(self, remembered: VocabularyCache) -> Candidates:
         """The candidates of both sides, united; each with its terms and its true cosine."""
-        by_vector = self._begun_early()
+        by_vector = self._start_vector_search()
         vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, remembered)
-        words, corrections = resolve(self.query, vocabulary)
+        words, corrections = resolve_query(self.query, vocabulary)
         statistics = vocabulary.statistics
-        if statistics.passages <= max(SCORED_WHOLE, self.query.candidates):
+        if statistics.passages <= max(SCORE_ALL_UP_TO, self.query.candidates):
             found = self._load("TRUE", {})
         else:
             by_vector = by_vector or self._by_vector(statistics.passages)
             sides = [self._by_words(words, statistics), by_vector]
-            found = choose(self.query, [side for side in sides if side], self._numbered, self._passing)
+            found = select_candidates(
+                self.query, [side for side in sides if side], self._load_numbers, self._filter_numbers
+            )
         passages = tuple(found[number] for number in sorted(found))
         return Candidates(passages, words, statistics, corrections, self.model is not None)
 
@@ -59,46 +61,46 @@ class Finder:
 
     def _by_words(self, words: Sequence[QueryWord], statistics: Statistics) -> Ranking | None:
         """The best passages by BM25: the index brings those that have the telling words, `rank` scores them all."""
-        chosen = telling_terms(words)
+        chosen = select_terms(words)
         if not chosen:
             return None
-        found = self._having(chosen, filtered=False)
+        found = self._fetch_matching(chosen, filtered=False)
         if len(found) == MOST_ROWS:
-            found = self._having(chosen, filtered=True)
-        ranked = best_by_words(found, choosing_words(words, chosen, statistics, self.index))
+            found = self._fetch_matching(chosen, filtered=True)
+        ranked = rank_by_bm25(found, prepare_keywords(words, chosen, statistics, self.index))
         return lambda limit: ranked[:limit]
 
-    def _having(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:
+    def _fetch_matching(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:
         """Number, time, id and fields of the passages that have any of the terms; the newest of very many."""
         fields = ", ".join(f"p.{field}" for field in self.index.fields)
-        item, passed = (self._with_item, self._passed) if filtered else ("", "")
+        item, passed = (self._item_join, self._filter_condition) if filtered else ("", "")
         spaces = "" if self.query.spaces is None else "AND p.words && :lexemes::text[]"
         return self._rows(
             f"SELECT p.number, p.created_at, p.id, {fields} FROM {self.index.corpus}_passages p {item} "
-            f"WHERE p.words && :terms::text[] {spaces} {self._inside} {passed} "
+            f"WHERE p.words && :terms::text[] {spaces} {self._space_condition} {passed} "
             f"{'ORDER BY p.created_at DESC, p.id' if filtered else ''} LIMIT {MOST_ROWS}",
             {"terms": list(terms), "lexemes": [f" {space}" for space in self.query.spaces or ()]},
         )
 
-    def _begun_early(self) -> Ranking | None:
+    def _start_vector_search(self) -> Ranking | None:
         """A search everywhere asks the vector index before anything else: it goes on beside the rest."""
-        if self.query.spaces is not None or self.model is None or self.looks.exact:
+        if self.query.spaces is not None or self.model is None or self.ann_policy.exact:
             return None
-        indexed = self.looks.indexed(self.connection, self.index.corpus, self.model)
+        indexed = self.ann_policy.index_size(self.connection, self.index.corpus, self.model)
         return self._by_vector(indexed) if indexed > INDEXED_FROM else None
 
     def _by_vector(self, passages: int) -> Ranking | None:
         if self.model is None or self.query.vector is None or not self.query.vector.any():
             return None
-        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.looks)
+        return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.ann_policy)
 
     @property
-    def _inside(self) -> str:
+    def _space_condition(self) -> str:
         """The condition that keeps a search in its spaces."""
         return "" if self.query.spaces is None else "AND p.space = ANY(:spaces)"
 
     @property
-    def _passed(self) -> str:
+    def _filter_condition(self) -> str:
         """The condition that an item passes the filter."""
         return f"AND ({self.query.filter.where})" if self.query.filter.where else ""
 
@@ -106,21 +108,21 @@ class Finder:
         known = {"spaces": list(self.query.spaces or ()), "model": self.model and self.model.number}
         return rows(self.connection, sql, {**self.query.filter.parameters, **known, **values})
 
-    def _passing(self, numbers: Sequence[int]) -> list[int]:
+    def _filter_numbers(self, numbers: Sequence[int]) -> list[int]:
         """Those whose item passes the filter, in the same order."""
         found = self._rows(
-            f"SELECT p.number FROM {self.index.corpus}_passages p {self._with_item} "
-            f"WHERE p.number = ANY(:numbers) {self._inside} {self._passed}",
+            f"SELECT p.number FROM {self.index.corpus}_passages p {self._item_join} "
+            f"WHERE p.number = ANY(:numbers) {self._space_condition} {self._filter_condition}",
             {"numbers": list(numbers)},
         )
         passing = {row[0] for row in found}
         return [number for number in numbers if number in passing]
 
     @property
-    def _with_item(self) -> str:
+    def _item_join(self) -> str:
         return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id"
 
-    def _numbered(self, numbers: Collection[int]) -> dict[int, Candidate]:
+    def _load_numbers(self, numbers: Collection[int]) -> dict[int, Candidate]:
         return self._load("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
 
     def _load(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
@@ -130,9 +132,9 @@ class Finder:
         corpus = self.index.corpus
         found = self._rows(
             "SELECT p.number, p.id, p.item_id, p.space, p.created_at, halfvec_send(v.vector), v.checksum, "
-            f"{', '.join(columns)} FROM {corpus}_passages p {self._with_item} LEFT JOIN {corpus}_vectors v "
+            f"{', '.join(columns)} FROM {corpus}_passages p {self._item_join} LEFT JOIN {corpus}_vectors v "
             "ON v.space = p.space AND v.model = :model AND v.hash = p.hash "
-            f"WHERE {chosen} {self._inside} {self._passed} ORDER BY p.number",
+            f"WHERE {chosen} {self._space_condition} {self._filter_condition} ORDER BY p.number",
             values,
         )
         cosines = self._cosines([row[5:7] for row in found])
@@ -146,8 +148,11 @@ class Finder:
         """In double precision and rounded, exactly as SQLite's are; None where a vector is missing or damaged."""
         if self.query.vector is None:
             return [None] * len(sent)
-        vectors = [None if packed is None else unpacked(packed) for packed, _ in sent]
-        whole = [vector is not None and is_whole(vector, sum_) for vector, (_, sum_) in zip(vectors, sent, strict=True)]
+        vectors = [None if packed is None else unpack(packed) for packed, _ in sent]
+        whole = [
+            vector is not None and matches_checksum(vector, sum_)
+            for vector, (_, sum_) in zip(vectors, sent, strict=True)
+        ]
         known = [vector for vector, good in zip(vectors, whole, strict=True) if vector is not None and good]
         if not known:
             return [None] * len(sent)

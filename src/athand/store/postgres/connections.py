@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from athand.errors import InvalidInput
-from athand.store.postgres.errors import Lost, in_words
+from athand.store.postgres.errors import ConnectionLost, explain_error
 from athand.store.postgres.schema import SCHEMA, prepare
 from athand.store.postgres.sql import Connection, execute
 from athand.store.postgres.vector_index import LOOKED_AT
@@ -128,7 +128,7 @@ class Connections:
             connection.execute("SET statement_timeout = 0")
             yield connection
 
-    def beside(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
+    def run_async(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
         """Begin something on another connection, if one is free; a function that waits for what it gives."""
         try:
             connection = self._pool.getconn(timeout=_FREE)
@@ -162,13 +162,13 @@ class Connections:
         while True:
             try:
                 status = self._status(transaction, start)
-            except Lost:
+            except ConnectionLost:
                 status = "unknown"
             if status not in ("unknown", "in progress") or time.monotonic() > deadline:
                 break
             time.sleep(0.1)
         if status in ("unknown", "in progress", "restarted"):
-            raise Lost(
+            raise ConnectionLost(
                 f"{self.shown} went away during a write, and it is not known whether it was kept. "
                 "When the server is back, look, or write it again with the same id or key: nothing is kept twice."
             )
@@ -194,7 +194,7 @@ class Connections:
         try:
             yield
         except psycopg.Error as error:
-            raise in_words(error, self.shown) from error
+            raise explain_error(error, self.shown) from error
 
 
 def _read(location: str) -> tuple[str, str]:
@@ -216,20 +216,20 @@ def _read(location: str) -> tuple[str, str]:
     return address, f"postgresql://{user}{host}{port}/{given.get('dbname') or ''}"
 
 
-_WRITING = 0x5243_4C03  # the advisory lock of all writers, and the class of those of single spaces
+_WRITE_LOCK = 0x4154_4803  # the advisory lock of all writers, and the class of those of single spaces
 
 
 def begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, durable: bool) -> str:
     """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
     alone = spaces is None
     keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
-    locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITING}, {key});" for key in keys)
+    locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK}, {key});" for key in keys)
     # A server that does not wait for its disk by default must do so for what is the only copy.
     usual = "current_setting('synchronous_commit')"
     waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
     cursor = connection.execute(
         f"BEGIN; SET LOCAL statement_timeout = '{limit}s'; SELECT set_config('synchronous_commit', {waits}, true); "
-        f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITING}); {locks} "
+        f"SELECT pg_advisory_xact_lock{'' if alone else '_shared'}({_WRITE_LOCK}); {locks} "
         "SELECT pg_current_xact_id()::text".encode()
     )
     while cursor.nextset():
@@ -239,7 +239,7 @@ def begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, d
 
 
 @contextmanager
-def one_moment(connection: Connection) -> Iterator[None]:
+def read_snapshot(connection: Connection) -> Iterator[None]:
     """Everything that is read is of one moment."""
     execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     yield

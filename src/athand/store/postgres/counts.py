@@ -16,13 +16,13 @@ ALL_SPACES = ""
 # Pseudo-terms with a blank, which no term has: how many passages a space has, and how long each field is in all.
 PASSAGES = " passages"
 # So many changes are folded at once.
-FOLDED = 20_000
+COMPACTED_ROWS = 20_000
 # So many, from one write of many passages, are sums already and need no folding.
-SUMMED_AT_ONCE = 2_000
+PRESUMMED_ROWS = 2_000
 _SUMS = 8  # so many sums of one term are as good as one
-_FOLDING = 0x5243_4C01  # an advisory lock: one folds at a time
+_COMPACT_LOCK = 0x4154_4801  # an advisory lock: one folds at a time
 
-Counted = Mapping[str, Counter[str]]  # space → term → change
+TermChanges = Mapping[str, Counter[str]]  # space → term → change
 
 
 def length_of(field: str) -> str:
@@ -30,7 +30,7 @@ def length_of(field: str) -> str:
     return f" {field}"
 
 
-def counted(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: int) -> Counted:
+def count_terms(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: int) -> TermChanges:
     """What these passages (their space, and the terms of each field) add to the counts, or take away."""
     changes: dict[str, Counter[str]] = defaultdict(Counter)
     for space, fields in passages:
@@ -42,20 +42,20 @@ def counted(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: i
     return changes
 
 
-def add(connection: Connection, corpus: str, changes: Counted, words: Mapping[str, str]) -> int:
+def append(connection: Connection, corpus: str, changes: TermChanges, words: Mapping[str, str]) -> int:
     """Write the changes down; how many of them there are to fold."""
-    new = _listed(changes, words)
-    if len(new) < SUMMED_AT_ONCE:
+    new = _to_rows(changes, words)
+    if len(new) < PRESUMMED_ROWS:
         _insert(connection, corpus, new, folded=False)
         return len(new)
     everywhere: Counter[str] = Counter()
     for terms in changes.values():
         everywhere.update(terms)
-    _insert(connection, corpus, [*new, *_listed({ALL_SPACES: everywhere}, words)], folded=True)
+    _insert(connection, corpus, [*new, *_to_rows({ALL_SPACES: everywhere}, words)], folded=True)
     return 0
 
 
-def _listed(changes: Counted, words: Mapping[str, str]) -> list[tuple[str, str, str, int]]:
+def _to_rows(changes: TermChanges, words: Mapping[str, str]) -> list[tuple[str, str, str, int]]:
     return [
         (space, term, words.get(term, term), change)
         for space, terms in changes.items()
@@ -69,14 +69,14 @@ def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, s
     insert(connection, f"{corpus}_counts", columns, [(*row, folded) for row in new])
 
 
-def is_time_to_fold(changed: int, chance: bytes) -> bool:
+def should_compact(changed: int, chance: bytes) -> bool:
     """So often that about as many changes are folded at once as should be, whichever processes make them."""
-    return int.from_bytes(chance[:4], "big") % FOLDED < changed
+    return int.from_bytes(chance[:4], "big") % COMPACTED_ROWS < changed
 
 
-def fold(connection: Connection, corpus: str) -> None:
+def compact(connection: Connection, corpus: str) -> None:
     """Put sums in the place of the changes since the last time, unless another process is doing it."""
-    if not value(connection, "SELECT pg_try_advisory_xact_lock(:lock)", {"lock": _FOLDING}):
+    if not value(connection, "SELECT pg_try_advisory_xact_lock(:lock)", {"lock": _COMPACT_LOCK}):
         return
     columns = "space, term, word, frequency, change"
     fresh = rows(connection, f"DELETE FROM {corpus}_counts WHERE NOT folded RETURNING {columns}")
@@ -97,7 +97,7 @@ def fold(connection: Connection, corpus: str) -> None:
     _insert(connection, corpus, _sums([*older, *fresh, *everywhere]), folded=True)
 
 
-def merge(connection: Connection, corpus: str) -> None:
+def merge_sums(connection: Connection, corpus: str) -> None:
     """One row per term in the spaces where many passages were written at a time; nobody else may be writing."""
     table = f"{corpus}_counts"
     crowded = rows(

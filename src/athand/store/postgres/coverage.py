@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.types import Vectors
 
-_CHANGING = 0x5243_4C02  # an advisory lock: what covers a corpus is changed by one at a time
+_COVERAGE_LOCK = 0x4154_4802  # an advisory lock: what covers a corpus is changed by one at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def model_number(connection: Connection, model_id: str, dimensions: int) -> int:
     return int(number or 0)
 
 
-def before_put(connection: Connection, corpus: str, vectors: Vectors | None) -> None:
+def update_coverage(connection: Connection, corpus: str, vectors: Vectors | None) -> None:
     """New passages have vectors of at most one model: the others do not cover the corpus any more."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else 0
     covered = rows(connection, "SELECT model, complete FROM coverage WHERE corpus = :corpus", {"corpus": corpus})
@@ -60,7 +60,7 @@ def _has_passages(connection: Connection, corpus: str) -> bool:
     return bool(value(connection, f"SELECT 1 FROM {corpus}_passages LIMIT 1"))
 
 
-def complete_model(connection: Connection, corpus: str, model_id: str) -> Model | None:
+def covering_model(connection: Connection, corpus: str, model_id: str) -> Model | None:
     """The model, if it covers the corpus."""
     found = rows(
         connection,
@@ -71,7 +71,9 @@ def complete_model(connection: Connection, corpus: str, model_id: str) -> Model 
     return Model(*found[0]) if found else None
 
 
-def uncovered(connection: Connection, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+def missing_vectors(
+    connection: Connection, corpus: str, model_id: str, after: int, limit: int
+) -> list[tuple[int, str, str]]:
     """Number, space and item id of the next passages that have no vector of this model yet."""
     model = value(connection, "SELECT number FROM models WHERE model_id = :model", {"model": model_id})
     found = rows(
@@ -84,9 +86,9 @@ def uncovered(connection: Connection, corpus: str, model_id: str, after: int, li
     return [(number, space, item_id) for number, space, item_id in found]
 
 
-def finish(connection: Connection, corpus: str, model_id: str) -> bool:
+def activate_model(connection: Connection, corpus: str, model_id: str) -> bool:
     """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
-    if uncovered(connection, corpus, model_id, 0, 1):
+    if missing_vectors(connection, corpus, model_id, 0, 1):
         return False
     _lock(connection)
     model = value(connection, "SELECT number FROM models WHERE model_id = :model", {"model": model_id})
@@ -105,4 +107,4 @@ def finish(connection: Connection, corpus: str, model_id: str) -> bool:
 
 
 def _lock(connection: Connection) -> None:
-    execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": _CHANGING})
+    execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": _COVERAGE_LOCK})

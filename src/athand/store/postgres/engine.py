@@ -12,25 +12,25 @@ import psycopg
 from athand.errors import AthandError, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row
 from athand.store.postgres import counts, coverage, maintenance, passages
-from athand.store.postgres.candidates import Finder
+from athand.store.postgres.candidates import CandidateFinder
 from athand.store.postgres.connections import (
     READING,
     WRITING,
     Connections,
     LimitedConnection,
     begin,
-    one_moment,
+    read_snapshot,
     roll_back,
 )
-from athand.store.postgres.errors import Lost, in_words
+from athand.store.postgres.errors import ConnectionLost, explain_error
 from athand.store.postgres.maintenance import distribute
-from athand.store.postgres.scan import scan_all
+from athand.store.postgres.scan import scan_passages
 from athand.store.postgres.schema import VERSION
 from athand.store.postgres.sql import Connection, execute, execute_many, rows
-from athand.store.postgres.vector_index import Looks, tend
-from athand.store.postgres.vocabulary import SpaceVocabulary, Vocabularies
+from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
+from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache
 from athand.text import text_hash
-from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
+from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
 log = logging.getLogger("athand")
 
@@ -41,10 +41,10 @@ _MANY = 100
 class PostgresSnapshot:
     """A read transaction: everything in it is of one moment."""
 
-    def __init__(self, connection: Connection, remembered: Vocabularies, looks: Looks) -> None:
+    def __init__(self, connection: Connection, remembered: VocabularyCache, ann_policy: AnnPolicy) -> None:
         self._connection = connection
         self._remembered = remembered
-        self._looks = looks
+        self._ann_policy = ann_policy
         self._models: dict[tuple[str, str], coverage.Model | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
@@ -59,10 +59,10 @@ class PostgresSnapshot:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return self._finder(index, query).of_items(item_ids)
 
-    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+    def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
         model = self._model(index.corpus, scan.model_id)
-        return scan_all(self._connection, index, scan, model), model is not None
+        return scan_passages(self._connection, index, scan, model), model is not None
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
         """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
@@ -77,24 +77,26 @@ class PostgresSnapshot:
         """A hash of everything that is derived: equal when two indexes hold the same."""
         return maintenance.fingerprint(self._connection, index)
 
-    def _finder(self, index: Index, query: Query) -> Finder:
-        return Finder(self._connection, index, query, self._model(index.corpus, query.model_id), self._looks)
+    def _finder(self, index: Index, query: Query) -> CandidateFinder:
+        return CandidateFinder(
+            self._connection, index, query, self._model(index.corpus, query.model_id), self._ann_policy
+        )
 
     def _model(self, corpus: str, model_id: str | None) -> coverage.Model | None:
         """The model if it covers the corpus, looked up once."""
         if model_id is None:
             return None
         if (corpus, model_id) not in self._models:
-            self._models[corpus, model_id] = coverage.complete_model(self._connection, corpus, model_id)
+            self._models[corpus, model_id] = coverage.covering_model(self._connection, corpus, model_id)
         return self._models[corpus, model_id]
 
 
 class PostgresTransaction(PostgresSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: Connection, remembered: Vocabularies, looks: Looks) -> None:
-        super().__init__(connection, remembered, looks)
-        self.folding: set[str] = set()
+    def __init__(self, connection: Connection, remembered: VocabularyCache, ann_policy: AnnPolicy) -> None:
+        super().__init__(connection, remembered, ann_policy)
+        self.to_compact: set[str] = set()
         self.loaded: set[str] = set()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
@@ -109,23 +111,23 @@ class PostgresTransaction(PostgresSnapshot):
         """Index these passages by word and by vector."""
         if not items:
             return
-        coverage.before_put(self._connection, index.corpus, vectors)
+        coverage.update_coverage(self._connection, index.corpus, vectors)
         self._models.clear()
         if vectors is not None:
             passages.put_vectors(self._connection, index.corpus, items, vectors)
         if len(items) >= _MANY:
             self.loaded.add(index.corpus)
-        self._draw(index, passages.put(self._connection, index, items), items[0].text)
+        self._maybe_compact(index, passages.put(self._connection, index, items), items[0].text)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
         """Take these items out of the index; their vectors stay known, in case the texts come back."""
         changed = passages.remove(self._connection, index, space, ids := list(item_ids))
-        self._draw(index, changed, "".join(ids))
+        self._maybe_compact(index, changed, "".join(ids))
 
-    def _draw(self, index: Index, changed: int, text: str) -> None:
+    def _maybe_compact(self, index: Index, changed: int, text: str) -> None:
         """Fold the counts after this write, if chance says so."""
-        if counts.is_time_to_fold(changed, text_hash(text)):
-            self.folding.add(index.corpus)
+        if counts.should_compact(changed, text_hash(text)):
+            self.to_compact.add(index.corpus)
 
     def forget(self, index: Index, passage: Passage) -> None:
         """Leave no trace of a removed passage: neither its vector nor how its words were written."""
@@ -141,8 +143,8 @@ class PostgresStore:
 
     def __init__(self, location: str, *, exact: bool = False) -> None:
         self._connections = Connections(location)
-        self._remembered = Vocabularies()
-        self._looks = Looks(exact, self._connections.beside)
+        self._remembered = VocabularyCache()
+        self._ann_policy = AnnPolicy(exact, self._connections.run_async)
         self._loaded: set[str] = set()
 
     @property
@@ -160,7 +162,7 @@ class PostgresStore:
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
             )
             try:
-                yield PostgresSnapshot(connection, self._remembered, self._looks)
+                yield PostgresSnapshot(connection, self._remembered, self._ann_policy)
             finally:
                 roll_back(connection)
 
@@ -175,36 +177,36 @@ class PostgresStore:
         limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
         with self._connections.borrow(limit) as connection:
             number = begin(connection, spaces, limit, durable=durable)
-            transaction = PostgresTransaction(connection, self._remembered, self._looks)
+            transaction = PostgresTransaction(connection, self._remembered, self._ann_policy)
             try:
                 yield transaction
             except psycopg.OperationalError as error:
                 roll_back(connection)
-                raise self._unkept(error) from error
+                raise self._explain_lost_write(error) from error
             except BaseException:
                 roll_back(connection)
                 raise
             self._commit(connection, number)
         self._loaded |= transaction.loaded
-        for corpus in transaction.folding:
-            self._fold(corpus)
+        for corpus in transaction.to_compact:
+            self._compact(corpus)
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
-            return coverage.uncovered(connection, corpus, model_id, after, limit)
+            return coverage.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""
         with self.transaction(durable=False, spaces={each.space for each in items}) as transaction:
             passages.put_vectors(transaction._connection, index.corpus, items, vectors)
 
-    def finish_cover(self, corpus: str, model_id: str) -> bool:
+    def activate_model(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
         with self.transaction(durable=False) as transaction:
-            if not coverage.finish(transaction._connection, corpus, model_id):
+            if not coverage.activate_model(transaction._connection, corpus, model_id):
                 return False
-        self._tend(corpus)
+        self._maintain_indexes(corpus)
         return True
 
     def counts(self, corpus: str) -> dict[str, int]:
@@ -222,10 +224,10 @@ class PostgresStore:
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
-        with self._connections.unlimited() as connection, one_moment(connection):
-            return maintenance.integrity(connection)
+        with self._connections.unlimited() as connection, read_snapshot(connection):
+            return maintenance.check_integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -259,8 +261,8 @@ class PostgresStore:
     def close(self) -> None:
         """Let go of the server, after tidying up behind many new passages."""
         for corpus in self._loaded:
-            self._merge(corpus)
-            self._tend(corpus)
+            self._merge_sums(corpus)
+            self._maintain_indexes(corpus)
         self._connections.close()
 
     def _commit(self, connection: LimitedConnection, number: str) -> None:
@@ -269,38 +271,44 @@ class PostgresStore:
             done = connection.execute("COMMIT").statusmessage
         except psycopg.OperationalError as error:
             if not self._connections.was_committed(number, connection.start):
-                raise Lost(f"{self.location} went away during a write. Nothing of it was kept; try again.") from error
+                raise ConnectionLost(
+                    f"{self.location} went away during a write. Nothing of it was kept; try again."
+                ) from error
         else:
             if done != "COMMIT":  # an error in it was caught by the caller
                 raise StoreError(f"{self.location} refused a part of the write, so nothing of it was kept.")
 
-    def _unkept(self, error: psycopg.OperationalError) -> AthandError:
+    def _explain_lost_write(self, error: psycopg.OperationalError) -> AthandError:
         """A connection that breaks before the commit takes all of the write with it."""
-        explained = in_words(error, self.location)
-        return Lost(f"{explained} Nothing of this write was kept.") if isinstance(explained, Lost) else explained
+        explained = explain_error(error, self.location)
+        return (
+            ConnectionLost(f"{explained} Nothing of this write was kept.")
+            if isinstance(explained, ConnectionLost)
+            else explained
+        )
 
-    def _fold(self, corpus: str) -> None:
+    def _compact(self, corpus: str) -> None:
         """Fold the counts; the write before it is kept, whatever happens here, and a later one folds again."""
         try:
             with self.transaction(durable=False, spaces=()) as transaction:
-                counts.fold(transaction._connection, corpus)
+                counts.compact(transaction._connection, corpus)
         except StoreError as error:
             log.warning("The counts of %s were not folded: %s", corpus, error)
-        self._connections.start(lambda: self._tend(corpus))  # building an index takes a while
+        self._connections.start(lambda: self._maintain_indexes(corpus))  # building an index takes a while
 
-    def _merge(self, corpus: str) -> None:
+    def _merge_sums(self, corpus: str) -> None:
         """Sum up what many writes of many passages have counted."""
         try:
             with self.transaction(durable=False) as transaction:
-                counts.merge(transaction._connection, corpus)
+                counts.merge_sums(transaction._connection, corpus)
         except StoreError as error:
             log.warning("The counts of %s were not summed up: %s", corpus, error)
 
-    def _tend(self, corpus: str) -> None:
+    def _maintain_indexes(self, corpus: str) -> None:
         """Make the indexes that are missing; without them a search is slower, not different."""
         try:
             with self._connections.unlimited() as connection:
-                tend(connection, corpus)
+                maintain_indexes(connection, corpus)
         except StoreError as error:
             log.warning("The vectors of %s are not indexed: %s", corpus, error)
 

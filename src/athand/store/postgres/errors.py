@@ -9,7 +9,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, StoreError
 
 
-class Lost(StoreError):
+class ConnectionLost(StoreError):
     """The server cannot be reached, or went away."""
 
 
@@ -34,11 +34,15 @@ _CONNECTING = (
 _AWAY = "{shown} cannot be reached ({0}). Start the server, or correct the address: --store, or ATHAND_STORE."
 
 
-def in_words(error: psycopg.Error, shown: str) -> AthandError:
+def explain_error(error: psycopg.Error, shown: str) -> AthandError:
     """The error in our words."""
     text = error.diag.message_primary or _reason(str(error)) or type(error).__name__
-    known = _known(error, shown, text)
-    return known or (_lost(error, shown, text) if isinstance(error, psycopg.OperationalError) else _other(shown, text))
+    known = _explain_statement_error(error, shown, text)
+    return known or (
+        _explain_connection_error(error, shown, text)
+        if isinstance(error, psycopg.OperationalError)
+        else _explain_other_error(shown, text)
+    )
 
 
 def _reason(text: str) -> str:
@@ -50,7 +54,7 @@ def _reason(text: str) -> str:
 # Errors of statements, by their class.
 _STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[AthandError], str], ...] = (
     ((PoolClosed,), StoreError, "{shown} was closed. Open it again with: Athand(…)"),
-    ((PoolTimeout,), Lost, "{shown} cannot be reached: it does not answer, or is busy. Try again."),
+    ((PoolTimeout,), ConnectionLost, "{shown} cannot be reached: it does not answer, or is busy. Try again."),
     (
         (server.UniqueViolation,),
         Conflict,
@@ -92,20 +96,20 @@ _STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[AthandError], str
 )
 
 
-def _known(error: psycopg.Error, shown: str, text: str) -> AthandError | None:
+def _explain_statement_error(error: psycopg.Error, shown: str, text: str) -> AthandError | None:
     for classes, ours, sentence in _STATEMENTS:
         if isinstance(error, classes):
             return ours(sentence.format(shown=shown, text=text))
     return None
 
 
-def _lost(error: psycopg.OperationalError, shown: str, text: str) -> AthandError:
+def _explain_connection_error(error: psycopg.OperationalError, shown: str, text: str) -> AthandError:
     """Errors of the connection: by what the server says, or because it says nothing."""
     for pattern, sentence in _CONNECTING:
         if found := re.search(pattern, text):
-            return Lost(sentence.format(*found.groups(), shown=shown))
-    return Lost(_AWAY.format(text.rstrip("."), shown=shown))
+            return ConnectionLost(sentence.format(*found.groups(), shown=shown))
+    return ConnectionLost(_AWAY.format(text.rstrip("."), shown=shown))
 
 
-def _other(shown: str, text: str) -> StoreError:
+def _explain_other_error(shown: str, text: str) -> StoreError:
     return StoreError(f"{shown}: {text}. Nothing was changed.")

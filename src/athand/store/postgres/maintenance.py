@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from athand.errors import Unavailable
 from athand.store.contract import Index
 from athand.store.postgres import counts
-from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.passages import matches_checksum, unpack
 from athand.store.postgres.schema import CORPORA, REFERENCE_TABLES, SCHEMA
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.store.values import digest
@@ -14,22 +14,22 @@ from athand.store.values import digest
 _BATCH = 5_000
 
 
-def integrity(connection: Connection) -> list[str]:
+def check_integrity(connection: Connection) -> list[str]:
     """Everything that is wrong; empty when all is well."""
-    return list(_findings(connection))
+    return list(_find_problems(connection))
 
 
-def _findings(connection: Connection) -> Iterator[str]:
+def _find_problems(connection: Connection) -> Iterator[str]:
     if value(connection, "SHOW fsync") == "off":
         yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
     for corpus in CORPORA:
-        yield from _corpus_findings(connection, corpus)
-        damaged = sum(not is_whole(unpacked(sent), checksum) for sent, checksum in _vectors(connection, corpus))
+        yield from _find_corpus_problems(connection, corpus)
+        damaged = sum(not matches_checksum(unpack(sent), checksum) for sent, checksum in _vectors(connection, corpus))
         if damaged:
             yield f"{corpus}: {damaged} vectors are damaged; run: athand reindex"
 
 
-def _corpus_findings(connection: Connection, corpus: str) -> Iterator[str]:
+def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
     unindexed = value(
         connection,
         f"SELECT count(*) FROM {corpus} i LEFT JOIN {corpus}_passages p ON p.space = i.space AND p.item_id = i.id "
@@ -124,7 +124,7 @@ def _passages(connection: Connection, index: Index) -> Iterator[tuple[object, ..
         place,
     ):
         for row in batch:
-            yield (*row[:-1], unpacked(row[-1]).tobytes() if row[-1] is not None else None)
+            yield (*row[:-1], unpack(row[-1]).tobytes() if row[-1] is not None else None)
         place = {"space": batch[-1][0], "id": batch[-1][1]}
 
 

@@ -12,7 +12,7 @@ from athand.store.postgres import counts
 from athand.store.postgres.coverage import model_number
 from athand.store.postgres.schema import CORPORA
 from athand.store.postgres.sql import Connection, execute, insert, rows
-from athand.text import analysed, terms_and_words, text_hash
+from athand.text import analyze, terms_and_words, text_hash
 from athand.types import Vector, Vectors
 
 
@@ -22,14 +22,14 @@ def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> in
     indexed: list[tuple[Any, ...]] = []
     for each in passages:
         fields = []
-        for terms, written in map(analysed, each.fields):
+        for terms, written in map(analyze, each.fields):
             words.update(written)
             fields.append(terms)
         indexed.append((each.space, each.id, each.item_id, text_hash(each.text), each.created_at, *fields))
     columns = {"space": "text", "id": "text", "item_id": "text", "hash": "bytea", "created_at": "bigint"}
     insert(connection, f"{index.corpus}_passages", columns | dict.fromkeys(index.fields, "text"), indexed)
-    changes = counts.counted(index, ((row[0], row[5:]) for row in indexed), +1)
-    return counts.add(connection, index.corpus, changes, words)
+    changes = counts.count_terms(index, ((row[0], row[5:]) for row in indexed), +1)
+    return counts.append(connection, index.corpus, changes, words)
 
 
 def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> int:
@@ -40,8 +40,8 @@ def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[
         f"RETURNING space, {', '.join(index.fields)}",
         {"space": space, "ids": list(item_ids)},
     )
-    changes = counts.counted(index, ((row[0], row[1:]) for row in gone), -1)
-    return counts.add(connection, index.corpus, changes, {})
+    changes = counts.count_terms(index, ((row[0], row[1:]) for row in gone), -1)
+    return counts.append(connection, index.corpus, changes, {})
 
 
 def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage], vectors: Vectors) -> None:
@@ -49,7 +49,7 @@ def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage]
     model = model_number(connection, vectors.model_id, vectors.dimensions)
     places = sorted({(each.space, text_hash(each.text)) for each in passages})
     new = [
-        (space, model, address, *_packed(vectors.by_hash[address]))
+        (space, model, address, *_pack(vectors.by_hash[address]))
         for space, address in places
         if address in vectors.by_hash
     ]
@@ -59,18 +59,18 @@ def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage]
     insert(connection, table, columns, new, f"{replace} WHERE {table}.checksum <> excluded.checksum")
 
 
-def _packed(vector: Vector) -> tuple[str, int]:
+def _pack(vector: Vector) -> tuple[str, int]:
     """The vector as pgvector reads it, and a checksum of its bytes as SQLite keeps them."""
     half = np.asarray(vector, dtype="<f2")
     return f"[{','.join(map(str, half.tolist()))}]", zlib.crc32(half.tobytes())
 
 
-def unpacked(sent: bytes) -> npt.NDArray[np.float16]:
+def unpack(sent: bytes) -> npt.NDArray[np.float16]:
     """The vector as pgvector sends it: two numbers of two bytes, then halves, the first byte first."""
     return np.frombuffer(sent, dtype=">f2", offset=4).astype("<f2")
 
 
-def is_whole(vector: npt.NDArray[np.float16], checksum: int) -> bool:
+def matches_checksum(vector: npt.NDArray[np.float16], checksum: int) -> bool:
     """Whether a vector is what was written."""
     return zlib.crc32(vector.tobytes()) == checksum
 
@@ -84,8 +84,8 @@ def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes
     )
     found = {}
     for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):
-        vector = unpacked(sent)
-        if is_whole(vector, checksum):
+        vector = unpack(sent)
+        if matches_checksum(vector, checksum):
             found[bytes(address)] = vector.astype(np.float32)
     return found
 

@@ -7,16 +7,16 @@ import numpy as np
 
 from athand.store.contract import Index
 from athand.store.postgres.coverage import Model
-from athand.store.postgres.passages import is_whole, unpacked
+from athand.store.postgres.passages import matches_checksum, unpack
 from athand.store.postgres.sql import Connection, execute, rows
 from athand.store.postgres.vector_index import vector_text
-from athand.types import Scan, Scanned, Vector
+from athand.types import Scan, ScanMatch, Vector
 
 # By how much the server's cosine may be less than the true one: the vector that is asked for loses up to 2^-11 there.
 _ROUNDING = 1e-3
 
 
-def scan_all(connection: Connection, index: Index, scan: Scan, model: Model | None) -> list[Scanned]:
+def scan_passages(connection: Connection, index: Index, scan: Scan, model: Model | None) -> list[ScanMatch]:
     """The passages the scan is after, in the order of their numbers."""
     vectors = scan.vectors if model else ()
     texts, values = _texts(scan)
@@ -41,7 +41,7 @@ def scan_all(connection: Connection, index: Index, scan: Scan, model: Model | No
         values,
     )
     cosines = _cosines([row[4:6] for row in found], vectors)
-    return [Scanned(row[0], row[1], row[2], row[3], each, row[6]) for row, each in zip(found, cosines, strict=True)]
+    return [ScanMatch(row[0], row[1], row[2], row[3], each, row[6]) for row, each in zip(found, cosines, strict=True)]
 
 
 def _near(vectors: int, least: str) -> str:
@@ -79,9 +79,9 @@ def _cosines(sent: Sequence[tuple[bytes | None, int]], vectors: Sequence[Vector]
         return [()] * len(sent)
     asked = np.stack(vectors).T.astype(np.float64)
     missing = np.full(len(asked), np.nan)
-    known = [None if packed is None else unpacked(packed) for packed, _ in sent]
+    known = [None if packed is None else unpack(packed) for packed, _ in sent]
     whole = [
-        vector.astype(np.float64) if vector is not None and is_whole(vector, checksum) else missing
+        vector.astype(np.float64) if vector is not None and matches_checksum(vector, checksum) else missing
         for vector, (_, checksum) in zip(known, sent, strict=True)
     ]
     return [tuple(row) for row in (np.stack(whole) @ asked).round(9).tolist()]

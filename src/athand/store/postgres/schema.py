@@ -12,7 +12,7 @@ from athand.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TO
 
 SCHEMA = "athand"
 OLDEST_SERVER, OLDEST_PGVECTOR = 14, (0, 8)
-MIGRATING = 0x5243_4C54  # an advisory lock: one process migrates, the others wait
+MIGRATION_LOCK = 0x4154_4844  # an advisory lock: one process migrates, the others wait
 
 CORPORA = ("memories", "documents", "tools", "flows")
 # Tables that belong to no space. Citus keeps a copy of them on every machine.
@@ -40,7 +40,7 @@ _TYPES = {
 }
 
 
-def _translated(tables: str) -> str:
+def _translate(tables: str) -> str:
     """Portable tables in PostgreSQL's words."""
     for ours, theirs in _TYPES.items():
         tables = re.sub(ours, theirs, tables)
@@ -103,10 +103,10 @@ CREATE FUNCTION path_matches(path TEXT, glob TEXT, regex TEXT) RETURNS BOOLEAN
 
 
 MIGRATIONS = (
-    _ENGINE_TABLES + _translated(MEMORIES + MEMORIES_IN_FULL) + _passage_tables("memories", "content", "context"),
-    _translated(DOCUMENTS) + _passage_tables("documents", "content", "heading", "names", "path") + _FUNCTIONS,
-    _translated(TOOLS) + _passage_tables("tools", "name", "server", "description", "parameters"),
-    _translated(FLOWS)
+    _ENGINE_TABLES + _translate(MEMORIES + MEMORIES_IN_FULL) + _passage_tables("memories", "content", "context"),
+    _translate(DOCUMENTS) + _passage_tables("documents", "content", "heading", "names", "path") + _FUNCTIONS,
+    _translate(TOOLS) + _passage_tables("tools", "name", "server", "description", "parameters"),
+    _translate(FLOWS)
     + _passage_tables(
         "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
     ),
@@ -120,7 +120,7 @@ def prepare(connection: Connection) -> None:
     if _version(connection) == VERSION:
         return
     with connection.transaction():
-        execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": MIGRATING})
+        execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": MIGRATION_LOCK})
         version = _version(connection)  # another process may have been faster
         if version == 0:
             _begin(connection)

@@ -17,26 +17,26 @@ Parameters = Mapping[str, Any]
 
 
 @lru_cache(maxsize=1024)
-def _translated(sql: str) -> bytes:
+def _translate(sql: str) -> bytes:
     """`:name` as psycopg writes it."""
     return _NAME.sub(r"%(\1)s", sql.replace("%", "%%")).encode()
 
 
 def rows(connection: Connection, sql: str, parameters: Parameters | None = None) -> list[tuple[Any, ...]]:
     """All rows of a query."""
-    cursor = connection.execute(_translated(sql), parameters or {})
+    cursor = connection.execute(_translate(sql), parameters or {})
     return cursor.fetchall() if cursor.description else []
 
 
 def execute(connection: Connection, sql: str, parameters: Parameters | None = None) -> int:
     """Run a statement; how many rows it changed."""
-    return connection.execute(_translated(sql), parameters or {}).rowcount
+    return connection.execute(_translate(sql), parameters or {}).rowcount
 
 
 def execute_many(connection: Connection, sql: str, parameters: Sequence[Parameters]) -> None:
     """Run a statement once for each of these, without waiting for one before sending the next."""
     with connection.cursor() as cursor:
-        cursor.executemany(_translated(sql), parameters)
+        cursor.executemany(_translate(sql), parameters)
 
 
 def value(connection: Connection, sql: str, parameters: Parameters | None = None) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from psycopg.errors import DiskFull
 
-from athand.store.candidates import Ranking, first_look
+from athand.store.candidates import Ranking, initial_depth
 from athand.store.postgres import counts
 from athand.store.postgres.coverage import Model
 from athand.store.postgres.schema import SCHEMA
@@ -22,7 +22,7 @@ log = logging.getLogger("athand")
 READING, ASKING, SKIPPING = 0.0012, 6.0, 2.4
 # Below so many passages there is no index: reading is as fast.
 INDEXED_FROM = 10_000
-# How many neighbours the index looks at when it is asked, and when it is built: more are found, and slower.
+# How many neighbours the index ann_policy at when it is asked, and when it is built: more are found, and slower.
 LOOKED_AT, LOOKED_AT_BUILDING = 200, 128
 MOST_DIMENSIONS = 4000  # that pgvector can index
 BUILDING_MEMORY = "512MB"
@@ -35,14 +35,14 @@ def reading_is_faster(passages: int, indexed: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class AnnPolicy:
     """How to look for vectors: always at all of them if `exact`, and at an index `beside` other work."""
 
     exact: bool
-    beside: Callable[[Callable[[Connection], list[int]]], Callable[[], list[int]] | None]
+    run_async: Callable[[Callable[[Connection], list[int]]], Callable[[], list[int]] | None]
     _sizes: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
 
-    def indexed(self, connection: Connection, corpus: str, model: Model) -> int:
+    def index_size(self, connection: Connection, corpus: str, model: Model) -> int:
         """About how many vectors the index of a model has; asked now and then."""
         asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
         if not asked or time.monotonic() - asked > _REMEMBERED:
@@ -51,14 +51,16 @@ class Looks:
         return size
 
 
-def nearest(connection: Connection, corpus: str, query: Query, model: Model, passages: int, looks: Looks) -> Ranking:
+def nearest(
+    connection: Connection, corpus: str, query: Query, model: Model, passages: int, ann_policy: AnnPolicy
+) -> Ranking:
     """The passages whose vectors are nearest, filters aside."""
-    indexed = 0 if looks.exact or passages <= INDEXED_FROM else looks.indexed(connection, corpus, model)
+    indexed = 0 if ann_policy.exact or passages <= INDEXED_FROM else ann_policy.index_size(connection, corpus, model)
     if not indexed or reading_is_faster(passages, indexed):
         return lambda limit: _look(connection, corpus, query, "vector", model, limit)
-    first, vector = first_look(query), f"vector::halfvec({model.dimensions})"
+    first, vector = initial_depth(query), f"vector::halfvec({model.dimensions})"
     # Begun now, while the words are looked for. It may see what is newer: what is not of this snapshot is not loaded.
-    ahead = looks.beside(lambda other: _look(other, corpus, query, vector, model, first))
+    ahead = ann_policy.run_async(lambda other: _look(other, corpus, query, vector, model, first))
 
     def best(limit: int) -> list[int]:
         if limit == first:
@@ -133,12 +135,12 @@ def make_index(connection: Connection, corpus: str, model: Model) -> None:
         execute(connection, create)
 
 
-_TENDING = 0x5243_4C04  # an advisory lock: one builds at a time
+_BUILD_LOCK = 0x4154_4804  # an advisory lock: one builds at a time
 
 
-def tend(connection: Connection, corpus: str) -> None:
+def maintain_indexes(connection: Connection, corpus: str) -> None:
     """Make the missing indexes and drop those nobody needs, unless another process does; not in a transaction."""
-    if not value(connection, "SELECT pg_try_advisory_lock(:lock)", {"lock": _TENDING}):
+    if not value(connection, "SELECT pg_try_advisory_lock(:lock)", {"lock": _BUILD_LOCK}):
         return
     try:
         valid = _valid_indexes(connection, corpus)
@@ -149,7 +151,7 @@ def tend(connection: Connection, corpus: str) -> None:
             for name in needed.keys() - {name for name, is_valid in valid.items() if is_valid}:
                 make_index(connection, corpus, needed[name])
     finally:
-        execute(connection, "SELECT pg_advisory_unlock(:lock)", {"lock": _TENDING})
+        execute(connection, "SELECT pg_advisory_unlock(:lock)", {"lock": _BUILD_LOCK})
 
 
 def _valid_indexes(connection: Connection, corpus: str) -> dict[str, bool]:

@@ -6,26 +6,26 @@ from typing import Any
 from athand.store.contract import Index
 from athand.store.postgres.counts import PASSAGES, length_of, source
 from athand.store.postgres.sql import Connection, rows
-from athand.store.query_terms import KnownWords
+from athand.store.query_terms import Lexicon
 from athand.types import Statistics
 
-_REMEMBERED = 8
+_CACHE_SIZE = 8
 
 State = tuple[int, int]
 
 
-class Vocabularies:
-    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+class VocabularyCache:
+    """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[str, ...] | None], KnownWords] = {}
+        self._remembered: dict[tuple[str, tuple[str, ...] | None], Lexicon] = {}
 
-    def words(self, vocabulary: "SpaceVocabulary", state: State) -> KnownWords:
+    def words(self, vocabulary: "SpaceVocabulary", state: State) -> Lexicon:
         """The words of a vocabulary, read again only if the index has changed."""
         known = self._remembered.get(vocabulary.scope)
         if known is None or known.state != state:
-            known = KnownWords.arranged(state, vocabulary.read())
-            self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_REMEMBERED:])
+            known = Lexicon.from_stems(state, vocabulary.read())
+            self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_CACHE_SIZE:])
         return known
 
 
@@ -33,7 +33,7 @@ class SpaceVocabulary:
     """The vocabulary of the searched spaces, as of the connection's snapshot."""
 
     def __init__(
-        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, remembered: Vocabularies
+        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, remembered: VocabularyCache
     ) -> None:
         self.scope = (index.corpus, spaces)
         self._connection = connection
@@ -95,7 +95,7 @@ class SpaceVocabulary:
         )
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
 
-    def _words(self) -> KnownWords:
+    def _words(self) -> Lexicon:
         passages = self._known_totals().get(PASSAGES, 0)
         return self._remembered.words(self, (self._last, passages))
 

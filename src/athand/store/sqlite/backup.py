@@ -23,7 +23,7 @@ def back_up(source: apsw.Connection, target: Path, *, force: bool) -> None:
     """Copy one moment of a database to a file for its owner's eyes; under another name until it is verified."""
     if os.path.lexists(target) and not force:
         raise Conflict(f"{target} is there already. Give another path, or --force to write over it.")
-    with _unfinished(target) as unfinished:
+    with _temporary_file(target) as unfinished:
         source.execute("VACUUM INTO ?", (str(unfinished),))  # leaves out what was deleted
         _verify(unfinished)
         _sync(unfinished)
@@ -36,24 +36,24 @@ def restore(location: Path, backup: Path, now: datetime) -> Path | None:
         raise NotFound(f"There is no backup {backup}. Make one with: athand backup PATH")
     if location.exists() and backup.samefile(location):
         raise Conflict(f"{backup} is the store itself. Give the path of a backup.")
-    with _unfinished(location) as staged:
+    with _temporary_file(location) as staged:
         _copy_file(backup, staged)
         _verify(staged)
         _sync(staged)
         aside = location.with_name(f"{location.name}.before-{now:%Y%m%dT%H%M%S.%f}")
         if not location.exists():
-            _take_place(location, staged, aside)
+            _move_into_place(location, staged, aside)
             return None
         try:
-            _write_over(location, staged, aside)
+            _overwrite(location, staged, aside)
         except (apsw.NotADBError, apsw.CorruptError):  # nothing of it can be read, so nobody reads it
             aside.unlink(missing_ok=True)
             os.link(location, aside)
-            _take_place(location, staged, aside)
+            _move_into_place(location, staged, aside)
         return aside
 
 
-def _take_place(location: Path, staged: Path, aside: Path) -> None:
+def _move_into_place(location: Path, staged: Path, aside: Path) -> None:
     """Give a copy the name of the store; a log that was left there belongs to what was before."""
     for end in ("-wal", "-shm"):
         if Path(f"{location}{end}").exists():
@@ -62,10 +62,10 @@ def _take_place(location: Path, staged: Path, aside: Path) -> None:
     staged.replace(location)
 
 
-def _write_over(location: Path, staged: Path, aside: Path) -> None:
+def _overwrite(location: Path, staged: Path, aside: Path) -> None:
     """Keep the pages of a database aside, and write others over them in one transaction."""
-    with _alone(location) as store:
-        _keep(store, aside)
+    with _exclusive_connection(location) as store:
+        _copy_aside(store, aside)
         shutil.rmtree(f"{location}-vectors", ignore_errors=True)  # derived, and of what is no more
         with (
             closing(apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READONLY)) as source,
@@ -74,17 +74,17 @@ def _write_over(location: Path, staged: Path, aside: Path) -> None:
             copy.step()
 
 
-def _keep(store: apsw.Connection, aside: Path) -> None:
+def _copy_aside(store: apsw.Connection, aside: Path) -> None:
     _create(aside)
     try:
-        _pages(store, aside)
+        _copy_pages(store, aside)
     except apsw.Error:
         aside.unlink()
         raise
 
 
 @contextmanager
-def _alone(location: Path) -> Iterator[apsw.Connection]:
+def _exclusive_connection(location: Path) -> Iterator[apsw.Connection]:
     """A connection while no other process has the database open; its log is folded in."""
     with closing(apsw.Connection(str(location), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
@@ -99,7 +99,7 @@ def _alone(location: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def _pages(source: apsw.Connection, target: Path) -> None:
+def _copy_pages(source: apsw.Connection, target: Path) -> None:
     """Copy a database page by page, damaged ones too."""
     with closing(apsw.Connection(str(target))) as copy, copy.backup("main", source, "main") as pages:
         pages.step()
@@ -108,7 +108,7 @@ def _pages(source: apsw.Connection, target: Path) -> None:
 def _copy_file(backup: Path, target: Path) -> None:
     try:
         with closing(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)) as source:
-            _pages(source, target)
+            _copy_pages(source, target)
     except _DISK:
         raise
     except apsw.Error as error:
@@ -127,7 +127,7 @@ def _verify(path: Path) -> None:
                     f"The copy is of a newer Athand (schema {version}, this one knows {VERSION}). Nothing was "
                     "changed. Upgrade with: pip install --upgrade athand"
                 )
-            findings = maintenance.integrity(copy)
+            findings = maintenance.check_integrity(copy)
     except apsw.Error as error:
         findings = [str(error)]
     if findings:
@@ -135,7 +135,7 @@ def _verify(path: Path) -> None:
 
 
 @contextmanager
-def _unfinished(target: Path) -> Iterator[Path]:
+def _temporary_file(target: Path) -> Iterator[Path]:
     """A new file beside another, for its owner alone; gone in the end, unless it was renamed."""
     path = target.with_name(f".{target.name}.unfinished-{os.getpid()}-{threading.get_ident()}")
     try:

@@ -10,20 +10,20 @@ import apsw
 import numpy as np
 
 from athand.store.candidates import (
-    SCORED_WHOLE,
+    SCORE_ALL_UP_TO,
     Ranking,
-    best_by_words,
-    choose,
-    choosing_words,
-    first_look,
-    telling_terms,
+    initial_depth,
+    prepare_keywords,
+    rank_by_bm25,
+    select_candidates,
+    select_terms,
 )
 from athand.store.contract import Index
-from athand.store.query_terms import resolve
+from athand.store.query_terms import resolve_query
 from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.passages import ALL_SPACES
 from athand.store.sqlite.sql import rows
-from athand.store.sqlite.vocabulary import Vocabularies
+from athand.store.sqlite.vocabulary import VocabularyCache
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCANS = 4
@@ -35,11 +35,11 @@ LOOKED_AT_LEAST, LOOKED_AT_CHARACTERS = 4, 300_000
 SCANNED_BESIDE = 10_000
 
 
-class Finder:
+class CandidateFinder:
     """Finds candidates; remembers vocabularies, and scans vectors beside the keyword search."""
 
     def __init__(self) -> None:
-        self._vocabularies = Vocabularies()
+        self._vocabularies = VocabularyCache()
         self._pool = ThreadPoolExecutor(_SCANS, "athand-scan")
 
     def close(self) -> None:
@@ -51,14 +51,14 @@ class Finder:
         spaces = None if query.spaces is None else space_numbers(connection, index, query.spaces)
         scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
-        words, corrections = resolve(query, self._vocabularies.of(connection, index.corpus, scope))
-        if statistics.passages <= max(SCORED_WHOLE, query.candidates):
+        words, corrections = resolve_query(query, self._vocabularies.of(connection, index.corpus, scope))
+        if statistics.passages <= max(SCORE_ALL_UP_TO, query.candidates):
             found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
             scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
             sides = [side for side in (_by_words(connection, index, words, statistics, spaces), scan) if side]
             load = partial(_load, connection, index, query, view)
-            found = choose(query, sides, load, partial(_passing, connection, index, query))
+            found = select_candidates(query, sides, load, partial(_filter_numbers, connection, index, query))
         passages = tuple(found[number] for number in sorted(found))
         return Candidates(passages, words, statistics, corrections, view is not None)
 
@@ -79,7 +79,7 @@ class Finder:
             return None
         if not beside:
             return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
-        first = first_look(query)
+        first = initial_depth(query)
         ahead = self._pool.submit(view.nearest, vector, first, spaces)
 
         def best(limit: int) -> list[int]:
@@ -142,7 +142,7 @@ def _by_words(
     spaces: Sequence[int] | None,
 ) -> Ranking | None:
     """The best passages by BM25; FTS5's own, which knows nothing of spaces, chooses which of them ours looks at."""
-    chosen = telling_terms(words)
+    chosen = select_terms(words)
     if not chosen:
         return None
     table = f"{index.corpus}_words"
@@ -151,7 +151,7 @@ def _by_words(
         match = f"{_any(list(map(str, spaces)), 'space')} AND {match}"
     weights = ", ".join(map(str, (0.0, *index.weights)))
     fields = ", ".join(f"p.{field}" for field in index.fields)
-    keywords = choosing_words(words, chosen, statistics, index)
+    keywords = prepare_keywords(words, chosen, statistics, index)
     length = max(1, round(sum(statistics.average_lengths)))
 
     def best(limit: int) -> list[int]:
@@ -164,16 +164,16 @@ def _by_words(
             f"CROSS JOIN {index.corpus}_passages p USING (number)",
             (match, limit * max(LOOKED_AT_LEAST, min(LOOKED_AT, LOOKED_AT_CHARACTERS // (limit * length)))),
         )
-        return best_by_words(found, keywords)[:limit]
+        return rank_by_bm25(found, keywords)[:limit]
 
     return best
 
 
-def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
+def _filter_numbers(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
     """Those whose passage still exists and whose item passes the filter, in the same order."""
     found = rows(
         connection,
-        f"SELECT p.number FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
+        f"SELECT p.number FROM {index.corpus}_passages p {ITEM_JOIN.format(index.corpus)} "
         f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)}",
         {**query.filter.parameters, "numbers": json.dumps(numbers)},
     )
@@ -181,7 +181,7 @@ def _passing(connection: apsw.Connection, index: Index, query: Query, numbers: S
     return [number for number in numbers if number in passing]
 
 
-WITH_ITEM = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
+ITEM_JOIN = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
 
 
 def _condition(query: Query) -> str:
@@ -205,7 +205,7 @@ def _load(
     found = rows(
         connection,
         f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
-        f"FROM {index.corpus}_passages p {WITH_ITEM.format(index.corpus)} "
+        f"FROM {index.corpus}_passages p {ITEM_JOIN.format(index.corpus)} "
         f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)} ORDER BY p.number",
         {**query.filter.parameters, "numbers": json.dumps(list(numbers))},
     )

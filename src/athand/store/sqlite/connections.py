@@ -18,7 +18,7 @@ from athand.store.sqlite.schema import VERSION, migrate, version_of
 BUSY_SECONDS = 5
 MEMORY = ":memory:"
 _POOL_SIZE = 8
-_FOLD_PAGES, _LONG_LOG_PAGES, _FOLD_MILLISECONDS = 1_000, 8_000, 20
+_CHECKPOINT_PAGES, _RESTART_PAGES, _CHECKPOINT_MILLISECONDS = 1_000, 8_000, 20
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON;"
     "PRAGMA secure_delete = ON;"
@@ -69,7 +69,7 @@ class Connections:
 
     def _open(self) -> apsw.Connection:
         if self.location != MEMORY:
-            _create_privately(Path(self.location), self.read_only)
+            _create_private_file(Path(self.location), self.read_only)
         writable = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else writable
         connection = apsw.Connection(self.location, flags=flags, vfs=self._vfs)
@@ -86,15 +86,15 @@ class Connections:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
         version = version_of(connection)
         if not self.read_only:
-            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
-            _patiently(lambda: migrate(connection))
+            _retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
+            _retry_while_busy(lambda: migrate(connection))
         elif version < VERSION:
             raise StoreError(
                 f"{self.location} is read-only and of an older version: make it writable once to upgrade it."
             )
         connection.execute(_PRAGMAS).fetchall()
         add_functions(connection)
-        connection.set_wal_hook(_fold_log)
+        connection.set_wal_hook(_checkpoint)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -102,10 +102,10 @@ class Connections:
         try:
             yield
         except apsw.Error as error:
-            raise _explain(error, self.location) from error
+            raise _explain_error(error, self.location) from error
 
 
-def _explain(error: apsw.Error, location: str) -> AthandError:
+def _explain_error(error: apsw.Error, location: str) -> AthandError:
     known: tuple[tuple[tuple[type[apsw.Error], ...], AthandError], ...] = (
         (
             (apsw.BusyError, apsw.LockedError),
@@ -151,18 +151,18 @@ def _explain(error: apsw.Error, location: str) -> AthandError:
     return StoreError(f"{location}: {error}")
 
 
-def _fold_log(connection: apsw.Connection, schema: str, pages: int) -> int:
+def _checkpoint(connection: apsw.Connection, schema: str, pages: int) -> int:
     """Fold the log into the file now and then; once it is long, wait for readers that keep it from starting over."""
-    if pages >= _FOLD_PAGES:
-        mode = apsw.SQLITE_CHECKPOINT_RESTART if pages >= _LONG_LOG_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
-        connection.set_busy_timeout(_FOLD_MILLISECONDS)  # a reader that stays must not hold up every write
+    if pages >= _CHECKPOINT_PAGES:
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if pages >= _RESTART_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
+        connection.set_busy_timeout(_CHECKPOINT_MILLISECONDS)  # a reader that stays must not hold up every write
         with suppress(apsw.BusyError):
             connection.wal_checkpoint(schema, mode)
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
     return apsw.SQLITE_OK
 
 
-def _patiently(action: Callable[[], object]) -> None:
+def _retry_while_busy(action: Callable[[], object]) -> None:
     """Creating a database races with other processes, and SQLite does not wait for every lock by itself."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
@@ -187,7 +187,7 @@ def make_private_folder(path: Path) -> None:
         folder.mkdir(exist_ok=True, mode=0o700)
 
 
-def _create_privately(path: Path, read_only: bool) -> None:
+def _create_private_file(path: Path, read_only: bool) -> None:
     """An empty file that only its owner may read, in a folder of the same kind where we had to make it."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a database file. Try: --store {path / 'athand.db'}")

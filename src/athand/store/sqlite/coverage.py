@@ -7,7 +7,7 @@ from athand.store.sqlite.sql import rows, value
 from athand.types import Vectors
 
 
-def after_put(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
+def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
     """New passages have vectors of at most one model: the others do not cover the corpus any more."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else None
     connection.execute(
@@ -23,7 +23,7 @@ def after_put(connection: apsw.Connection, corpus: str, vectors: Vectors | None)
         )
 
 
-def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
+def covering_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
     """Number and dimensions of the model, if it covers the corpus."""
     return connection.execute(
         "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
@@ -32,7 +32,7 @@ def complete_model(connection: apsw.Connection, corpus: str, model_id: str) -> t
     ).fetchone()
 
 
-def uncovered(
+def missing_vectors(
     connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int
 ) -> list[tuple[int, str, str]]:
     """Number, space and item id of the next passages that have no vector of this model yet."""
@@ -47,9 +47,9 @@ def uncovered(
     return [(number, space, item_id) for number, space, item_id in found]
 
 
-def finish(connection: apsw.Connection, corpus: str, model_id: str) -> bool:
+def activate_model(connection: apsw.Connection, corpus: str, model_id: str) -> bool:
     """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
-    if uncovered(connection, corpus, model_id, 0, 1):
+    if missing_vectors(connection, corpus, model_id, 0, 1):
         return False
     model = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     connection.execute("INSERT OR IGNORE INTO coverage (corpus, model, complete) VALUES (?, ?, 0)", (corpus, model))

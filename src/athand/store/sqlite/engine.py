@@ -12,14 +12,14 @@ import apsw
 from athand.errors import StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row
 from athand.store.sqlite import backup, coverage, maintenance, passages
-from athand.store.sqlite.candidates import Finder, passages_of
+from athand.store.sqlite.candidates import CandidateFinder, passages_of
 from athand.store.sqlite.connections import MEMORY, Connections
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
-from athand.store.sqlite.scan import scan_all
+from athand.store.sqlite.scan import scan_passages
 from athand.store.sqlite.schema import VERSION
 from athand.store.sqlite.sql import rows
-from athand.types import Candidate, Candidates, Query, Scan, Scanned, Vector, Vectors
+from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
 Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 
@@ -27,7 +27,7 @@ Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 class SqliteSnapshot:
     """A read transaction: everything in it is of one moment."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: CandidateFinder) -> None:
         self._connection = connection
         self._matrices = matrices
         self._finder = finder
@@ -45,10 +45,10 @@ class SqliteSnapshot:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
 
-    def scan(self, index: Index, scan: Scan) -> tuple[list[Scanned], bool]:
+    def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
         view = self._view(index.corpus, scan.model_id)
-        return scan_all(self._connection, index, scan, view), view is not None
+        return scan_passages(self._connection, index, scan, view), view is not None
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
         """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
@@ -72,7 +72,7 @@ class SqliteSnapshot:
 class SqliteTransaction(SqliteSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: Finder) -> None:
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: CandidateFinder) -> None:
         super().__init__(connection, matrices, finder)
         self.removed: list[tuple[str, int]] = []
         self.added: Counter[tuple[str, str]] = Counter()
@@ -94,7 +94,7 @@ class SqliteTransaction(SqliteSnapshot):
         if vectors is not None:
             passages.put_vectors(self._connection, vectors)
             self.added[index.corpus, vectors.model_id] += len(items)
-        coverage.after_put(self._connection, index.corpus, vectors)
+        coverage.update_coverage(self._connection, index.corpus, vectors)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
         """Take these items out of the index; their vectors stay known, in case the texts come back."""
@@ -119,7 +119,7 @@ class SqliteStore:
         self._writing = threading.Lock()
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
-        self._finder = Finder()
+        self._finder = CandidateFinder()
         self._added: Counter[tuple[str, str]] = Counter()
         on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
         self._folder = Path(f"{self.location}-vectors") if on_disk else None
@@ -152,20 +152,20 @@ class SqliteStore:
                 raise
             self._update_files(connection, transaction)
 
-    def uncovered(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+    def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
-            return coverage.uncovered(connection, corpus, model_id, after, limit)
+            return coverage.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""
         with self.transaction(durable=False) as transaction:
             passages.put_vectors(transaction._connection, vectors)
 
-    def finish_cover(self, corpus: str, model_id: str) -> bool:
+    def activate_model(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
         with self.transaction(durable=False) as transaction:
-            if not coverage.finish(transaction._connection, corpus, model_id):
+            if not coverage.activate_model(transaction._connection, corpus, model_id):
                 return False
             models = transaction.rows("SELECT number, dimensions, model_id FROM models")
         for number, dimensions, other in models:
@@ -191,10 +191,10 @@ class SqliteStore:
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return bool(busy != 1)
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
         with self._connections.borrow() as connection:
-            return maintenance.integrity(connection)
+            return maintenance.check_integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -231,7 +231,7 @@ class SqliteStore:
 
     def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
         """The vectors of this corpus and model, or None while some passages have none yet."""
-        model = coverage.complete_model(connection, corpus, model_id) if model_id else None
+        model = coverage.covering_model(connection, corpus, model_id) if model_id else None
         if model is None:
             return None
         return self._matrix(corpus, *model).refresh(connection)
@@ -243,22 +243,22 @@ class SqliteStore:
     def _update_files(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
         """Bring the files of vectors up to what was just committed."""
         try:
-            self._blank(connection, transaction.removed)
-            self._lay_out(connection, transaction.added)
+            self._wipe(connection, transaction.removed)
+            self._flush(connection, transaction.added)
         except OSError as error:
             raise StoreError(
                 f"The change was made, but the files in {self._folder} cannot be written ({error.strerror}). "
                 "Delete that folder; it is made again."
             ) from error
 
-    def _blank(self, connection: apsw.Connection, removed: Sequence[tuple[str, int]]) -> None:
+    def _wipe(self, connection: apsw.Connection, removed: Sequence[tuple[str, int]]) -> None:
         """Overwrite removed vectors in every derived copy, loaded or not: they may have been secrets."""
         for corpus in {corpus for corpus, _ in removed}:
             numbers = [number for owner, number in removed if owner == corpus]
             for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
                 self._matrix(corpus, model, dimensions).erase(numbers)
 
-    def _lay_out(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
+    def _flush(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
         """After many additions, write their vectors now, so that the next process finds them in the files."""
         self._added += added
         for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:

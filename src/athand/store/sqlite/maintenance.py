@@ -12,19 +12,19 @@ from athand.store.values import digest
 _PROBES = 500
 
 
-def integrity(connection: apsw.Connection) -> list[str]:
+def check_integrity(connection: apsw.Connection) -> list[str]:
     """Everything that is wrong; empty when all is well."""
-    return list(_findings(connection))
+    return list(_find_problems(connection))
 
 
-def _findings(connection: apsw.Connection) -> Iterator[str]:
+def _find_problems(connection: apsw.Connection) -> Iterator[str]:
     for (finding,) in connection.execute("PRAGMA integrity_check"):
         if finding != "ok":
             yield f"database: {finding}"
     for row in connection.execute("PRAGMA foreign_key_check"):
         yield f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
     for corpus in corpora(connection):
-        yield from _corpus_findings(connection, corpus)
+        yield from _find_corpus_problems(connection, corpus)
     damaged = sum(zlib.crc32(row[0]) != row[1] for row in connection.execute("SELECT vector, checksum FROM vectors"))
     if damaged:
         yield f"{damaged} vectors are damaged; run: athand reindex"
@@ -38,7 +38,7 @@ def corpora(connection: apsw.Connection) -> list[str]:
     return sorted(name.removesuffix("_passages") for (name,) in names)
 
 
-def _corpus_findings(connection: apsw.Connection, corpus: str) -> Iterator[str]:
+def _find_corpus_problems(connection: apsw.Connection, corpus: str) -> Iterator[str]:
     if not connection.readonly("main") and not _words_match(connection, corpus):
         yield f"{corpus}: the keyword index does not match the passages; run: athand reindex"
     if not _literals_match(connection, corpus):

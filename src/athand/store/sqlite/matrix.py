@@ -35,7 +35,7 @@ _ROUNDING = 1e-5
 _SIGN_AND_REST, _BIAS = np.int32(~0x7000_0000), np.float32(2.0**112)
 
 Numbers = npt.NDArray[np.int64]
-Found = tuple[Numbers, npt.NDArray[np.float32]]
+Neighbours = tuple[Numbers, npt.NDArray[np.float32]]
 
 
 class VectorMatrix:
@@ -60,7 +60,7 @@ class VectorMatrix:
                 self._restart(epoch, None)
             self._read_new(connection)
             if self._view is None:
-                self._view = MatrixView(tuple(rows.upto(len(rows)) for rows in self._rows))
+                self._view = MatrixView(tuple(rows.first_rows(len(rows)) for rows in self._rows))
             return self._view
 
     def save(self, connection: apsw.Connection) -> None:
@@ -134,7 +134,7 @@ class VectorMatrix:
             self._restart(self._epoch, moved)
 
 
-def _floats(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
+def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
     """The same numbers in single precision: bits moved to their place take half the time of a conversion."""
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13
@@ -152,7 +152,7 @@ class MatrixView:
         self.numbers: Numbers = np.concatenate([np.zeros(0, np.int64), *(each.numbers for each in rows)])
         self._spaces = np.concatenate([np.zeros(0, np.int32), *(each.spaces for each in rows)])
 
-    def nearest(self, query: Vector, count: int, spaces: Sequence[int] | None = None) -> Found:
+    def nearest(self, query: Vector, count: int, spaces: Sequence[int] | None = None) -> Neighbours:
         """The passages with the highest cosine, best first, in these spaces; at least `count` where there are."""
         eligible = None if spaces is None else np.logical_or.reduce([self._spaces == space for space in spaces])
         candidates = len(self.numbers) if eligible is None else int(eligible.sum())
@@ -164,7 +164,7 @@ class MatrixView:
         best = np.lexsort((-self.numbers[chosen], -cosines))[:count]
         return self.numbers[chosen[best]], cosines[best]
 
-    def at_least(
+    def within_cosine(
         self, queries: Sequence[Vector], cosines: Sequence[float], spaces: Sequence[int] | None = None
     ) -> list[set[int]]:
         """For each cosine, every passage that is so near to one of the queries, in these spaces; none is missed."""
@@ -176,7 +176,7 @@ class MatrixView:
                 numbers, vectors = known[start : start + _AT_ONCE], halves[start : start + _AT_ONCE]
                 if spaces is not None and not (inside := np.isin(places[start : start + _AT_ONCE], spaces)).all():
                     numbers, vectors = numbers[inside], vectors[inside]
-                nearest = (_floats(vectors) @ asked).max(axis=1, initial=-1.0) + _ROUNDING
+                nearest = (_to_float32(vectors) @ asked).max(axis=1, initial=-1.0) + _ROUNDING
                 for each, least in zip(found, cosines, strict=True):
                     each.update(numbers[nearest >= least].tolist())
         return found

@@ -27,7 +27,7 @@ log = logging.getLogger("athand")
 
 BLOCK = 8192
 # Quantiles of a query's dimensions by strength (measured: benchmarks/latency.py).
-UNTELLING, DECISIVE = 0.2, 0.65
+WEAK_QUANTILE, STRONG_QUANTILE = 0.2, 0.65
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Rows:
     def is_full(self) -> bool:
         return self.count % BLOCK == 0 and self.count > 0
 
-    def upto(self, count: int) -> "Rows":
+    def first_rows(self, count: int) -> "Rows":
         """The same rows, as many as there are now; rows added later do not show."""
         return replace(
             self, numbers=self.numbers[:count], spaces=self.spaces[:count], vectors=self.vectors[:count], count=count
@@ -73,7 +73,7 @@ class Rows:
         """
         strength = np.abs(query)
         weakest_first = np.sort(strength)
-        telling, decisive = (weakest_first[int(part * len(query))] for part in (UNTELLING, DECISIVE))
+        telling, decisive = (weakest_first[int(part * len(query))] for part in (WEAK_QUANTILE, STRONG_QUANTILE))
         signs, telling, decisive = (
             sign_planes(each[None, :]) for each in (query, strength > telling, strength > decisive)
         )
@@ -119,11 +119,11 @@ class StaleFiles(Exception):
     """The files were deleted or replaced by another process; all rows must be read from the database again."""
 
 
-def _grow(numbers: npt.NDArray[np.int64]) -> bool:
+def _is_increasing(numbers: npt.NDArray[np.int64]) -> bool:
     return bool((numbers[1:] > numbers[:-1]).all())
 
 
-def _privately(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
@@ -151,7 +151,7 @@ class MatrixFiles:
             rows = self._map(header["rows"])
         except (OSError, ValueError):  # a file is missing or cut off
             return None
-        return rows if _grow(rows.numbers) and rows.numbers[-1] == header["last"] else None
+        return rows if _is_increasing(rows.numbers) and rows.numbers[-1] == header["last"] else None
 
     def append(self, connection: apsw.Connection, epoch: int, after: int, blocks: Sequence[Rows]) -> Rows | None:
         """Add full blocks behind the row `after`; all stored rows, which another process may have added to meanwhile.
@@ -159,14 +159,14 @@ class MatrixFiles:
         None where nothing can be written. Raises StaleFiles where the rows up to `after` are not there any more.
         """
         try:
-            with self._locked():
+            with self._lock():
                 header = self._header()
                 stored = header["last"] if header and header["epoch"] == epoch else 0
                 if stored != after:
-                    return self._of_another_process(connection, epoch, after)
+                    return self._reload(connection, epoch, after)
                 before = header["rows"] if header and stored else 0
                 for block in blocks:
-                    block.erase(self._gone(connection, block))
+                    block.erase(self._deleted_numbers(connection, block))
                 self._write(blocks, before)
                 last, rows = int(blocks[-1].numbers[-1]), before + BLOCK * len(blocks)
                 self._write_header(
@@ -177,7 +177,7 @@ class MatrixFiles:
             log.warning("Vectors are kept in memory only, so each start reads them anew: %s", error)
             return None
 
-    def _gone(self, connection: apsw.Connection, block: Rows) -> npt.NDArray[np.int64]:
+    def _deleted_numbers(self, connection: apsw.Connection, block: Rows) -> npt.NDArray[np.int64]:
         """The rows whose passages do not exist any more: what was hard-deleted must not be written.
 
         Asked while the lock is held and outside a transaction: who deletes erases the files after its commit, so it
@@ -188,7 +188,7 @@ class MatrixFiles:
         existing = np.array([row[0] for row in rows_of(connection, sql, (first, last))], np.int64)
         return np.setdiff1d(block.numbers, existing)
 
-    def _of_another_process(self, connection: apsw.Connection, epoch: int, after: int) -> Rows:
+    def _reload(self, connection: apsw.Connection, epoch: int, after: int) -> Rows:
         rows = self.load(connection, epoch)
         if rows is None or rows.numbers[-1] < after:
             raise StaleFiles
@@ -198,7 +198,7 @@ class MatrixFiles:
         """Overwrite the vectors of these passages with zeros on disk."""
         if self._header() is None:
             return
-        with self._locked():
+        with self._lock():
             header = self._header()
             if header is None:
                 return
@@ -216,7 +216,7 @@ class MatrixFiles:
     def discard(self) -> None:
         """Delete the files; who has them mapped keeps what it sees."""
         if self._folder.exists():
-            with self._locked():
+            with self._lock():
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def _identity(self, connection: apsw.Connection, last: int) -> str | None:
@@ -242,7 +242,7 @@ class MatrixFiles:
             size = int(np.prod(shape)) * np.dtype(dtype).itemsize
             if not before:  # a new file: others may have the old one mapped, and must not see it shrink
                 (self._folder / name).unlink(missing_ok=True)
-            with open(self._folder / name, "r+b" if before else "xb", opener=_privately) as file:
+            with open(self._folder / name, "r+b" if before else "xb", opener=_open_private) as file:
                 file.seek(before // BLOCK * size)
                 for block in blocks:
                     file.write(getattr(block, name).tobytes())
@@ -259,15 +259,15 @@ class MatrixFiles:
 
     def _write_header(self, header: dict[str, Any]) -> None:
         new = self._folder / "header.new"
-        with open(new, "w", encoding="utf-8", opener=_privately) as file:
+        with open(new, "w", encoding="utf-8", opener=_open_private) as file:
             json.dump(header, file)
         new.replace(self._folder / "header.json")
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """One process at a time; the others wait, because an append takes milliseconds."""
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
-        with open(self._folder.with_suffix(".lock"), "w", opener=_privately) as lock:
+        with open(self._folder.with_suffix(".lock"), "w", opener=_open_private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._folder.mkdir(exist_ok=True, mode=0o700)
             yield

@@ -11,7 +11,7 @@ import numpy as np
 
 from athand.store.contract import Index, Passage
 from athand.store.sqlite.sql import rows, value
-from athand.text import analysed, terms_and_words, text_hash
+from athand.text import analyze, terms_and_words, text_hash
 from athand.types import Vector, Vectors
 
 ALL_SPACES = ""
@@ -33,7 +33,7 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
     indexed: list[tuple[Any, ...]] = []
     for number, each in enumerate(passages, last + 1):
         fields = []
-        for terms, written in map(analysed, each.fields):
+        for terms, written in map(analyze, each.fields):
             words.update(written)
             fields.append(terms)
         space, address = numbers[each.space], text_hash(each.text)

@@ -8,36 +8,36 @@ import apsw
 import numpy as np
 
 from athand.store.contract import Index
-from athand.store.sqlite.candidates import WITH_ITEM, space_numbers
+from athand.store.sqlite.candidates import ITEM_JOIN, space_numbers
 from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.sql import rows
-from athand.types import Scan, Scanned
+from athand.types import Scan, ScanMatch
 
 _LETTERS = 3  # in a row are what the index of literal texts knows
 _MOST_RUNS = 64  # that are looked up: whoever asks compares the rest
 
 
-def scan_all(connection: apsw.Connection, index: Index, scan: Scan, view: MatrixView | None) -> list[Scanned]:
+def scan_passages(connection: apsw.Connection, index: Index, scan: Scan, view: MatrixView | None) -> list[ScanMatch]:
     """The passages the scan is after, in the order of their numbers."""
     spaces = None if scan.spaces is None else space_numbers(connection, index, scan.spaces)
-    literal = _literal(connection, index, scan, spaces) if scan.texts else set()
+    literal = _find_literal(connection, index, scan, spaces) if scan.texts else set()
     near: set[int] = set()
     if view is not None and scan.vectors:
-        near, with_text = view.at_least(scan.vectors, (scan.least, scan.least_with_text), spaces)
+        near, with_text = view.within_cosine(scan.vectors, (scan.least, scan.least_with_text), spaces)
         if scan.least_with_text > -1:
             literal &= with_text
-    passing = _passing(connection, index, scan, sorted(literal), spaces, "t.content")
-    passing = sorted([*passing, *_passing(connection, index, scan, sorted(near - literal), spaces, "NULL")])
+    passing = _load_passing(connection, index, scan, sorted(literal), spaces, "t.content")
+    passing = sorted([*passing, *_load_passing(connection, index, scan, sorted(near - literal), spaces, "NULL")])
     numbers = np.array([row[0] for row in passing], np.int64)
     columns = [] if view is None else [view.cosines(numbers, vector).tolist() for vector in scan.vectors]
     cosines = list(zip(*columns, strict=True)) if columns else [()] * len(passing)
     return [
-        Scanned(space, item_id, position, id_, each, content)
+        ScanMatch(space, item_id, position, id_, each, content)
         for (_, id_, item_id, space, position, content), each in zip(passing, cosines, strict=True)
     ]
 
 
-def _literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequence[int] | None) -> set[int]:
+def _find_literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequence[int] | None) -> set[int]:
     """The passages that may have one of the texts; all of them when a text is too short to be looked up."""
     folded = [text.casefold() for text in scan.texts]
     if any(len(text) < _LETTERS for text in folded):
@@ -45,17 +45,17 @@ def _literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequ
         values = () if spaces is None else (json.dumps(spaces),)
         return {row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)}
     table = f"{index.corpus}_literals"
-    match = " OR ".join(f"({_all_letters(text)})" for text in folded)
+    match = " OR ".join(f"({_trigram_expression(text)})" for text in folded)
     return {row[0] for row in rows(connection, f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))}
 
 
-def _all_letters(text: str) -> str:
+def _trigram_expression(text: str) -> str:
     """An FTS5 expression for all runs of three letters; each is a quoted string, so nothing in it is syntax."""
     runs = dict.fromkeys(text[at : at + _LETTERS] for at in range(len(text) - _LETTERS + 1))
     return " AND ".join('"' + run.replace('"', '""') + '"' for run in list(runs)[:_MOST_RUNS])
 
 
-def _passing(
+def _load_passing(
     connection: apsw.Connection,
     index: Index,
     scan: Scan,
@@ -65,7 +65,7 @@ def _passing(
 ) -> list[tuple[Any, ...]]:
     """Number, id, item, space, position and content of those that are in the spaces and pass the filter."""
     inside = "" if spaces is None else "AND p.space IN (SELECT value FROM json_each(:inside))"
-    item = WITH_ITEM.format(index.corpus) if scan.filter.where else "JOIN spaces s ON s.number = p.space"
+    item = ITEM_JOIN.format(index.corpus) if scan.filter.where else "JOIN spaces s ON s.number = p.space"
     condition = f"AND ({scan.filter.where})" if scan.filter.where else ""
     return rows(
         connection,

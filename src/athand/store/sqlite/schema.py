@@ -8,7 +8,7 @@ import apsw
 from athand.errors import DataError
 from athand.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
 
-APPLICATION_ID = 0x5243_4C54  # "RCLT": tells our files from other SQLite databases
+APPLICATION_ID = 0x4154_4844  # "ATHD": tells our files from other SQLite databases
 
 _ENGINE_TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

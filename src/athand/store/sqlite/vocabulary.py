@@ -6,36 +6,36 @@ from functools import cache
 
 import apsw
 
-from athand.store.query_terms import KnownWords
+from athand.store.query_terms import Lexicon
 from athand.store.sqlite.sql import rows, value
 
-_REMEMBERED = 8
+_CACHE_SIZE = 8
 
 
-class Vocabularies:
-    """Vocabularies by scope. Reading all words to correct a typo takes a while, so the latest ones are remembered."""
+class VocabularyCache:
+    """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[int, ...]], KnownWords] = {}
+        self._remembered: dict[tuple[str, tuple[int, ...]], Lexicon] = {}
 
     def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
         """The vocabulary of these spaces, as of the connection's snapshot."""
         return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
 
-    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> KnownWords:
+    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> Lexicon:
         state = _state(connection, corpus)
         words = self._remembered.get((corpus, spaces))
         if words is None or words.state != state:
             words = _read(connection, spaces, state)
             remembered = {**self._remembered, (corpus, spaces): words}
-            self._remembered = dict(list(remembered.items())[-_REMEMBERED:])
+            self._remembered = dict(list(remembered.items())[-_CACHE_SIZE:])
         return words
 
 
 class SpaceVocabulary:
     """The vocabulary of the searched spaces."""
 
-    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], KnownWords]) -> None:
+    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], Lexicon]) -> None:
         self._connection = connection
         self._spaces = json.dumps(spaces)
         self._words = words
@@ -84,7 +84,7 @@ def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
     return last or 0, count or 0
 
 
-def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> KnownWords:
+def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> Lexicon:
     # As two strings: thousands of rows would take longer to fetch than to split.
     [(terms, words)] = rows(
         connection,
@@ -93,4 +93,4 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, 
         (json.dumps(spaces),),
     )
     stems = dict(zip((words or "").split(" "), (terms or "").split(" "), strict=True)) if words else {}
-    return KnownWords.arranged(state, stems)
+    return Lexicon.from_stems(state, stems)
