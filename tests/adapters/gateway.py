@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from starlette.testclient import TestClient
 
 from athand import Athand
-from athand.adapters.http.app import Options, http_app
-from athand.adapters.http.callers import Callers
-from athand.adapters.http.tokens import create_token, owner_token
+from athand.adapters.http.app import ServerOptions, create_app
+from athand.adapters.http.token_registry import TokenRegistry, create_token, ensure_owner_token
 from athand.adapters.operations import AppContext
 
 ADDRESS = "http://127.0.0.1:7325"
@@ -44,11 +43,11 @@ def opened(folder, *, location=":memory:", **options):
     """A gateway on a store; its tokens are in the folder."""
     folder.chmod(0o700)
     workspace = AppContext(lambda: Athand(location))
-    owner = owner_token(folder)
+    owner = ensure_owner_token(folder)
     clock = itertools.count(10, 10)  # each look is ten seconds after the last, so that no change is overlooked
-    callers = Callers(folder, clock=lambda: next(clock))
+    registry = TokenRegistry(folder, clock=lambda: next(clock))
     try:
-        app = http_app(workspace, callers=callers, options=Options(**options))
+        app = create_app(workspace, tokens=registry, options=ServerOptions(**options))
         with TestClient(app, base_url=ADDRESS, client=("127.0.0.1", 5000)) as client:
             yield Gateway(app, folder, workspace, owner, client)
     finally:

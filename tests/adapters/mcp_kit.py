@@ -12,11 +12,10 @@ from mcp.client.client import Client
 from tests.tools.servers.kit import FILES, Board, write_config
 
 from athand import Athand
-from athand.adapters.http.app import Options, http_app
-from athand.adapters.http.callers import Callers
-from athand.adapters.http.serving import bind
-from athand.adapters.http.tokens import owner_token
-from athand.adapters.mcp.server import mcp_server
+from athand.adapters.http.app import ServerOptions, create_app
+from athand.adapters.http.server import bind
+from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
+from athand.adapters.mcp.server import create_mcp_server
 from athand.adapters.operations import SCOPES, AppContext
 
 ERAS = ("legacy", "2026-07-28")  # with a handshake, and without
@@ -60,7 +59,7 @@ def talk(server, conversation, *, mode="legacy", **options):
 
 
 def serve(workspace, **options):
-    return mcp_server(workspace, **options)
+    return create_mcp_server(workspace, **options)
 
 
 everything = partial(serve, toolsets=["all"], scopes=SCOPES)
@@ -81,8 +80,8 @@ class _Server(uvicorn.Server):
 def gateway(workspace, folder, *, trusting=False, **options):
     """The whole HTTP gateway at an address of its own; a trusting one takes everybody for its owner."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    token = owner_token(folder)
-    app = http_app(workspace, callers=Callers(folder), options=Options(**options))
+    token = ensure_owner_token(folder)
+    app = create_app(workspace, tokens=TokenRegistry(folder), options=ServerOptions(**options))
     config = uvicorn.Config(
         _signed(app, token) if trusting else app, log_config=None, ws="none", timeout_graceful_shutdown=20
     )

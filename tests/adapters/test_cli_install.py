@@ -8,8 +8,7 @@ import pytest
 
 from athand.adapters.cli.install_clients import Client
 from athand.adapters.cli.tools_servers import CLIENTS
-from athand.adapters.http.callers import Callers
-from athand.adapters.http.tokens import owner_token
+from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
 
 TOKEN = "t0ken-" + "x" * 40
 
@@ -208,7 +207,7 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
         assert run("install", client, "--data-dir", folder, "--http").code == 0
         written = servers(client)["athand"]
         headers = written.pop("http_headers" if client == "codex" else "headers")
-        caller = Callers(Path(folder)).find(headers["Authorization"].removeprefix("Bearer "))
+        caller = TokenRegistry(Path(folder)).find(headers["Authorization"].removeprefix("Bearer "))
         assert written == entry
         assert (caller.name, sorted(caller.scopes)) == (f"{client}-athand", ["call-tools", "search", "write"])
     assert run("install", "gemini", "--data-dir", folder, "--http", "--name", "athand-demo").code == 0
@@ -226,7 +225,7 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
 def test_the_token_of_a_client_is_its_own_and_goes_with_it(run, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
-    owner_token(folder)
+    ensure_owner_token(folder)
     there = ("--data-dir", str(folder))
     assert run("install", "cursor", "--http", *there).code == 0
     before = Client("cursor").file.read_bytes()
@@ -240,7 +239,7 @@ def test_the_token_of_a_client_is_its_own_and_goes_with_it(run, tmp_path):
 def test_another_machine_gets_only_a_token_that_was_named(run, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
-    owner_token(folder)
+    ensure_owner_token(folder)
     far = ("install", "cursor", "--data-dir", str(folder), "--http", "https://host.example/mcp")
     refused = run(*far)
     assert refused.code == 2 and "--token-file" in refused.err

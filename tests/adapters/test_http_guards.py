@@ -12,8 +12,10 @@ import pytest
 from tests.adapters.gateway import is_problem, opened
 from tests.waiting import PATIENCE
 
-from athand.adapters.http import places as placing
-from athand.adapters.http.limits import Limits, Meter, Rate, is_deeper
+from athand.adapters.http import route_table
+from athand.adapters.http.middleware import Limits, Rate
+from athand.adapters.http.middleware.auth import RateLimiter
+from athand.adapters.http.middleware.body import exceeds_depth
 from athand.adapters.operations import SCOPES, operations
 
 OPEN = ("/healthz", "/readyz")
@@ -26,7 +28,7 @@ SELDOM = Rate(3, 0.001)  # three at once, and no more while a test lasts
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     limits = Limits(failures=Rate(10_000, 1))
-    with opened(tmp_path_factory.mktemp("guards"), names=["athand.test"], limits=limits) as gateway:
+    with opened(tmp_path_factory.mktemp("guards"), host_names=["athand.test"], limits=limits) as gateway:
         yield gateway
 
 
@@ -198,9 +200,9 @@ def test_json_that_is_too_deep_is_refused(gateway):
 
 
 def test_depth_is_counted_outside_of_strings():
-    assert is_deeper(b"[[[]]]", 2)
-    assert not is_deeper(b'[["[[[[\\"[["],["[["],[]]', 2)
-    assert not is_deeper(b"[]" * 100, 2)
+    assert exceeds_depth(b"[[[]]]", 2)
+    assert not exceeds_depth(b'[["[[[[\\"[["],["[["],[]]', 2)
+    assert not exceeds_depth(b"[]" * 100, 2)
 
 
 def test_a_body_must_be_json_by_name_and_by_nature(gateway):
@@ -294,7 +296,7 @@ def test_too_many_requests_at_once_are_sent_away(small):
 
 def test_a_meter_fills_up_again_with_time_and_forgets_the_oldest():
     now = [0.0]
-    meter = Meter(Rate(2, 1), clock=lambda: now[0])
+    meter = RateLimiter(Rate(2, 1), clock=lambda: now[0])
     assert [meter.take("a") for _ in range(3)] == [0, 0, 1]
     now[0] = 1.5
     assert (meter.take("a"), meter.take("a") > 0, meter.take("b")) == (0, True, 0)
@@ -304,8 +306,8 @@ def test_a_meter_fills_up_again_with_time_and_forgets_the_oldest():
 
 
 def test_what_takes_too_long_is_answered_in_time(small, monkeypatch):
-    real = placing.seconds_of
-    monkeypatch.setattr(placing, "seconds_of", lambda operation: real(operation) / 600)
+    real = route_table.operation_timeout
+    monkeypatch.setattr(route_table, "operation_timeout", lambda operation: real(operation) / 600)
     with small() as gateway, searching_without_end(gateway, monkeypatch):
         assert is_problem(gateway.get("/v1/search", params=SEARCHING), 504)
         assert gateway.get("/healthz").status_code == 200

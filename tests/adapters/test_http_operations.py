@@ -110,13 +110,13 @@ def test_the_page_shows_every_route_and_runs_no_script(gateway):
 
 
 def test_the_page_escapes_whatever_the_document_holds():
-    from athand.adapters.http.page import render
+    from athand.adapters.http.docs_page import render_docs
 
     evil = "<img src=x onerror=alert(1)>\"'"
     schema = {"type": "string", "enum": [evil], "default": evil}
     parameter = {"name": evil, "in": "query", "required": True, "description": evil, "schema": schema}
     route = {"operationId": evil, "tags": [evil], "description": evil, "parameters": [parameter], "responses": {}}
-    page = render(
+    page = render_docs(
         {"info": dict.fromkeys(("title", "version", "description"), evil), "paths": {f"/{evil}": {"get": route}}}, evil
     )
     assert "<img" not in page

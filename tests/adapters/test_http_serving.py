@@ -23,8 +23,8 @@ from tests.waiting import PATIENCE
 
 # A server that waits long enough for whoever is slow to ask what he has begun to ask.
 PATIENT = """
-from athand.adapters.http import serving
-serving._GRACE = 600
+from athand.adapters.http import server
+server._GRACE_SECONDS = 600
 from athand.adapters.cli import main
 main()
 """
@@ -173,7 +173,7 @@ def test_over_tls_other_machines_may_ask_and_a_second_signal_ends_at_once(tmp_pa
 
 @pytest.mark.timeout(2 * PATIENCE)  # one that does not would answer here for ever
 def test_a_server_may_end_by_itself(run, monkeypatch):
-    monkeypatch.setattr("athand.adapters.http.serving.write_logs", lambda **_: None)
+    monkeypatch.setattr("athand.adapters.http.server.configure_logging", lambda **_: None)
     ended = run("serve", "--port=0", "--json", "--stop-after=0", "--no-mcp")
     assert (ended.code, ended.json["mcp"]) == (0, None)
 

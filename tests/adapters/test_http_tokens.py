@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from athand.adapters.http.callers import Callers
-from athand.adapters.http.tokens import (
+from athand.adapters.http.token_registry import (
+    TokenRegistry,
     create_token,
+    ensure_owner_token,
     list_tokens,
     owner_file,
-    owner_token,
     revoke_token,
     tokens_file,
 )
@@ -38,18 +38,18 @@ def mode(path):
 def test_the_owners_token_is_made_once_for_its_owner_alone(folder):
     before = os.umask(0)
     try:
-        token = owner_token(folder)
+        token = ensure_owner_token(folder)
     finally:
         os.umask(before)
     assert len(token) == 43
-    assert owner_token(folder) == token
+    assert ensure_owner_token(folder) == token
     assert (mode(owner_file(folder)), mode(folder), mode(folder.parent)) == (0o600, 0o700, 0o700)
     assert [each.name for each in folder.iterdir()] == ["token"]
 
 
 def test_many_that_start_at_once_get_the_same_token(folder):
     tokens = []
-    starting = [threading.Thread(target=lambda: tokens.append(owner_token(folder))) for _ in range(8)]
+    starting = [threading.Thread(target=lambda: tokens.append(ensure_owner_token(folder))) for _ in range(8)]
     for each in starting:
         each.start()
     for each in starting:
@@ -59,10 +59,10 @@ def test_many_that_start_at_once_get_the_same_token(folder):
 
 @pytest.mark.parametrize("permissions", [0o644, 0o640, 0o602])
 def test_a_token_that_others_can_read_or_write_is_refused(folder, permissions):
-    owner_token(folder)
+    ensure_owner_token(folder)
     owner_file(folder).chmod(permissions)
     with pytest.raises(AthandError, match="chmod 600"):
-        owner_token(folder)
+        ensure_owner_token(folder)
 
 
 def test_a_link_in_the_place_of_the_token_is_never_followed(folder, tmp_path):
@@ -73,12 +73,12 @@ def test_a_link_in_the_place_of_the_token_is_never_followed(folder, tmp_path):
         target.chmod(0o600)
         owner_file(folder).symlink_to(target)
         with pytest.raises(AthandError, match="link"):
-            owner_token(folder)
+            ensure_owner_token(folder)
         owner_file(folder).unlink()
         assert target.read_text() == "k" * 43
     owner_file(folder).symlink_to(tmp_path / "nowhere")
     with pytest.raises(AthandError):
-        owner_token(folder)
+        ensure_owner_token(folder)
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -88,9 +88,9 @@ def test_a_link_that_appears_just_before_the_file_is_made_is_not_written_through
     def late(path):
         owner_file(folder).symlink_to(canary)
 
-    monkeypatch.setattr("athand.adapters.http.tokens.read_secret", late)
+    monkeypatch.setattr("athand.adapters.http.token_registry.read_private", late)
     with pytest.raises(FileExistsError):
-        owner_token(folder)
+        ensure_owner_token(folder)
     assert not canary.exists()
 
 
@@ -98,27 +98,27 @@ def test_a_pipe_or_a_folder_in_the_place_of_the_token_is_refused_without_waiting
     folder.mkdir(parents=True, mode=0o700)
     os.mkfifo(owner_file(folder), 0o600)
     with pytest.raises(AthandError):
-        owner_token(folder)
+        ensure_owner_token(folder)
     owner_file(folder).unlink()
     owner_file(folder).mkdir()
     with pytest.raises(AthandError):
-        owner_token(folder)
+        ensure_owner_token(folder)
 
 
 def test_a_folder_in_which_others_may_write_is_refused(folder):
-    owner_token(folder)
+    ensure_owner_token(folder)
     folder.chmod(0o777)
     with pytest.raises(AthandError, match="chmod 700"):
-        owner_token(folder)
+        ensure_owner_token(folder)
 
 
 def test_a_start_that_was_cut_off_is_mended_and_other_rubbish_is_told(folder):
     folder.mkdir(parents=True, mode=0o700)
     owner_file(folder).touch(0o600)
-    assert len(owner_token(folder)) == 43
+    assert len(ensure_owner_token(folder)) == 43
     owner_file(folder).write_text("short")
     with pytest.raises(AthandError, match="does not hold a token"):
-        owner_token(folder)
+        ensure_owner_token(folder)
 
 
 def test_a_token_that_is_given_away_is_kept_as_a_hash_only(folder):
@@ -150,29 +150,29 @@ def test_many_that_give_tokens_at_once_lose_none(folder):
 
 
 def test_a_running_server_notices_new_and_revoked_tokens_and_a_new_owner(folder):
-    owner, clock = owner_token(folder), Clock()
-    callers = Callers(folder, clock=clock)
-    assert callers.find(owner).name == "owner"
+    owner, clock = ensure_owner_token(folder), Clock()
+    registry = TokenRegistry(folder, clock=clock)
+    assert registry.find(owner).name == "owner"
     _, text = create_token(folder, "laptop", ["search"])
     clock.now += 2
-    assert callers.find(text).scopes == {"search"}
+    assert registry.find(text).scopes == {"search"}
     revoke_token(folder, "laptop")
     owner_file(folder).unlink()
     clock.now += 2
-    assert (callers.find(text), callers.find(owner)) == (None, None)
-    assert callers.find(owner_token(folder)) is None
+    assert (registry.find(text), registry.find(owner)) == (None, None)
+    assert registry.find(ensure_owner_token(folder)) is None
     clock.now += 2
-    assert callers.find(owner_token(folder)).name == "owner"
+    assert registry.find(ensure_owner_token(folder)).name == "owner"
 
 
 def test_files_that_become_unusable_open_nothing_and_the_log_says_why(folder, caplog):
-    owner, clock = owner_token(folder), Clock()
+    owner, clock = ensure_owner_token(folder), Clock()
     _, text = create_token(folder, "laptop", ["search"])
-    callers = Callers(folder, clock=clock)
+    registry = TokenRegistry(folder, clock=clock)
     owner_file(folder).chmod(0o644)
     tokens_file(folder).write_text("{")
     clock.now += 2
-    assert (callers.find(owner), callers.find(text)) == (None, None)
+    assert (registry.find(owner), registry.find(text)) == (None, None)
     assert "chmod 600" in caplog.text
     assert "tokens.json" in caplog.text
 
@@ -181,7 +181,7 @@ def test_files_that_become_unusable_open_nothing_and_the_log_says_why(folder, ca
     "text", ["[]", '{"tokens": [{}]}', '{"tokens": [{"name": "x", "scopes": [], "created_at": "", "sha256": "ab"}]}']
 )
 def test_a_list_of_tokens_that_is_broken_is_told(folder, text):
-    owner_token(folder)
+    ensure_owner_token(folder)
     tokens_file(folder).touch(0o600)
     tokens_file(folder).write_text(text)
     with pytest.raises(AthandError, match=r"tokens\.json"):

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from athand.adapters.mcp.offering import DEFAULT_TOOLS, Offering
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import TEMPLATES
+from athand.adapters.mcp.tool_list import DEFAULT_TOOLS, ToolList
 from athand.adapters.operations import ALWAYS, SCOPES, TOOLSETS, operations
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -40,13 +40,13 @@ def test_the_page_names_every_resource_and_prompt():
     page = PAGE.read_text("utf-8")
     for template in TEMPLATES.values():
         assert f"`{template.uri_template}`" in page
-    for prompt in Prompts(None, TOOLSETS).listed():
+    for prompt in Prompts(None, TOOLSETS).list_prompts():
         arguments = ", ".join(f"`{each.name}`{'' if each.required else '?'}" for each in prompt.arguments)
         assert f"| `{prompt.name}` | {arguments} |" in page
 
 
 def test_the_twelve_tools_of_every_day_exist():
-    assert set(operations()) >= DEFAULT_TOOLS and len(Offering().to(SCOPES)) == 12
+    assert set(operations()) >= DEFAULT_TOOLS and len(ToolList().filter(SCOPES)) == 12
 
 
 if __name__ == "__main__":

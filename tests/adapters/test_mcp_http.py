@@ -12,8 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.adapters.mcp_kit import ERAS, gateway, opened
 
-from athand.adapters.http.tokens import create_token
-from athand.adapters.mcp import endpoint
+from athand.adapters.http.token_registry import create_token
+from athand.adapters.mcp import streamable_http
 from athand.adapters.operations import DEFAULT_SCOPES, operations
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -193,13 +193,13 @@ def a_small_gateway(tmp_path):
 
 
 def test_more_sessions_than_there_may_be_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(endpoint, "_MOST_SESSIONS", 2)
+    monkeypatch.setattr(streamable_http, "_MAX_SESSIONS", 2)
     with a_small_gateway(tmp_path) as (url, token):
         assert [post(url, token, HELLO).status_code for _ in range(3)] == [200, 200, 503]
 
 
 def test_a_session_that_nobody_uses_is_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(endpoint, "_IDLE", 0.05)
+    monkeypatch.setattr(streamable_http, "_IDLE_SECONDS", 0.05)
     with a_small_gateway(tmp_path) as (url, token):
         session = {"Mcp-Session-Id": post(url, token, HELLO).headers["mcp-session-id"]}
         waits = iter((0.1, 0.3, 1, 5, 20, 60))

@@ -10,7 +10,7 @@ from tests.adapters.mcp_kit import gateway
 from tests.flows.webapp import WebApp
 
 from athand import Athand
-from athand.adapters.mcp.offering import DEFAULT_TOOLS
+from athand.adapters.mcp.tool_list import DEFAULT_TOOLS
 from athand.adapters.operations import AppContext, operations
 from athand.config import Settings
 

@@ -10,9 +10,9 @@ import pytest
 from mcp import MCPError, types
 from tests.adapters.mcp_kit import ERAS, NOTE, everything, opened, serve, talk, wire
 
-from athand.adapters.mcp import results
-from athand.adapters.mcp.offering import DEFAULT_TOOLS, Offering
-from athand.adapters.mcp.results import answered
+from athand.adapters.mcp import render
+from athand.adapters.mcp.render import render_result
+from athand.adapters.mcp.tool_list import DEFAULT_TOOLS, ToolList
 from athand.adapters.operations import SCOPES, TOOLSETS, operations
 from athand.errors import InvalidInput
 
@@ -135,18 +135,18 @@ def test_an_error_nobody_has_foreseen_tells_nothing_of_the_inside(workspace, mod
 
 @pytest.mark.parametrize("toolset", TOOLSETS)
 def test_a_toolset_has_all_its_operations_and_the_search_over_everything(toolset):
-    names = set(Offering([toolset]).to(SCOPES))
+    names = set(ToolList([toolset]).filter(SCOPES))
     assert names == {"search"} | {each.name for each in operations().values() if each.toolset == toolset}
 
 
 def test_all_toolsets_together_have_every_operation():
-    assert [*Offering(["all"]).to(SCOPES)] == [*operations()]
+    assert [*ToolList(["all"]).filter(SCOPES)] == [*operations()]
 
 
 @pytest.mark.parametrize("toolsets", [["memory"], ["memories", "nonsense"], [], [""]])
 def test_toolsets_that_do_not_exist_are_refused_by_name(toolsets):
     with pytest.raises(InvalidInput, match="There are: memories, documents, tools, flows, store, all"):
-        Offering(toolsets)
+        ToolList(toolsets)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -203,7 +203,7 @@ def test_the_list_is_the_same_to_the_byte_every_time(workspace, mode):
 
 
 def test_annotations_tell_what_a_tool_may_do(workspace):
-    tools = {tool.name: tool.annotations for tool in Offering(["all"]).listed(SCOPES)}
+    tools = {tool.name: tool.annotations for tool in ToolList(["all"]).list_tools(SCOPES)}
     assert tools["search"].read_only_hint and tools["search"].idempotent_hint
     assert not tools["memory_add"].read_only_hint and not tools["memory_add"].destructive_hint
     assert tools["call_tool"].open_world_hint and tools["memory_forget"].destructive_hint
@@ -396,7 +396,7 @@ def test_what_the_log_says_is_told_to_a_client_that_asked(workspace, mode, monke
 
 
 def test_names_of_files_that_are_no_unicode_do_no_harm():
-    result = answered(operations()["memory_brief"], "a name \udcff in an answer")
+    result = render_result(operations()["memory_brief"], "a name \udcff in an answer")
     assert json.loads(result.model_dump_json())["content"][0]["text"] == "a name ? in an answer"
 
 
@@ -405,8 +405,8 @@ def test_a_screenshot_comes_with_the_picture_unless_that_is_too_large(tmp_path, 
     answer = {"path": str(tmp_path / "seen.png")}
 
     def kinds():
-        return [each.type for each in answered(operations()["ui_screenshot"], answer).content]
+        return [each.type for each in render_result(operations()["ui_screenshot"], answer).content]
 
     assert kinds() == ["text", "image"]
-    monkeypatch.setattr(results, "_LARGEST_PICTURE", 8)
+    monkeypatch.setattr(render, "_MAX_IMAGE_BYTES", 8)
     assert kinds() == ["text"]

@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE
 from athand import Athand
 from athand.adapters.cli import mcp_server as command
 from athand.adapters.mcp import stdio
-from athand.adapters.mcp.server import mcp_server
+from athand.adapters.mcp.server import create_mcp_server
 from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, AppContext
 
 COMMAND = [sys.executable, "-m", "athand", "mcp"]
@@ -51,7 +51,7 @@ main()
 PATIENT = f"""
 import sys
 from athand.adapters.mcp import stdio
-stdio._GRACE = {PATIENCE}
+stdio._GRACE_SECONDS = {PATIENCE}
 from athand.adapters.cli import main
 sys.argv = ["athand", "mcp"]
 main()
@@ -136,7 +136,7 @@ def list_here(mode):
     async def listed(client):
         return (await client.list_tools()).tools
 
-    return converse_with(mcp_server(AppContext(lambda: None)), listed, mode=mode)
+    return converse_with(create_mcp_server(AppContext(lambda: None)), listed, mode=mode)
 
 
 def test_standard_output_carries_nothing_but_the_protocol(talk):
@@ -204,7 +204,9 @@ def test_what_was_asked_before_the_end_of_the_input_is_answered(talk):
 
 
 def test_a_choice_that_does_not_exist_is_an_error_and_no_protocol(run, monkeypatch):
-    monkeypatch.setattr("athand.adapters.mcp.wire.Wire", lambda: None)  # the standard output of this process stays
+    monkeypatch.setattr(
+        "athand.adapters.mcp.stdio_fds.StdioFds", lambda: None
+    )  # the standard output of this process stays
     wrong = run("mcp", "--toolsets", "memory")
     assert (wrong.code, wrong.out) == (2, "")
     assert "There are: memories, documents, tools, flows, store, all" in wrong.err
@@ -214,9 +216,11 @@ def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog)
     place = tmp_path / "athand.db"
     place.write_bytes(b"this is no database " * 100)
     workspace = AppContext(lambda: Athand(place))
-    stdio._open(workspace)  # as every server begins: it goes on
+    stdio._open_store(workspace)  # as every server begins: it goes on
     assert "athand.db" in caplog.text
-    answer = converse_with(mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"}))
+    answer = converse_with(
+        create_mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"})
+    )
     assert answer.is_error and "athand.db" in answer.content[0].text
 
 

@@ -19,10 +19,10 @@ from tests.tools.servers.kit import FILES, WEATHER
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.http import protocol
-from athand.adapters.http.observing import ShortLines
-from athand.adapters.http.serving import bind
-from athand.adapters.http.tokens import create_token, list_tokens, tokens_file
+from athand.adapters.http import server as http_server
+from athand.adapters.http.middleware.access_log import TextLogFormatter
+from athand.adapters.http.server import bind
+from athand.adapters.http.token_registry import create_token, list_tokens, tokens_file
 from athand.adapters.operations import SCOPES, AppContext, operations, threads
 from athand.adapters.operations.threads import Threads
 from athand.errors import DataError, InvalidInput, Unavailable
@@ -58,7 +58,7 @@ async def healthy(scope, receive, send):
 @contextmanager
 def connections():
     """Connections to a server that speaks as ours does."""
-    config = uvicorn.Config(healthy, http=protocol.Protocol, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(healthy, http=http_server.HttpProtocol, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     with closing(bind("127.0.0.1", 0)) as bound:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
@@ -98,7 +98,7 @@ def test_a_connection_that_asks_nothing_is_closed_and_one_that_has_asked_may_ask
     whole = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connections() as connect, connect() as polite:
         assert b"200 OK" in exchanged(polite, whole)
-        monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+        monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
         with connect() as silent, connect() as slow, connect() as dripping:
             with suppress(ConnectionError):
                 slow.sendall(whole[:-1])
@@ -270,6 +270,6 @@ def test_what_a_stranger_sends_can_neither_forge_a_line_of_the_log_nor_speak_to_
         raise ValueError("\x1b]0;title\x07")
     except ValueError as error:
         record.exc_info = (type(error), error, error.__traceback__)
-    lines = ShortLines("%(levelname)s %(message)s").format(record).split("\n")
+    lines = TextLogFormatter("%(levelname)s %(message)s").format(record).split("\n")
     assert lines[0] == r"WARNING no file 'a\x0aERROR all is lost\x1b[2J'"
     assert lines[-1] == r"ValueError: \x1b]0;title\x07"

@@ -12,7 +12,7 @@ from tests.tools.servers.kit import TEXT, Board, a_tool, write_config
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.http.answers import Json
+from athand.adapters.http.responses import AsciiJsonResponse
 from athand.adapters.http.tools import tools_app
 
 
@@ -67,7 +67,7 @@ def test_another_method_is_a_problem_that_names_the_right_one(client):
 
 def test_answers_are_json_whatever_servers_say():
     said = {"half": "\ud800", "not a number": float("nan"), "endless": [float("inf")]}
-    read = json.loads(Json(said).body.decode("ascii"))
+    read = json.loads(AsciiJsonResponse(said).body.decode("ascii"))
     assert read == {"half": "\ud800", "not a number": None, "endless": [None]}
 
 

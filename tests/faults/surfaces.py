@@ -17,7 +17,7 @@ from tests.tools.servers.kit import FILES, Board, write_config
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.http.routes import is_by_address
+from athand.adapters.http.routes import takes_query
 from athand.adapters.operations import operations
 
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]}
@@ -192,7 +192,7 @@ def end(server):
 def request_of(name, arguments):
     """The address and the body of an operation; no body where the address has it all."""
     operation = operations()[name]
-    if is_by_address(operation):
+    if takes_query(operation):
         return f"/v1/{operation.path}?{urlencode(arguments, doseq=True, errors='surrogatepass')}", None
     return f"/v1/{operation.path}", json.dumps(arguments)
 

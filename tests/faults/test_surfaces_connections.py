@@ -9,7 +9,7 @@ import pytest
 from tests.faults.surfaces import Home, Serve, running
 from tests.waiting import PATIENCE, eventually
 
-from athand.adapters.http.serving import bind
+from athand.adapters.http.server import bind
 
 MANY = 200
 HEAD = "GET /v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"

@@ -10,7 +10,7 @@ from tests.faults.surfaces import Home, Mcp, Serve, resource, running
 from tests.faults.test_document_paths import CANARY, TRAVERSALS
 from tests.waiting import PATIENCE
 
-from athand.adapters.http.tokens import create_token
+from athand.adapters.http.token_registry import create_token
 from athand.adapters.operations import DEFAULT_SCOPES, operations
 
 # Put together here, so that no complete token stands in this file.

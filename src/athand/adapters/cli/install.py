@@ -190,9 +190,9 @@ def _store(location: str, client: "Client") -> str | None:
 
 
 def _check_toolsets(names: str) -> None:
-    from athand.adapters.mcp.offering import Offering
+    from athand.adapters.mcp.tool_list import ToolList
 
-    Offering([name.strip() for name in names.split(",")])
+    ToolList([name.strip() for name in names.split(",")])
 
 
 def _absolute(path: str | None) -> str | None:

@@ -28,7 +28,7 @@ def token_for(session: Session, client: "Client", url: str, file: str | None) ->
 
 def take_back(session: Session, client: "Client") -> bool:
     """Let the token of a client open nothing any more; whether it had one."""
-    from athand.adapters.http.tokens import list_tokens, revoke_token
+    from athand.adapters.http.token_registry import list_tokens, revoke_token
 
     folder = _folder(session)
     has_one = folder.is_dir() and any(each.name == _name(client) for each in list_tokens(folder))
@@ -38,14 +38,14 @@ def take_back(session: Session, client: "Client") -> bool:
 
 
 def _own(session: Session, client: "Client") -> str:
-    from athand.adapters.http.tokens import create_token, digest, list_tokens, owner_file
+    from athand.adapters.http.token_registry import create_token, hash_token, list_tokens, owner_file
     from athand.adapters.operations import DEFAULT_SCOPES
 
     folder = _folder(session)
     if not owner_file(folder).exists():
         raise NotFound(f"No server has been started on {folder} yet. Start one with: athand serve")
     held = _held(client.entry or {})
-    if any(each.name == _name(client) and each.sha256 == digest(held).hex() for each in list_tokens(folder)):
+    if any(each.name == _name(client) and each.sha256 == hash_token(held).hex() for each in list_tokens(folder)):
         return held
     take_back(session, client)
     return create_token(folder, _name(client), DEFAULT_SCOPES)[1]

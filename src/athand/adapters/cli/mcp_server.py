@@ -37,15 +37,15 @@ def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: 
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     if sys.stdin.isatty():
         session.say("Waiting for an MCP client on standard input; Ctrl-C ends it. Add it to one with: athand install")
-    from athand.adapters.mcp.wire import Wire
+    from athand.adapters.mcp.stdio_fds import StdioFds
 
-    wire = Wire()
+    fds = StdioFds()
     from athand.adapters.cli.serving import open_for_serving
-    from athand.adapters.mcp.server import mcp_server
+    from athand.adapters.mcp.server import create_mcp_server
     from athand.adapters.mcp.stdio import serve
     from athand.adapters.operations import AppContext
 
     workspace = AppContext(lambda: open_for_serving(session))
     chosen = [each.strip() for each in toolsets.split(",")] if toolsets is not None else None
     granted = {*(scopes or AGENTS), *(("admin",) if admin else ())}
-    serve(wire, workspace, mcp_server(workspace, toolsets=chosen, profile=profile, scopes=granted))
+    serve(fds, workspace, create_mcp_server(workspace, toolsets=chosen, profile=profile, scopes=granted))

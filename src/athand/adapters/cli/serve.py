@@ -45,17 +45,17 @@ def serve(session: Session, /, host: str, port: int, verbose: bool, log_json: bo
       athand serve --port 0 --json
       athand serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host athand.example.com
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.adapters.http import serving
+    from athand.adapters.http import server
 
     tls = _tls(host, given.pop("certificate"), given.pop("key"), given.pop("insecure_bind"))
-    with serving.bind(host, port) as bound:
-        serving.write_logs(as_json=log_json, requests_too=verbose)
+    with server.bind(host, port) as bound:
+        server.configure_logging(as_json=log_json, log_requests=verbose)
         if _serve(session, bound, tls, host, **given):
             raise KeyboardInterrupt
 
 
 def _tls(host: str, certificate: Path | None, key: Path | None, insecure: bool) -> "ssl.SSLContext | None":
-    from athand.adapters.http.serving import is_loopback, tls_context
+    from athand.adapters.http.server import is_loopback, tls_context
 
     if certificate is not None and key is not None:
         return tls_context(certificate, key)
@@ -84,22 +84,21 @@ def _serve(
     from contextlib import closing
 
     from athand.adapters.cli.serving import open_for_serving
-    from athand.adapters.http.app import Options, http_app
-    from athand.adapters.http.callers import Callers
-    from athand.adapters.http.serving import is_name, serve
-    from athand.adapters.http.tokens import owner_token
+    from athand.adapters.http.app import ServerOptions, create_app
+    from athand.adapters.http.server import is_name, serve
+    from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
     from athand.adapters.operations import AppContext
     from athand.config import load_settings
 
     folder = load_settings(data_dir=session.data_dir).data_folder
-    owner_token(folder)
+    ensure_owner_token(folder)
     chosen = [each.strip() for each in toolsets.split(",")] if toolsets else None
     own = (host,) if is_name(host) else ()  # a request to an address is known by the address it came in at
-    options = Options(names=(*own, *names), mcp=not no_mcp, toolsets=chosen, profile=profile)
+    options = ServerOptions(host_names=(*own, *names), mcp=not no_mcp, toolsets=chosen, profile=profile)
     with closing(AppContext(lambda: open_for_serving(session))) as workspace:
-        app = http_app(workspace, callers=Callers(folder), options=options)
+        app = create_app(workspace, tokens=TokenRegistry(folder), options=options)
         told = _Told(session, _url(host, bound, tls is not None), folder, not no_mcp)
-        return serve(app, bound, tls=tls, when_ready=told.ready, stop_after=stop_after)
+        return serve(app, bound, tls=tls, on_ready=told.ready, stop_after=stop_after)
 
 
 def _url(host: str, bound: socket.socket, is_secure: bool) -> str:
@@ -113,7 +112,7 @@ class _Told:
     """What is said when the server is ready."""
 
     def __init__(self, session: Session, url: str, folder: Path, mcp: bool) -> None:
-        from athand.adapters.http.tokens import owner_file
+        from athand.adapters.http.token_registry import owner_file
 
         self._session, self._url, self._mcp = session, url, mcp
         self._token = owner_file(folder)

@@ -37,7 +37,7 @@ def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
       athand token create laptop
       athand token create dashboard --scope search
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.adapters.http.tokens import create_token
+    from athand.adapters.http.token_registry import create_token
 
     made, text = create_token(_folder(session), name, scopes or _FOR_AGENTS)
     if session.as_json:
@@ -50,7 +50,7 @@ def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
 @command(token, "list")
 def list_(session: Session, /) -> None:
     """Show who has a token; the tokens themselves are not kept."""
-    from athand.adapters.http.tokens import list_tokens
+    from athand.adapters.http.token_registry import list_tokens
 
     found = list_tokens(_folder(session))
     if session.as_json:
@@ -70,7 +70,7 @@ def revoke(session: Session, /, name: str) -> None:
     Example:
       athand token revoke laptop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.adapters.http.tokens import revoke_token
+    from athand.adapters.http.token_registry import revoke_token
 
     gone = revoke_token(_folder(session), name)
     if session.as_json:

@@ -1,4 +1,4 @@
-"""The HTTP gateway: every operation, the routes of the tools, MCP, health and numbers behind one row of guards."""
+"""Assembles the HTTP server: operations, tool routes, MCP, monitoring and docs behind the middleware."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -10,110 +10,112 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from athand import __version__
-from athand.adapters.http.answers import answer_with_problems
-from athand.adapters.http.callers import Callers
-from athand.adapters.http.description import describe
-from athand.adapters.http.guards import Bodies, Gate, Hosts
-from athand.adapters.http.health import Pulse, health_router
-from athand.adapters.http.limits import Limits
-from athand.adapters.http.metrics import Metrics
-from athand.adapters.http.observing import Observer
-from athand.adapters.http.page import pages_router
-from athand.adapters.http.places import MCP, Places
+from athand.adapters.http.docs_page import docs_router
+from athand.adapters.http.middleware import Limits
+from athand.adapters.http.middleware.access_log import AccessLogMiddleware
+from athand.adapters.http.middleware.auth import AuthMiddleware, HostMiddleware
+from athand.adapters.http.middleware.body import BodyLimitMiddleware
+from athand.adapters.http.middleware.timeout import TimeoutMiddleware
+from athand.adapters.http.monitoring import HealthCache, Metrics, monitoring_router
+from athand.adapters.http.openapi import build_openapi
+from athand.adapters.http.responses import add_error_handlers
+from athand.adapters.http.route_table import MCP_PATH, RouteTable
 from athand.adapters.http.routes import operations_router
-from athand.adapters.http.timing import Clock
+from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.http.tools import tools_router
 from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
 
 if TYPE_CHECKING:
-    from athand.adapters.mcp.endpoint import McpEndpoint
+    from athand.adapters.mcp.streamable_http import McpEndpoint
 
-_ABOUT = "Finds what an AI agent can use: tools, documents, memories and UI flows, with scores that say why."
+_DESCRIPTION = "Finds what an AI agent can use: tools, documents, memories and UI flows, with scores that say why."
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a server offers, under which names, and how much of it."""
+class ServerOptions:
+    """What a server offers, under which host names, and its limits."""
 
-    names: Sequence[str] = ()  # besides those of the loopback
+    host_names: Sequence[str] = ()  # besides those of the loopback
     mcp: bool = True
     toolsets: Sequence[str] | None = None
     profile: str | None = None
     limits: Limits = field(default_factory=Limits)
 
 
-def http_app(workspace: AppContext, *, callers: Callers, options: Options = Options()) -> FastAPI:
-    """The app. It opens the store, and leaves closing it to the caller."""
+def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions = ServerOptions()) -> FastAPI:
+    """The app. It opens the store; the caller closes it."""
     threads = Threads()
-    endpoint = _mcp_endpoint(workspace, threads, options) if options.mcp else None
+    endpoint = _create_mcp_endpoint(ctx, threads, options) if options.mcp else None
     app = FastAPI(
         title="Athand",
         version=__version__,
-        description=_ABOUT,
+        description=_DESCRIPTION,
         openapi_url=None,
         redirect_slashes=False,
-        lifespan=_lifespan(threads, endpoint),
+        lifespan=_make_lifespan(threads, endpoint),
     )
     app.state.end_streams = endpoint.end_streams if endpoint is not None else lambda: None
-    pulse = Pulse(workspace)
-    metrics = Metrics(pulse.status)
-    workspace.tally = metrics.operation
-    places = _add_routes(app, workspace, threads, pulse, metrics)
+    health = HealthCache(ctx)
+    metrics = Metrics(health.status)
+    ctx.tally = metrics.count_operation
+    routes = _add_routes(app, ctx, threads, health, metrics)
     if endpoint is not None:
-        route = Route(MCP, endpoint, methods=["GET", "POST", "DELETE"])
+        route = Route(MCP_PATH, endpoint, methods=["GET", "POST", "DELETE"])
         app.router.routes.append(route)
-        places.add(route)
-    answer_with_problems(app)
-    _add_guards(app, places, callers, metrics, options)
+        routes.add(route)
+    add_error_handlers(app)
+    _add_middleware(app, routes, tokens, metrics, options)
     return app
 
 
-def _add_routes(app: FastAPI, workspace: AppContext, threads: Threads, pulse: Pulse, metrics: Metrics) -> Places:
-    """All routes but MCP; the document of the pages is made from them."""
-    places = Places()
-    app.openapi = _described_once(app, places)  # type: ignore[method-assign]
+def _add_routes(app: FastAPI, ctx: AppContext, threads: Threads, health: HealthCache, metrics: Metrics) -> RouteTable:
+    """Add all routes but MCP, and return the table of their rules."""
+    routes = RouteTable()
+    app.openapi = _cache_openapi(app, routes)  # type: ignore[method-assign]
     routers = [
-        operations_router(workspace, threads),
-        tools_router(workspace.athand, catalogue=workspace.athand.tools.catalogues, threads=threads),
-        health_router(pulse, metrics),
-        pages_router(app.openapi),
+        operations_router(ctx, threads),
+        tools_router(ctx.athand, catalogue=ctx.athand.tools.catalogues, threads=threads),
+        monitoring_router(health, metrics),
+        docs_router(app.openapi),
     ]
     for router in routers:
         app.include_router(router)
         for route in router.routes:
-            places.add(route)
-    return places
+            routes.add(route)
+    return routes
 
 
-def _described_once(app: FastAPI, places: Places) -> "Callable[[], dict[str, object]]":
-    making = threading.Lock()  # the framework fails where two threads ask it for the document at once
+def _cache_openapi(app: FastAPI, routes: RouteTable) -> "Callable[[], dict[str, object]]":
+    lock = threading.Lock()  # FastAPI fails when two threads build the document at once
 
-    def described() -> dict[str, object]:
-        with making:
+    def get_openapi() -> dict[str, object]:
+        with lock:
             if app.openapi_schema is None:
-                app.openapi_schema = describe(app, places)
+                app.openapi_schema = build_openapi(app, routes)
             return app.openapi_schema
 
-    return described
+    return get_openapi
 
 
-def _add_guards(app: FastAPI, places: Places, callers: Callers, metrics: Metrics, options: Options) -> None:
-    """The innermost first: each stands around those before it."""
-    app.add_middleware(Clock)
-    app.add_middleware(Bodies, limits=options.limits)
-    app.add_middleware(Gate, places=places, callers=callers, limits=options.limits)
-    app.add_middleware(Hosts, names=options.names)
-    app.add_middleware(Observer, metrics=metrics)
+def _add_middleware(
+    app: FastAPI, routes: RouteTable, tokens: TokenRegistry, metrics: Metrics, options: ServerOptions
+) -> None:
+    """Add the middleware, innermost first."""
+    app.add_middleware(TimeoutMiddleware)
+    app.add_middleware(BodyLimitMiddleware, limits=options.limits)
+    app.add_middleware(AuthMiddleware, routes=routes, tokens=tokens, limits=options.limits)
+    app.add_middleware(HostMiddleware, names=options.host_names)
+    app.add_middleware(AccessLogMiddleware, metrics=metrics)
 
 
-def _mcp_endpoint(workspace: AppContext, threads: Threads, options: Options) -> "McpEndpoint":
-    from athand.adapters.mcp.endpoint import McpEndpoint
+def _create_mcp_endpoint(ctx: AppContext, threads: Threads, options: ServerOptions) -> "McpEndpoint":
+    from athand.adapters.mcp.streamable_http import McpEndpoint
 
-    return McpEndpoint(workspace, toolsets=options.toolsets, profile=options.profile, threads=threads)
+    return McpEndpoint(ctx, toolsets=options.toolsets, profile=options.profile, threads=threads)
 
 
-def _lifespan(
+def _make_lifespan(
     threads: Threads, endpoint: "McpEndpoint | None"
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
@@ -121,7 +123,7 @@ def _lifespan(
         async with AsyncExitStack() as stack:
             stack.callback(threads.close)
             if endpoint is not None:
-                await stack.enter_async_context(endpoint.running())
+                await stack.enter_async_context(endpoint.run())
             yield
 
     return lifespan

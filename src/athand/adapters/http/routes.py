@@ -1,4 +1,4 @@
-"""A route for every operation: by its address where nothing changes and the parameters fit there, else by JSON."""
+"""A route for every operation: GET for reads whose parameters fit into the query string, else POST with JSON."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -8,23 +8,23 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from athand.adapters.http.answers import Json
-from athand.adapters.http.places import PREFIX
+from athand.adapters.http.responses import AsciiJsonResponse
+from athand.adapters.http.route_table import OPERATIONS_PREFIX
 from athand.adapters.operations import AppContext, Operation, operations
 from athand.adapters.operations.threads import Threads, is_slow
 
-_FITTING = frozenset(("string", "integer", "number", "boolean", "null", "array"))
+_QUERY_TYPES = frozenset(("string", "integer", "number", "boolean", "null", "array"))
 
 
-def operations_router(workspace: AppContext, threads: Threads) -> APIRouter:
+def operations_router(ctx: AppContext, threads: Threads) -> APIRouter:
     """The routes of all operations."""
-    router = APIRouter(default_response_class=Json)
+    router = APIRouter(default_response_class=AsciiJsonResponse)
     for operation in operations().values():
         answer = {"description": "The answer", "content": {"application/json": {"schema": operation.answer}}}
         router.add_api_route(
-            PREFIX + operation.path,
-            _endpoint(operation, workspace, threads),
-            methods=["GET" if is_by_address(operation) else "POST"],
+            OPERATIONS_PREFIX + operation.path,
+            _make_endpoint(operation, ctx, threads),
+            methods=["GET" if takes_query(operation) else "POST"],
             operation_id=operation.name,
             summary=operation.title,
             description=operation.description,
@@ -35,35 +35,37 @@ def operations_router(workspace: AppContext, threads: Threads) -> APIRouter:
     return router
 
 
-def is_by_address(operation: Operation) -> bool:
-    """Whether it is a question whose parameters are words, numbers or lists of them."""
+def takes_query(operation: Operation) -> bool:
+    """Whether it is a read whose parameters are strings, numbers, booleans or lists of them."""
     schema = operation.arguments.model_json_schema()
-    return operation.kind == "read" and all(_fits(each, schema) for each in schema.get("properties", {}).values())
+    properties = schema.get("properties", {}).values()
+    return operation.kind == "read" and all(_fits_query(each, schema) for each in properties)
 
 
-def _fits(schema: dict[str, Any], whole: dict[str, Any], *, within: bool = False) -> bool:
+def _fits_query(schema: dict[str, Any], root: dict[str, Any], *, in_list: bool = False) -> bool:
     if "$ref" in schema:
-        return _fits(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole, within=within)
+        return _fits_query(root["$defs"][schema["$ref"].rpartition("/")[2]], root, in_list=in_list)
     if "anyOf" in schema:
-        return all(_fits(each, whole, within=within) for each in schema["anyOf"])
+        return all(_fits_query(each, root, in_list=in_list) for each in schema["anyOf"])
     if schema.get("type") == "array":
-        return not within and _fits(schema.get("items", {}), whole, within=True)
-    return schema.get("type") in _FITTING or "enum" in schema or "const" in schema
+        return not in_list and _fits_query(schema.get("items", {}), root, in_list=True)
+    return schema.get("type") in _QUERY_TYPES or "enum" in schema or "const" in schema
 
 
-def _endpoint(operation: Operation, workspace: AppContext, threads: Threads) -> Callable[..., Awaitable[Response]]:
-    async def endpoint(asked: BaseModel) -> Response:
-        return await threads.run(lambda: Json(operation.perform(workspace, asked)), slow=is_slow(operation))
+def _make_endpoint(operation: Operation, ctx: AppContext, threads: Threads) -> Callable[..., Awaitable[Response]]:
+    async def endpoint(arguments: BaseModel) -> Response:
+        return await threads.run(lambda: AsciiJsonResponse(operation.perform(ctx, arguments)), slow=is_slow(operation))
 
-    endpoint.__signature__ = inspect.Signature([_parameter(operation)])  # type: ignore[attr-defined]
+    endpoint.__signature__ = inspect.Signature([_make_parameter(operation)])  # type: ignore[attr-defined]
     return endpoint
 
 
-def _parameter(operation: Operation) -> inspect.Parameter:
-    """The one parameter of the endpoint, as the framework reads it; a body may be left out where nothing is needed."""
+def _make_parameter(operation: Operation) -> inspect.Parameter:
+    """The endpoint's parameter as FastAPI reads it; the body is optional where no argument is required."""
     model: Any = operation.arguments
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if is_by_address(operation):
-        return inspect.Parameter("asked", kind, annotation=Annotated[model, Query()])
-    needed = any(each.is_required() for each in model.model_fields.values())
-    return inspect.Parameter("asked", kind, annotation=model, default=inspect.Parameter.empty if needed else model())
+    if takes_query(operation):
+        return inspect.Parameter("arguments", kind, annotation=Annotated[model, Query()])
+    required = any(each.is_required() for each in model.model_fields.values())
+    default = inspect.Parameter.empty if required else model()
+    return inspect.Parameter("arguments", kind, annotation=model, default=default)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: every route with its parameters, its answer, its scope, and all that may go wrong."""
+"""The OpenAPI document: every route with its parameters, response, scope and problems."""
 
 from http import HTTPStatus
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from athand.adapters.http.places import READ_BY_PEOPLE, Place, Places
+from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
 
 _PROBLEMS = {
     HTTPStatus.BAD_REQUEST: "The body is not JSON, or too deep, or what it holds is broken",
@@ -24,8 +24,8 @@ _PROBLEMS = {
     HTTPStatus.SERVICE_UNAVAILABLE: "The store, a model or a server cannot be used now",
     HTTPStatus.GATEWAY_TIMEOUT: "It took too long",
 }
-_OF_OPEN = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE)
-_PROBLEM = {
+_PUBLIC_PROBLEMS = (HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE)
+_PROBLEM_SCHEMA = {
     "type": "object",
     "description": "What went wrong and what to do, as RFC 9457 has it",
     "properties": {
@@ -37,39 +37,38 @@ _PROBLEM = {
     },
     "required": ["type", "title", "status", "detail"],
 }
-_SCHEMES = {
+_SECURITY_SCHEMES = {
     "token": {"type": "http", "scheme": "bearer", "description": "The owner's, or one of `athand token create`"},
     "password": {"type": "http", "scheme": "basic", "description": "For browsers: any name, the token as password"},
 }
-_OF_FRAMEWORK = ("HTTPValidationError", "ValidationError")
+_FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 
-def describe(app: FastAPI, places: Places) -> dict[str, Any]:
-    """The document of an app."""
+def build_openapi(app: FastAPI, routes: RouteTable) -> dict[str, Any]:
+    """The OpenAPI document of an app."""
     document = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
     )
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
-    for name in _OF_FRAMEWORK:
+    for name in _FRAMEWORK_SCHEMAS:
         schemas.pop(name, None)
-    schemas["Problem"] = _PROBLEM
-    components["securitySchemes"] = _SCHEMES
-    for place in places.all():
-        described = document["paths"].get(place.template, {}).get(place.method.lower())
-        if described is not None:
-            _complete(described, place)
+    schemas["Problem"] = _PROBLEM_SCHEMA
+    components["securitySchemes"] = _SECURITY_SCHEMES
+    for rule in routes.all():
+        operation = document["paths"].get(rule.path, {}).get(rule.method.lower())
+        if operation is not None:
+            _add_security_and_problems(operation, rule)
     return document
 
 
-def _complete(described: dict[str, Any], place: Place) -> None:
-    """Add to a route whom it lets in, and its problems."""
-    if not place.is_open:
-        scopes = [place.scope] if place.scope else []
-        described["security"] = [{"token": scopes}]
-        described["security"] += [{"password": scopes}] if place.template in READ_BY_PEOPLE else []
+def _add_security_and_problems(operation: dict[str, Any], rule: RouteRule) -> None:
+    if not rule.is_public:
+        scopes = [rule.scope] if rule.scope else []
+        operation["security"] = [{"token": scopes}]
+        operation["security"] += [{"password": scopes}] if rule.path in PASSWORD_PATHS else []
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    for status in _OF_OPEN if place.is_open else _PROBLEMS:
-        described["responses"][str(status.value)] = {"description": _PROBLEMS[status], "content": content}
-    if place.is_open:
-        described["responses"].pop("422", None)
+    for status in _PUBLIC_PROBLEMS if rule.is_public else _PROBLEMS:
+        operation["responses"][str(status.value)] = {"description": _PROBLEMS[status], "content": content}
+    if rule.is_public:
+        operation["responses"].pop("422", None)

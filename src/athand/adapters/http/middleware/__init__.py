@@ -1,0 +1,33 @@
+"""ASGI middleware, outermost first: access log, Host check, authentication, body limits, timeout."""
+
+from dataclasses import dataclass
+
+from starlette.types import Scope
+
+CALLER, ROUTE = "athand.caller", "athand.route"  # keys that middleware sets in the ASGI scope
+CLOSE_CONNECTION = {"Connection": "close"}  # the rest of the request is not read
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A token-bucket rate: `burst` requests at once, refilled with `per_second`."""
+
+    burst: float
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Request limits of a server."""
+
+    body_bytes: int = 8_000_000
+    body_seconds: float = 30.0
+    depth: int = 64
+    in_flight: int = 256
+    calls: Rate = Rate(2000, 1000)  # of one caller
+    failures: Rate = Rate(20, 1)  # wrong tokens from one address
+
+
+def get_headers(scope: Scope, name: bytes) -> list[str]:
+    """All values of a request header."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

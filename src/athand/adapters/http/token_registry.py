@@ -1,0 +1,200 @@
+"""API tokens: the owner's, created on the first start, others with a name and fewer scopes, and the lookup by token."""
+
+import hashlib
+import hmac
+import json
+import logging
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from athand.adapters.http.private_files import create_private, lock_folder, read_private, replace_private
+from athand.adapters.operations import SCOPES
+from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound
+
+log = logging.getLogger("athand")
+
+OWNER = "owner"
+_TOKEN_BYTES = 32
+_TOKEN_TEXT = re.compile(rb"[\w-]{43,200}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_RELOAD_SECONDS = 1.0  # a revoked token may still be accepted for this long
+
+
+@dataclass(frozen=True, slots=True)
+class ApiToken:
+    """A named token: its scopes and its hash. The token itself is not stored."""
+
+    name: str
+    scopes: tuple[str, ...]
+    created_at: str
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public fields, without the hash."""
+        return {"name": self.name, "scopes": list(self.scopes), "created_at": self.created_at}
+
+
+def owner_file(folder: Path) -> Path:
+    """The file of the owner's token."""
+    return folder / "token"
+
+
+def tokens_file(folder: Path) -> Path:
+    """The file of all other tokens."""
+    return folder / "tokens.json"
+
+
+def ensure_owner_token(folder: Path) -> str:
+    """The owner's token, created if there is none."""
+    path = owner_file(folder)
+    with lock_folder(folder):
+        data = read_private(path)
+        if data == b"":  # an earlier start was interrupted between creating and writing the file
+            path.unlink()
+        if not data:
+            create_private(path, secrets.token_urlsafe(_TOKEN_BYTES).encode() + b"\n")
+    return read_owner_token(folder)
+
+
+def read_owner_token(folder: Path) -> str:
+    """The owner's token as stored in its file."""
+    path = owner_file(folder)
+    data = (read_private(path) or b"").strip()
+    if not _TOKEN_TEXT.fullmatch(data):
+        raise DataError(f"{path} does not hold a token. Remove it; the next `athand serve` makes a new one.")
+    return data.decode("ascii")
+
+
+def list_tokens(folder: Path) -> list[ApiToken]:
+    """All named tokens."""
+    path = tokens_file(folder)
+    data = read_private(path)
+    try:
+        listed = json.loads(data)["tokens"] if data else []
+        return [_parse_entry(**each) for each in listed]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read: {error}. Remove it, and create the tokens anew.") from error
+
+
+def _parse_entry(name: str, scopes: list[str], created_at: str, sha256: str) -> ApiToken:
+    if len(bytes.fromhex(sha256)) != hashlib.sha256().digest_size:
+        raise ValueError(f"the hash of {name!r} is too short")
+    return ApiToken(name, tuple(each for each in SCOPES if each in scopes), created_at, sha256)
+
+
+def create_token(folder: Path, name: str, scopes: Sequence[str]) -> tuple[ApiToken, str]:
+    """Create a named token; its text is returned only here."""
+    if not _NAME.fullmatch(name) or name.lower() == OWNER:
+        raise InvalidInput(f"{name!r} is no name for a token. Use letters, digits, dots and dashes; not {OWNER!r}.")
+    unknown = [each for each in scopes if each not in SCOPES]
+    if unknown or not scopes:
+        raise InvalidInput(f"A token needs scopes out of: {', '.join(SCOPES)}.")
+    text = secrets.token_urlsafe(_TOKEN_BYTES)
+    token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex())
+    with lock_folder(folder):
+        tokens = list_tokens(folder)
+        if any(each.name == name for each in tokens):
+            raise Conflict(f"There is a token {name!r} already. Take it back with: athand token revoke {name}")
+        _write_tokens(folder, [*tokens, token])
+    return token, text
+
+
+def revoke_token(folder: Path, name: str) -> ApiToken:
+    """Delete a named token."""
+    with lock_folder(folder):
+        tokens = list_tokens(folder)
+        revoked = next((each for each in tokens if each.name == name), None)
+        if revoked is None:
+            raise NotFound(f"There is no token {name!r}. See what there is with: athand token list")
+        _write_tokens(folder, [each for each in tokens if each.name != name])
+    return revoked
+
+
+def hash_token(token: str) -> bytes:
+    """SHA-256 of a token, which is stored and compared instead of it."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def _write_tokens(folder: Path, tokens: Sequence[ApiToken]) -> None:
+    data = json.dumps({"tokens": [asdict(each) for each in tokens]}, indent=1)
+    replace_private(tokens_file(folder), data.encode())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The owner of a valid token."""
+
+    name: str
+    scopes: frozenset[str]
+
+
+TokenEntry = tuple[bytes, Caller]  # the hash of a token, and its owner
+
+
+class TokenRegistry:
+    """Looks up callers by token. The token files are checked for changes at most once a second."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._checked_at = clock()
+        self._fingerprints = self._take_fingerprints()
+        self._entries = [*self._load_owner(), *self._load_others()]
+
+    def find(self, token: str) -> Caller | None:
+        """The owner of a token. Every entry is compared, each in constant time."""
+        self._reload_if_changed()
+        hashed, found = hash_token(token), None
+        for entry_hash, caller in self._entries:
+            if hmac.compare_digest(entry_hash, hashed):
+                found = caller
+        return found
+
+    def _reload_if_changed(self) -> None:
+        if self._clock() - self._checked_at < _RELOAD_SECONDS:
+            return
+        self._checked_at = self._clock()
+        if (fingerprints := self._take_fingerprints()) != self._fingerprints:
+            self._fingerprints = fingerprints
+            loaders = (self._load_owner, self._load_others)
+            self._entries = [entry for load in loaders for entry in _load_or_log(load)]
+
+    def _load_owner(self) -> list[TokenEntry]:
+        return [(hash_token(read_owner_token(self._folder)), Caller(OWNER, frozenset(SCOPES)))]
+
+    def _load_others(self) -> list[TokenEntry]:
+        return [
+            (bytes.fromhex(each.sha256), Caller(each.name, frozenset(each.scopes)))
+            for each in list_tokens(self._folder)
+        ]
+
+    def _take_fingerprints(self) -> list[tuple[int, ...] | None]:
+        return [_fingerprint(path(self._folder)) for path in (owner_file, tokens_file)]
+
+
+def _load_or_log(load: Callable[[], list[TokenEntry]]) -> list[TokenEntry]:
+    """The entries of a file; none, and a warning in the log, if it has become unusable."""
+    try:
+        return load()
+    except (AthandError, OSError) as error:
+        log.warning("%s", error)
+        return []
+
+
+def _fingerprint(path: Path) -> tuple[int, ...] | None:
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size, stat.st_mode

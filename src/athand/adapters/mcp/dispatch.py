@@ -1,0 +1,65 @@
+"""Runs requests in worker threads, and turns their errors into MCP results or protocol errors."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from mcp import MCPError, types
+
+from athand.adapters.mcp.notifications import NotificationSender, ProgressReporter, RequestContext, forward_logs
+from athand.adapters.mcp.render import render_error, render_result
+from athand.adapters.operations import AppContext, Operation
+from athand.adapters.operations.threads import Threads, is_slow
+from athand.errors import AthandError, InvalidInput, NotFound
+
+log = logging.getLogger("athand")
+
+T = TypeVar("T")
+
+
+class Dispatcher:
+    """Runs requests in threads. A cancelled request runs to its end unseen, and its result is dropped."""
+
+    def __init__(self, ctx: AppContext, threads: Threads) -> None:
+        self._ctx = ctx
+        self._threads = threads
+
+    async def call(
+        self, operation: Operation, arguments: Mapping[str, Any], context: RequestContext
+    ) -> types.CallToolResult:
+        """Run an operation as a tool; its errors are results too, for the model to read."""
+        sender = NotificationSender()
+        progress = ProgressReporter(context, sender)
+        perform = partial(operation.perform, self._ctx, arguments, progress=progress)
+        try:
+            with forward_logs(context, sender), _hide_unexpected(operation.name):
+                return await self._threads.run(lambda: render_result(operation, perform()), slow=is_slow(operation))
+        except AthandError as error:
+            return render_error(error)
+        finally:
+            sender.close()
+
+    async def run(self, name: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a function; its errors are protocol errors."""
+        try:
+            with _hide_unexpected(name):
+                return await self._threads.run(partial(function, *arguments))
+        except (InvalidInput, NotFound) as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        except AthandError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+
+
+@contextmanager
+def _hide_unexpected(name: str) -> Iterator[None]:
+    """Logs unexpected exceptions; the client gets a generic internal error."""
+    try:
+        yield
+    except (AthandError, MCPError):
+        raise
+    except Exception as error:
+        log.exception("%s failed", name)
+        text = f"{name} failed in a way that was not foreseen. The log of the server says more."
+        raise MCPError(types.INTERNAL_ERROR, text) from error

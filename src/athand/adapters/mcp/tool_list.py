@@ -1,0 +1,117 @@
+"""The list of tools: which operations are offered, under which names, and the server instructions about them."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from mcp import types
+
+from athand.adapters.operations import ALWAYS, TOOLSETS, Operation, operations
+from athand.errors import InvalidInput
+
+DEFAULT_TOOLS = frozenset(
+    "search memory_search memory_add memory_supersede memory_timeline memory_brief search_content find_documents "
+    "get_document_text search_tools describe_tool call_tool".split()
+)
+ALL = "all"
+UI_PREFIX = "ui_"  # of the browser tools; a profile may set another
+WRAPPED = "result"  # the key of an answer that is not an object
+_INTRODUCTION = (
+    "Athand finds what you can use: what was remembered, documents, tools of other servers, and recorded UI flows. "
+    "Scores are from 0 to 1 and say why; no hit means that nothing fits, so do not search again with the same words."
+)
+# Instructions by the tool that they are about.
+_INSTRUCTIONS = {
+    "search": "Begin with search, which asks everything at once; the other searches look into one corpus.",
+    "memory_brief": "When work on a project begins, read memory_brief.",
+    "memory_add": (
+        "Keep decisions, preferences and hard-won facts with memory_add as they come up; when one replaces another, "
+        "call memory_supersede."
+    ),
+    "search_content": (
+        "Questions about files: search_content for passages (concepts and exact terms), find_documents for files, "
+        "get_document_text to read one."
+    ),
+    "search_tools": (
+        "To do something you have no tool for: search_tools, then describe_tool for its parameters, then call_tool. "
+        "A tool that changes things is called with call_tool_write or call_tool_destructive, where you have these."
+    ),
+    "knowledge_search": "Before you drive a browser, ask knowledge_search what was done there before.",
+}
+
+
+class ToolList:
+    """The operations of the chosen toolsets by tool name, always in the same order."""
+
+    def __init__(self, toolsets: Sequence[str] | None = None, prefix: str = UI_PREFIX) -> None:
+        self.toolsets = _check_toolsets(toolsets)
+        self._prefix = prefix
+        self._cache: dict[frozenset[str], list[types.Tool]] = {}
+
+    @cached_property
+    def operations(self) -> Mapping[str, Operation]:
+        """All offered operations, whatever scope they need."""
+        offered = [each for each in operations().values() if self._is_offered(each)]
+        return {_apply_prefix(each.name, self._prefix): each for each in offered}
+
+    def filter(self, scopes: Iterable[str]) -> Mapping[str, Operation]:
+        """The operations that these scopes allow."""
+        scope_set = frozenset(scopes)
+        return {name: each for name, each in self.operations.items() if each.scope in scope_set}
+
+    def list_tools(self, scopes: Iterable[str]) -> list[types.Tool]:
+        """The allowed operations as tools/list returns them."""
+        scope_set = frozenset(scopes)
+        if scope_set not in self._cache:
+            self._cache[scope_set] = [_make_tool(name, each) for name, each in self.filter(scope_set).items()]
+        return self._cache[scope_set]
+
+    def _is_offered(self, each: Operation) -> bool:
+        if self.toolsets is None:
+            return each.name in DEFAULT_TOOLS
+        return each.toolset == ALWAYS or each.toolset in self.toolsets
+
+
+def is_wrapped(answer: Mapping[str, Any]) -> bool:
+    """Whether answers with this schema are wrapped: structured content must be an object."""
+    return answer.get("type") != "object"
+
+
+def _check_toolsets(toolsets: Sequence[str] | None) -> tuple[str, ...] | None:
+    if toolsets is None:
+        return None
+    unknown = [each for each in toolsets if each not in (*TOOLSETS, ALL)]
+    if unknown or not toolsets:
+        raise InvalidInput(f"No toolset {', '.join(unknown) or 'named'}. There are: {', '.join((*TOOLSETS, ALL))}.")
+    return TOOLSETS if ALL in toolsets else tuple(dict.fromkeys(toolsets))
+
+
+def _apply_prefix(name: str, prefix: str) -> str:
+    return prefix + name.removeprefix(UI_PREFIX) if name.startswith(UI_PREFIX) else name
+
+
+def _make_tool(name: str, operation: Operation) -> types.Tool:
+    return types.Tool(
+        name=name,
+        title=operation.title,
+        description=operation.description,
+        input_schema=operation.parameters,
+        output_schema=_wrap_schema(operation.answer),
+        annotations=types.ToolAnnotations(
+            read_only_hint=operation.kind == "read",
+            destructive_hint=operation.kind == "destructive",
+            idempotent_hint=operation.idempotent,
+            open_world_hint=operation.open_world,
+        ),
+    )
+
+
+def _wrap_schema(answer: dict[str, Any]) -> dict[str, Any]:
+    if not is_wrapped(answer):
+        return answer
+    return {"type": "object", "properties": {WRAPPED: answer}, "required": [WRAPPED]}
+
+
+def render_instructions(tools: Collection[str]) -> str:
+    """The server instructions: a few sentences on the offered tools."""
+    return "\n".join([_INTRODUCTION, *(text for tool, text in _INSTRUCTIONS.items() if tool in tools)])
