@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from chaos.harness import Scene, handles, keepers_of, key, marked, scene
+from chaos.harness import Scene, handles, key, marked, scene, supervisors_of
 from tests.tools.patience import begun
 from tests.waiting import PATIENCE, eventually
 
@@ -23,11 +23,11 @@ FAULTS = {
     "CrashesAtStart": "exit code 1.*no configuration found",
     "CrashesAtList": "exit code 139",
     "CrashesAtCall": "lost while it ran echo.*exit code 7.*out of memory",
-    "OnlyNoise": "something else than messages",
+    "OnlyNoise": "other lines than messages",
     "TooLongLine": "a line longer than 16 MB",
     "EndlessPages": "more than 200 pages",
-    "WrongTypes": "not the protocol",
-    "WrongShape": "not the protocol",
+    "WrongTypes": "not valid MCP",
+    "WrongShape": "not valid MCP",
     "NoisyAtStart": "",
     "NoisyBetween": "",
     "InvalidUtf8": "",
@@ -125,11 +125,11 @@ def test_servers_that_never_exit_are_stopped_at_the_same_time(many: int) -> None
             ours.gateway.connect(server)
         assert ours.gateway.wait(PATIENCE)
         assert len(ours.left()) == many
-        keepers = keepers_of(os.getpid())
-        _send(signal.SIGSTOP, keepers)  # so that no server can be gone before all were told
+        supervisors = supervisors_of(os.getpid())
+        _send(signal.SIGSTOP, supervisors)  # so that no server can be gone before all were told
         closing = begun(ours.gateway.close)
         assert eventually(lambda: all(map(ours.is_silent, servers)))
-        _send(signal.SIGCONT, keepers)
+        _send(signal.SIGCONT, supervisors)
         closing.result(PATIENCE)
         assert ours.left() == []
     assert handles() <= before
@@ -171,12 +171,14 @@ def test_servers_die_with_a_gateway_that_is_killed(times: int) -> None:
         with _host(mark, faults, "sys.stdin.read()") as host:
             assert host.stdout is not None
             assert host.stdout.readline() == b"ready\n"
-            assert eventually(lambda host=host: len(keepers_of(host.pid)) == 6)
-            keepers = keepers_of(host.pid)
+            assert eventually(lambda host=host: len(supervisors_of(host.pid)) == 6)
+            supervisors = supervisors_of(host.pid)
             assert eventually(lambda mark=mark: len(marked(mark)) >= 8)
             host.send_signal(signal.SIGKILL)
         assert eventually(lambda mark=mark: marked(mark) == [])
-        assert eventually(lambda keepers=keepers: not any(Path(f"/proc/{each}").exists() for each in keepers))
+        assert eventually(
+            lambda supervisors=supervisors: not any(Path(f"/proc/{each}").exists() for each in supervisors)
+        )
 
 
 def test_servers_die_with_a_gateway_that_nobody_closed() -> None:
@@ -188,11 +190,11 @@ def test_servers_die_with_a_gateway_that_nobody_closed() -> None:
     assert eventually(lambda: marked(mark) == [])
 
 
-def test_a_server_dies_with_its_keeper() -> None:
+def test_a_server_dies_with_its_supervisor() -> None:
     with scene() as ours:
         stubborn = ours.chaos("NeverExits")
         ours.gateway.refresh(stubborn)
-        (keeper,) = keepers_of(os.getpid())
-        subprocess.run(["kill", "-9", str(keeper)], check=True)
+        (supervisor,) = supervisors_of(os.getpid())
+        subprocess.run(["kill", "-9", str(supervisor)], check=True)
         assert eventually(lambda: ours.left() == [] and ours.gateway.states()[stubborn].state == "idle")
         assert ours.text(stubborn, a=1) == '{"a": 1}'

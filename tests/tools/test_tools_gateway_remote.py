@@ -157,7 +157,7 @@ def test_an_answer_that_would_unpack_to_anything_is_refused(ours: Scene) -> None
             headers = ((b"content-type", b"application/json"), (b"content-encoding", b"gzip"))
             await answer(send, 200, gzip.compress(b"[" * 1_000_000), *headers)
 
-    with serving(packed) as address, pytest.raises(Unavailable, match="a packed answer"):
+    with serving(packed) as address, pytest.raises(Unavailable, match="a compressed response"):
         ours.text(remote(ours, f"{address}/mcp"), "add")
 
 

@@ -81,7 +81,7 @@ def test_a_list_of_tools_without_end_is_given_up(ours: Scene) -> None:
 
 
 def test_a_server_that_asks_and_never_listens_is_given_up(ours: Scene) -> None:
-    assert "it asks without end" in failed(ours, "AsksWithoutEnd")
+    assert "it sends requests without end" in failed(ours, "AsksWithoutEnd")
 
 
 def test_what_a_server_was_told_in_confidence_is_in_no_reason(ours: Scene) -> None:

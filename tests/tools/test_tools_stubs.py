@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.tools.node import compile_strictly, node
-from tests.tools.test_tools_schemas import an_object
+from tests.tools.test_tools_validate import an_object
 from tests.waiting import PATIENCE
 
 from athand.errors import InvalidInput

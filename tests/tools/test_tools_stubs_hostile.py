@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tools.node import compile_strictly
-from tests.tools.test_tools_schemas import SCHEMAS, an_object, doubling, nested
 from tests.tools.test_tools_stubs import a_tool, checked_by_mypy
+from tests.tools.test_tools_validate import SCHEMAS, an_object, doubling, nested
 
 from athand.tools.stubs import LANGUAGES, stubs, usage
 

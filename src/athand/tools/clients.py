@@ -105,7 +105,7 @@ def _parse(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(to_text(data, path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadData(f"{path} is not TOML: {error}. Mend it there.") from error
+        raise BadData(f"{path} is not TOML: {error}. Fix it there.") from error
 
 
 def _iter_servers(client: str, config: Json, project: Path | None) -> Iterator[tuple[str, Any]]:

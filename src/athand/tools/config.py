@@ -165,7 +165,7 @@ def _get_text(raw: Mapping[str, Any], key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise BadData(f"{key} must be text.")
     if value is not None and ("\0" in value or not is_text(value)):
-        raise BadData(f"{key} has characters in it that are no text.")
+        raise BadData(f"{key} has a NUL character or invalid Unicode.")
     return value
 
 

@@ -62,7 +62,7 @@ def parse_object(data: bytes, path: Path) -> dict[str, Any]:
         value = _parse_json(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise BadData(f"{path} is not JSON at {place}: {error.msg}. Mend it there.") from error
+        raise BadData(f"{path} is not JSON at {place}: {error.msg}. Fix it there.") from error
     except (ValueError, RecursionError) as error:
         raise BadData(f"{path} cannot be read as JSON: {error}.") from error
     if not isinstance(value, dict):
@@ -136,7 +136,7 @@ def _read_user_config(path: Path) -> tuple[bytes, dict[str, Any], str]:
     config = parse_object(data, path) if data.strip() else {}
     key = next((each for each in _KEYS if each in config), _KEYS[0])
     if not isinstance(config.get(key, {}), dict):
-        raise BadData(f"{key} in {path} must be an object with a server under each name. Mend it first.")
+        raise BadData(f"{key} in {path} must be an object with a server under each name. Fix it first.")
     return data, config, key
 
 

@@ -50,7 +50,7 @@ class UsageCounter:
             self._write_amounts(amounts)
         except StoreError as error:  # counting must not make the operation fail
             self._add(**amounts)
-            log.warning("What was counted of the tools could not be kept: %s", error)
+            log.warning("The usage counters of tools could not be written: %s", error)
 
     def _write_amounts(self, amounts: Mapping[str, int]) -> None:
         if amounts:

@@ -76,7 +76,7 @@ class VariableResolver:
     def _home(self) -> str:
         home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
         if not home:
-            raise self.to_error("speaks of the home folder, but HOME is not set. Set it")
+            raise self.to_error("uses the home folder, but HOME is not set. Set it")
         return home
 
 

@@ -17,7 +17,7 @@ from athand.errors import NotFound
 from athand.tools.gateway import Gateway, Listing
 from athand.tools.model import CALL_SECONDS, CONNECT_SECONDS, Launch, ServerKey
 
-__all__ = ["HERE", "MARK", "Scene", "eventually", "handles", "keepers_of", "key", "marked", "scene"]
+__all__ = ["HERE", "MARK", "Scene", "eventually", "handles", "key", "marked", "scene", "supervisors_of"]
 
 HERE = Path(__file__).parent
 MARK = "ATHAND_TEST_MARK"
@@ -115,7 +115,7 @@ def _name(process: int) -> str:
         return ""
 
 
-def keepers_of(pid: int) -> list[int]:
+def supervisors_of(pid: int) -> list[int]:
     """The processes that a process has started to keep servers."""
     found = []
     for thread in Path(f"/proc/{pid}/task").iterdir():

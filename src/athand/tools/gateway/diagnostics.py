@@ -82,11 +82,11 @@ class Diagnostics:
         return f"cannot reach {where}: {self.describe_error(error) if error else 'the connection was closed'}"
 
     def _describe_noise(self) -> str:
-        return f"it wrote {self.noise} lines that are no messages" if self.noise else ""
+        return f"it wrote {self.noise} lines that are not messages" if self.noise else ""
 
     def _describe_stderr(self) -> str:
         tail = self.stderr_tail
-        return f"its last words: {tail}" if tail and "command not found" not in tail else ""
+        return f"its stderr ends with: {tail}" if tail and "command not found" not in tail else ""
 
 
 def has_authorization(launch: Launch) -> bool:
@@ -99,7 +99,7 @@ def error_text(error: BaseException, launch: Launch | None = None) -> str:
     first = next(leaf_errors(error))
     text = str(first).split("\n")[0] or type(first).__name__
     if _is_validation_error(first):
-        return sanitize(f"not the protocol: {first.title}")  # type: ignore[attr-defined]
+        return sanitize(f"not valid MCP: {first.title}")  # type: ignore[attr-defined]
     return sanitize(text if launch is None else mask_secrets(text, launch)).rstrip(".")
 
 

@@ -62,7 +62,7 @@ def _record_status(diagnostics: Diagnostics, response: httpx2.Response) -> None:
 def _limit_size(diagnostics: Diagnostics, response: httpx2.Response) -> None:
     """Limit the size of a response; SSE streams are exempt, since each event has its own limit."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise _abort(diagnostics, response.request, "it sent a packed answer, which was not asked for")
+        raise _abort(diagnostics, response.request, "it sent a compressed response, which was not requested")
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _LimitedStream(response.stream, response.request, diagnostics)
@@ -85,7 +85,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for chunk in self._stream:
             size += len(chunk)
             if size > LARGEST:
-                why = f"it sent an answer of more than {LARGEST // 1_000_000} MB"
+                why = f"it sent a response of more than {LARGEST // 1_000_000} MB"
                 raise _abort(self._diagnostics, self._request, why)
             yield chunk
 

@@ -201,10 +201,10 @@ class Gateway:
         try:
             await asyncio.get_running_loop().run_in_executor(self._delivering, self._on_listing, key, listing)
         except AthandError as error:
-            raise Unavailable(f"The tools of {key[1]} could not be taken over: {error}") from error
+            raise Unavailable(f"The tools of {key[1]} could not be stored: {error}") from error
         except Exception as error:
-            log.exception("The tools of %s could not be taken over.", key[1])
-            raise Unavailable(f"The tools of {key[1]} could not be taken over.") from error
+            log.exception("The tools of %s could not be stored.", key[1])
+            raise Unavailable(f"The tools of {key[1]} could not be stored.") from error
 
     def _get_auth(self, key: ServerKey, launch: Launch) -> Any:
         from athand.tools.oauth import load_login

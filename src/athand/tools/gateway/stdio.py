@@ -151,13 +151,13 @@ def _parse_line(line: bytes, diagnostics: Diagnostics) -> SessionMessage | None:
         diagnostics.noise += 1
         diagnostics.noise_in_a_row += 1
         if diagnostics.noise_in_a_row > MOST_NOISE:
-            diagnostics.problem = "it writes something else than messages to its standard output"
+            diagnostics.problem = "it writes other lines than messages to its standard output"
         return None
     diagnostics.messages += 1
     diagnostics.noise_in_a_row = 0
     diagnostics.unanswered += isinstance(message, JSONRPCRequest)
     if diagnostics.unanswered > MOST_UNANSWERED:
-        diagnostics.problem = "it asks without end, and reads no answer"
+        diagnostics.problem = "it sends requests without end and reads no response"
     return SessionMessage(message)
 
 

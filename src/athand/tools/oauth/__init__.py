@@ -104,7 +104,7 @@ async def login(
     if has_authorization(launch):
         raise InvalidInput(f"The configuration of {launch.name} has an Authorization header: it is used as it is.")
     if folder is None:
-        raise Unavailable("There is no folder to keep logins in.")
+        raise Unavailable("There is no folder to store logins in.")
     try:
         async with listen_for_callback(open_page) as callback:
             await run_with_timeout(seconds, _request_login(TokenStore(folder, key, launch.url), launch, callback))

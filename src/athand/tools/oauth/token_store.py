@@ -117,4 +117,4 @@ def _write(path: Path, data: dict[str, Any]) -> None:
         new.replace(path)
     except OSError as error:
         new.unlink(missing_ok=True)
-        raise Unavailable(f"The login could not be kept in {path.parent}: {error.strerror or error}.") from error
+        raise Unavailable(f"The login could not be stored in {path.parent}: {error.strerror or error}.") from error

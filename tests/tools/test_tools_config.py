@@ -143,7 +143,7 @@ def test_hostile_files_do_not_take_long(tmp_path: Path, text: str) -> None:
         ({"command": "a", "timeout": -1}, "timeout"),
         ({"command": "a", "timeout": "soon"}, "timeout"),
         ({"command": "a", "includeTools": "x"}, "includeTools"),
-        ({"command": "a", "description": "\ud800"}, "description has characters"),
+        ({"command": "a", "description": "\ud800"}, "description has a NUL character"),
     ],
 )
 def test_a_broken_server_does_not_take_the_others_away(tmp_path: Path, given: Any, says: str) -> None:
