@@ -1,4 +1,4 @@
-"""Looking around in a folder and reading a document: everything comes from the store, nothing from the disk."""
+"""Listing directories and documents, and reading text and chunks: all from the store, nothing from the disk."""
 
 import json
 from collections import defaultdict
@@ -40,7 +40,7 @@ _PHRASES_OF_EACH, _PHRASES_TOGETHER = 8, 48
 
 
 def explore(snapshot: Snapshot, folder_id: str, path: object, freshness: Mapping[str, Any]) -> Directory:
-    """What is in a directory of a folder: its subfolders with what they are about, and its documents."""
+    """A directory of a folder: its subfolders with key phrases, and its documents."""
     directory = _to_prefix(path)
     rows = _read_rows_below(snapshot, folder_id, directory)
     if not rows and directory:
@@ -65,7 +65,7 @@ def explore(snapshot: Snapshot, folder_id: str, path: object, freshness: Mapping
 def list_documents(
     snapshot: Snapshot, folder_id: str, path: object, limit: int, token: str | None, cursors: Cursors
 ) -> DocumentList:
-    """The documents of a folder in the order of their paths, those a path or pattern fits."""
+    """A page of the documents that match a path or glob, ordered by path."""
     path = "" if path in (None, ".", "./") else path
     state = {"folder_id": folder_id, "path": path, "after": ""}
     if token is not None:
@@ -96,7 +96,7 @@ def get_document_data(
     cursors: Cursors,
     freshness: Mapping[str, Any],
 ) -> DocumentData:
-    """What is known of a document: its outline, its chunks, what is wrong with it."""
+    """Metadata of a document: outline, a page of its chunks, and its problem if it has one."""
     document = get_document(snapshot, folder_id, document_id)
     place = {"space": folder_id, "id": document_id}
     [(encoding, characters, outline, hash_)] = snapshot.rows(
@@ -127,7 +127,7 @@ def get_document_data(
 
 
 def get_chunks(snapshot: Snapshot, folder_id: str, chunk_ids: object, neighbours: int) -> list[Chunk]:
-    """The chunks of these ids, and so many before and after each."""
+    """Chunks by id, with `neighbours` before and after each."""
     ids = _check_chunk_ids(chunk_ids)
     around = check_count("neighbours", neighbours, MAX_NEIGHBOURS)
     found = chunks_by_id(snapshot, [(folder_id, each) for each in ids])
@@ -165,7 +165,7 @@ def _read_neighbours(snapshot: Snapshot, chunk: Chunk, distance: int) -> list[Ch
 
 
 def _to_prefix(path: object) -> str:
-    """A directory as the beginning of the paths in it."""
+    """A directory as the prefix of the paths in it."""
     if not isinstance(path, str) or not is_text(path):
         raise InvalidInput(f"path must be a directory inside of the folder, not {path!r}.")
     inside = path.removeprefix("./").strip("/")
@@ -191,7 +191,7 @@ def _to_subfolders(
 
 
 def _merge_phrases(rows: Sequence[Row]) -> str:
-    """The candidates of all documents of a directory, as JSON: a phrase that several have counts more."""
+    """The summed candidates of all documents of a directory, as JSON."""
     weights: dict[str, float] = defaultdict(float)
     for row in rows:
         for phrase, weight in json.loads(row[9])[:_PHRASES_OF_EACH]:
@@ -223,7 +223,7 @@ def get_document_text(
     token: str | None,
     cursors: Cursors,
 ) -> DocumentText:
-    """A window of a document's text, and the token of the next one."""
+    """A window of a document's text with the cursor of the next one."""
     document = get_document(snapshot, folder_id, document_id)
     max_length = max(1, check_count("max_chars", max_chars, MAX_CHARACTERS))
     [(hash_, characters)] = snapshot.rows(
@@ -256,7 +256,7 @@ def _check_same_lines(known: list[int | None], given: list[int | None]) -> list[
 def _line_range_offsets(
     snapshot: Snapshot, folder_id: str, document_id: str, first: int | None, last: int | None, lines: int
 ) -> tuple[int, int]:
-    """The offsets of a range of lines; both ends are part of it."""
+    """Start and end offset of a range of lines, both inclusive."""
     first = 1 if first is None else _check_line("start_line", first)
     last = max(first, lines) if last is None else _check_line("end_line", last)
     if last < first:
@@ -273,10 +273,10 @@ def _check_line(what: str, value: object) -> int:
 
 
 def _line_offset(snapshot: Snapshot, folder_id: str, document_id: str, line: int) -> int:
-    """Where a line begins; the end of the text for one behind the last."""
+    """The offset at which a line begins; the end of the text for a line after the last."""
     place = {"space": folder_id, "id": document_id, "line": line}
     inside = "FROM document_chunks WHERE space = :space AND document_id = :id"
-    # The first chunk that reaches the line holds its beginning.
+    # The first chunk that reaches the line contains its beginning.
     found = snapshot.rows(
         f"SELECT start_offset, start_line, content {inside} AND end_line >= :line ORDER BY position LIMIT 1", place
     )
@@ -290,7 +290,7 @@ def _line_offset(snapshot: Snapshot, folder_id: str, document_id: str, line: int
 
 
 def _line_at(snapshot: Snapshot, folder_id: str, document_id: str, offset: int) -> int:
-    """The line that a place is in; the one after all others, behind a newline at the end."""
+    """The line of an offset."""
     found = snapshot.rows(
         "SELECT start_offset, start_line, content FROM document_chunks WHERE space = :space AND document_id = :id "
         "AND start_offset <= :offset ORDER BY position DESC LIMIT 1",
@@ -301,7 +301,7 @@ def _line_at(snapshot: Snapshot, folder_id: str, document_id: str, offset: int) 
 
 
 def _read_between(snapshot: Snapshot, folder_id: str, document_id: str, start: int, end: int) -> str:
-    """The characters between two offsets; what chunks have in common is taken once."""
+    """The text between two offsets, joined from chunks without their overlaps."""
     pieces = []
     reached = start
     for at, content in _iterate_chunks(snapshot, folder_id, document_id, start, end):

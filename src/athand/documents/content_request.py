@@ -1,4 +1,4 @@
-"""The arguments of `search_content`: checked, or opened from a token."""
+"""The request of `search_content`: checked arguments, or those in a continuation token."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,17 +11,17 @@ from athand.inputs import check_count, check_fraction, check_limit, check_text
 
 KIND = "search_content"
 MAX_RESULTS = 50
-DEFAULT_MIN_SCORE = 0.5  # where there are concepts
+DEFAULT_MIN_SCORE = 0.5  # with concepts; without them 0
 _MAX_CONCEPTS = 16
 _MAX_CONCEPT_BYTES = 4_000
 _MAX_TOKENS = 1_000_000
 
-Position = tuple[float, int, int, str, str, int, str]  # a place in the order of all hits; see `content.place`
+Position = tuple[float, int, int, str, str, int, str]  # sort key of a match; see `content_search._to_match`
 
 
 @dataclass(frozen=True, slots=True)
 class ContentSearchRequest:
-    """What is searched for; `after` is the place of the last hit that was given already."""
+    """A content search; `after` is the sort key of the last match on the page before."""
 
     folder_ids: tuple[str, ...] | None = None
     concepts: tuple[str, ...] = ()
@@ -34,17 +34,17 @@ class ContentSearchRequest:
     generations: tuple[tuple[str, int], ...] = ()
 
     def cursor(self, cursors: Cursors, after: Position, generations: tuple[tuple[str, int], ...]) -> str:
-        """The token that goes on behind a hit."""
+        """The continuation token of the page after a match."""
         return cursors.encode(KIND, asdict(replace(self, after=after, generations=generations)))
 
     @property
     def query_key(self) -> "ContentSearchRequest":
-        """The same without what changes from page to page."""
+        """The request without paging, equal for all pages of a search."""
         return replace(self, after=None, generations=(), limit=10, max_tokens=None)
 
 
 def parse_request(given: dict[str, Any], cursors: Cursors) -> ContentSearchRequest:
-    """The arguments as they were given, or as the token has them; a token allows no other question."""
+    """Checks the arguments, or decodes the token; arguments beside a token must equal those it holds."""
     token = given.pop("continuation_token")
     if token is None:
         return _check_arguments(**given)
@@ -61,12 +61,12 @@ _NAMES = {"folder_id": "folder_ids", "semantic_concepts": "concepts", "exact_ter
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Whether an argument says nothing."""
+    """Whether an argument has its default value or is empty."""
     return value is None or (isinstance(value, (str, list, tuple)) and not value) or (name == "limit" and value == 10)
 
 
 def _check_argument(name: str, value: Any) -> Any:
-    """An argument as it is kept; the error that names what is wrong with it."""
+    """The normalised value of an argument; raises InvalidInput that names it."""
     if name == "folder_id":
         return _check_folder_ids(value)
     if name in _NAMES:
@@ -79,7 +79,7 @@ def _check_argument(name: str, value: Any) -> Any:
 
 
 def _from_cursor(state: dict[str, Any]) -> ContentSearchRequest:
-    """A sealed state is one of ours: only the lists need to be tuples again."""
+    """The request from a decoded cursor; it is signed, so that only lists have to become tuples."""
     fixed: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
     fixed["generations"] = tuple((folder, generation) for folder, generation in state["generations"])
     return ContentSearchRequest(**fixed)
@@ -122,7 +122,7 @@ def _check_texts(what: str, given: Any) -> tuple[str, ...]:
 
 
 def _check_folder_ids(given: Any) -> tuple[str, ...] | None:
-    """One, several, or all of them."""
+    """Sorted folder ids; None for all folders."""
     listed = (given,) if isinstance(given, str) else () if given is None else given
     if not isinstance(listed, (list, tuple, set, frozenset)):
         raise InvalidInput(f"folder_id must be a name or a list of names, not {given!r}.")

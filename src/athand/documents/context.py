@@ -1,4 +1,4 @@
-"""What every operation on documents works with: the store, the model, the readers, the clock."""
+"""Dependencies of the documents corpus: store, embedder, file readers, clock."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from athand.types import Vectors
 
 @dataclass(frozen=True, slots=True)
 class DocumentContext:
-    """Store, model, readers and clock; `host` is the machine whose paths can be read here."""
+    """Store, embedder, readers and clock; `host` is the name of this machine."""
 
     store: Store
     embedder: LazyEmbedder
@@ -27,9 +27,9 @@ class DocumentContext:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other machines may use the store too: a file is on one machine, and so are its folders."""
+        """Whether other machines may use the store too (PostgreSQL); then a folder belongs to one host."""
         return self.store.location.startswith("postgres")
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        """The vectors of passages, from the cache where allowed; None while the model does not work."""
         return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

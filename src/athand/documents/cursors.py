@@ -1,4 +1,4 @@
-"""Continuation tokens: everything needed to go on, sealed so that nobody can write one but this store."""
+"""Cursors (continuation tokens): the state of a paged call, signed with HMAC and a key of the store."""
 
 import base64
 import binascii
@@ -13,31 +13,31 @@ from athand.errors import Conflict, InvalidInput
 from athand.store import Snapshot, Store, Transaction
 
 _KEY_NAME = "token_key"
-_MAC_BYTES = 16  # bytes of the MAC that are kept
-_MAX_LENGTH = 2_000_000  # every concept and term of a search may be as long as is allowed, and must fit
+_MAC_BYTES = 16  # the HMAC is truncated to this
+_MAX_LENGTH = 2_000_000  # room for the maximum number of concepts and terms of maximum length
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Makes and opens tokens with the key of one store."""
+    """Encodes and decodes cursors with the key of one store."""
 
     key: bytes
 
     def encode(self, kind: str, state: dict[str, Any]) -> str:
-        """An opaque text that holds the state."""
+        """A signed, opaque text that holds the state."""
         body = json.dumps([_FORMAT, kind, state], separators=(",", ":")).encode()
         return base64.urlsafe_b64encode(self._sign(body) + body).decode().rstrip("=")
 
     def decode(self, kind: str, token: object) -> dict[str, Any]:
-        """The state in a token; whatever this store did not make for this call is refused."""
+        """The state of a cursor; raises InvalidInput unless this store made it for this call (`kind`)."""
         if not isinstance(token, str) or len(token) > _MAX_LENGTH:
             raise _invalid_cursor(kind)
         try:
             padded = token.encode("ascii") + b"=" * (-len(token) % 4)
             packed = base64.b64decode(padded, altchars=b"-_", validate=True)
             mac, body = packed[:_MAC_BYTES], packed[_MAC_BYTES:]
-            # Two texts may stand for the same bytes; only the one that was made is good.
+            # Several base64 texts decode to the same bytes; accept the canonical one only.
             if base64.urlsafe_b64encode(packed).decode().rstrip("=") != token:
                 raise _invalid_cursor(kind)
         except (binascii.Error, UnicodeEncodeError) as error:
@@ -51,7 +51,7 @@ class Cursors:
         return decoded
 
     def decode_for_document(self, kind: str, token: object, document: dict[str, Any]) -> dict[str, Any]:
-        """The state of a token that goes on with a document, as long as that is what it was."""
+        """The state of a cursor into a document; raises Conflict when the document has changed."""
         state = self.decode(kind, token)
         if [state["folder_id"], state["document_id"]] != [document["folder_id"], document["document_id"]]:
             raise InvalidInput("The continuation_token is of another document. Ask again without a token.")
@@ -64,7 +64,7 @@ class Cursors:
 
 
 def load_cursors(store: Store) -> Cursors:
-    """The tokens of a store; its key is made when it is first needed."""
+    """The cursors of a store; creates its key when there is none."""
     with store.snapshot() as snapshot:
         found = _read_key(snapshot)
     if not found:
@@ -75,7 +75,7 @@ def load_cursors(store: Store) -> Cursors:
 
 
 def ensure_key(transaction: Transaction) -> None:
-    """Make the key where there is none: whoever may only read needs one, too."""
+    """Creates the key of a store if it has none, so that read-only users find one."""
     transaction.execute(
         "INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING",
         {"name": _KEY_NAME, "value": secrets.token_hex(32)},

@@ -1,11 +1,14 @@
-"""What a reader makes of a file, and what the cutter makes of that: plain text with places in it."""
+"""Types passed from readers to chunking: extracted text with markers, and spans of it.
+
+The sandbox process imports this module, so it imports nothing but the standard library.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What sort of file this is: how it is read and cut; `language` names that of source code and data."""
+    """The kind of a file, which chooses its reader and chunking; `language` is that of source code and data."""
 
     name: str
     language: str = ""
@@ -13,7 +16,7 @@ class FileKind:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Where something begins in a text that was not written line by line: a page, slide, sheet, cell or heading."""
+    """The offset at which a page, slide, sheet, cell, chapter or heading begins in an extracted text."""
 
     offset: int
     kind: str
@@ -23,7 +26,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The text of a file; `note` says what was guessed or left out."""
+    """The text of a file with its markers; `note` says what was guessed or left out."""
 
     text: str
     markers: tuple[Marker, ...] = ()
@@ -34,7 +37,7 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """An entry of an outline: a heading or a definition, and the line it stands in."""
+    """An entry of an outline: a heading or definition and its line."""
 
     title: str
     level: int
@@ -43,9 +46,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpan:
-    """A slice of a text: offsets, lines (from 1, both inclusive), where it stands, and what is defined in it.
+    """A chunk of a text: offsets, lines (from 1, both inclusive), heading path and the names it defines.
 
-    `heading` is the path of headings, or of enclosing definitions; `place` names the page, slide, sheet or cell.
+    `heading` is the path of headings or enclosing definitions; `place` is the page, slide, sheet or cell.
     """
 
     start: int
@@ -58,4 +61,4 @@ class ChunkSpan:
 
 
 class UnreadableFile(Exception):
-    """A file cannot be read; the reason is a phrase a user understands."""
+    """A file cannot be read; the message is a reason for users."""

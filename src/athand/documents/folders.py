@@ -1,4 +1,4 @@
-"""The folders that were added: their names, their states."""
+"""The registry of folders: ids, paths, states and problems."""
 
 import json
 import os
@@ -28,13 +28,13 @@ _COUNTS = (
 _SELECT_RECORD = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
 _MAX_ID_LENGTH = 40
 INTERRUPTED = "indexing was interrupted; the next search or refresh goes on"
-# Whoever indexes says so at least this often; a folder that nobody speaks of any more was left in the middle.
+# An indexing process updates its folder at least this often; after a longer silence it counts as interrupted.
 _STALLED_MICROSECONDS, _ACTIVE_MICROSECONDS = 120_000_000, 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRecord:
-    """What is kept about a folder."""
+    """The row of a registered folder."""
 
     folder_id: str
     path: str
@@ -45,12 +45,12 @@ class FolderRecord:
     updated_at: int
 
     def is_being_indexed(self, now: datetime) -> bool:
-        """Whether somebody is indexing it, or was a moment ago."""
+        """Whether a process is indexing it, or was within the last seconds."""
         return self.state == "indexing" and to_microseconds(now) - self.updated_at < _ACTIVE_MICROSECONDS
 
 
 def get_folder(snapshot: Snapshot, folder_id: object) -> FolderRecord:
-    """The folder of that id."""
+    """The folder with this id; else NotFound."""
     found = []
     if is_text(folder_id):
         found = snapshot.rows(f"{_SELECT_RECORD} WHERE space = :space", {"space": folder_id})
@@ -60,18 +60,18 @@ def get_folder(snapshot: Snapshot, folder_id: object) -> FolderRecord:
 
 
 def all_folders(snapshot: Snapshot) -> list[FolderRecord]:
-    """All folders, by their ids."""
+    """All folders, ordered by id."""
     return [FolderRecord(*row) for row in snapshot.rows(f"{_SELECT_RECORD} ORDER BY space")]
 
 
 def project_folders(snapshot: Snapshot, project: str) -> list[FolderRecord]:
-    """The folders of a project, and those that belong to none."""
+    """The folders of a project and those without a project."""
     sql = f"{_SELECT_RECORD} WHERE project = :project OR project IS NULL ORDER BY space"
     return [FolderRecord(*row) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
 
 
 def describe_folders(context: DocumentContext, snapshot: Snapshot, folder_id: str | None = None) -> list[Folder]:
-    """The folders as users see them: all, or one."""
+    """The folders with states and counts: all, or the one with this id."""
     if folder_id is not None and not is_text(folder_id):
         return []
     where = "" if folder_id is None else "WHERE f.space = :space"
@@ -82,7 +82,7 @@ def describe_folders(context: DocumentContext, snapshot: Snapshot, folder_id: st
 
 
 def list_problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
-    """What is wrong with the files of a folder, by their paths."""
+    """The problems of a folder's files, ordered by path."""
     sql = "SELECT space, id, reason, is_indexed FROM document_problems WHERE space = :space ORDER BY id"
     return [
         Problem(space, id_, reason, bool(ok)) for space, id_, reason, ok in snapshot.rows(sql, {"space": folder_id})
@@ -90,7 +90,7 @@ def list_problems(snapshot: Snapshot, folder_id: str) -> list[Problem]:
 
 
 def register(context: DocumentContext, path: str, folder_id: str | None, project: str | None) -> str:
-    """Keep a folder under a name of its own; one that is known already keeps its name. Its id."""
+    """Registers a folder under a free id, or updates it; returns its id."""
     with context.store.transaction() as transaction:
         rows = transaction.rows("SELECT space, path, host FROM document_folders ORDER BY space")
         names = {name: other if _is_local(context, host) else f"{other} on {host}" for name, other, host in rows}
@@ -109,13 +109,13 @@ def register(context: DocumentContext, path: str, folder_id: str | None, project
 
 
 def unregister(transaction: Transaction, folder_id: str) -> None:
-    """Forget a folder; its documents must be gone already."""
+    """Deletes a folder whose documents are deleted already."""
     for table in ("document_problems", "document_folders"):
         transaction.execute(f"DELETE FROM {table} WHERE space = :space", {"space": folder_id})
 
 
 def set_state(transaction: Transaction, context: DocumentContext, folder_id: str, **values: Any) -> None:
-    """Say how a folder is."""
+    """Updates columns of a folder and its time of change."""
     assigned = ", ".join(f"{name} = :{name}" for name in values)
     transaction.execute(
         f"UPDATE document_folders SET {assigned}, updated_at = :now WHERE space = :space",
@@ -124,7 +124,7 @@ def set_state(transaction: Transaction, context: DocumentContext, folder_id: str
 
 
 def check_folder_path(path: object) -> str:
-    """A folder that is there, by its real path."""
+    """The real path of an existing folder."""
     given = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(given, str) or not given.strip():
         raise InvalidInput(f"{path!r} is not the path of a folder. For the one you are in, write: .")
@@ -140,12 +140,12 @@ def check_folder_path(path: object) -> str:
 
 
 def is_reachable(context: DocumentContext, path: str, host: str) -> bool:
-    """Whether the files of a folder can be seen from this machine."""
+    """Whether a folder is on this machine and exists."""
     return _is_local(context, host) and Path(path).is_dir()
 
 
 def absence_reason(context: DocumentContext, folder: FolderRecord | Folder, host: str) -> str:
-    """Why the files of a folder cannot be seen."""
+    """Why a folder is not reachable."""
     where = "is not there now" if _is_local(context, host) else f"is on another machine ({host})"
     return f"{folder.path} {where}; what was indexed is still found"
 
@@ -176,7 +176,7 @@ def _free_id(names: Mapping[str, str], path: str) -> str:
 
 def _insert(transaction: Transaction, context: DocumentContext, folder_id: str, path: str, project: str | None) -> None:
     transaction.execute(
-        # The generation goes on growing where a folder of the same name was removed: what was found in that is over.
+        # The generation starts at the time, so that it differs from those of a removed folder with the same id.
         "INSERT INTO document_folders (space, path, host, project, state, generation, added_at, updated_at) "
         "VALUES (:space, :path, :host, :project, 'pending', :now, :now, :now)",
         {
@@ -210,8 +210,6 @@ def _to_folder(context: DocumentContext, row: tuple[Any, ...]) -> Folder:
         to_datetime(added),
         None if indexed is None else to_datetime(indexed),
     )
-    return folder if is_reachable(context, path, host) else _offline(folder, host, context)
-
-
-def _offline(folder: Folder, host: str, context: DocumentContext) -> Folder:
+    if is_reachable(context, path, host):
+        return folder
     return replace(folder, state="offline", reason=absence_reason(context, folder, host))

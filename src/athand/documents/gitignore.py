@@ -1,7 +1,7 @@
-"""Which files a folder does not want to be seen: the rules of `.gitignore` and `.athandignore`, at every depth.
+"""Ignore rules of `.gitignore` and `.athandignore` files, at every depth.
 
-The rules are git's own, down to matching bytes; but a rule speaks of a path itself, never of what lies below it, since
-nobody walks into a directory that is ignored. Whatever is written in them, matching takes time in proportion to it.
+The rules are git's own and match bytes, as git does. A rule is tested against the path itself, not against its parents,
+since the walk does not enter ignored directories. Matching takes linear time for every pattern.
 """
 
 import os
@@ -33,9 +33,9 @@ _CLASSES = {
     "upper": string.ascii_uppercase,
     "xdigit": string.hexdigits,
 }
-_MAX_RULES = 5_000  # of one file; nobody writes as many by hand
+_MAX_RULES = 5_000  # per directory
 _ANY_DEPTH = "**"
-# In brackets: characters, or names of kinds of them. The first bracket after the opening one closes nothing.
+# In brackets: characters or named classes. A `]` right after the opening bracket is a literal.
 _KIND = r"\[:[^\]]{0,10}:\]"
 _INSIDE = rf"(?:{_KIND}|\\.|[^\\])(?:{_KIND}|\\.|[^\\\]])*+"
 _TOKEN = rf"\*+|\\.|\[[!^]?{_INSIDE}\]|[^\[\\*]"
@@ -45,14 +45,14 @@ _CHOSEN = re.compile(r"\[:(?P<known>[^\]]{0,10}):\]|(?P<first>\\.|[^\\])(?:-(?P<
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules of a directory and, before them, those of the directories above it."""
+    """The rules of a directory, linked to those of its parent directories."""
 
     parent: "IgnoreRules | None" = None
     directory: str = ""
     own: "_RuleSet | None" = None
 
     def ignores(self, path: str) -> bool:
-        """Whether a path (with a slash at its end if it is a directory) is to be left out; the deepest rule decides."""
+        """Whether a path (ending in a slash if it is a directory) is ignored; the deepest matching rule decides."""
         rules: IgnoreRules | None = self
         while rules is not None:
             decision = rules.own.decide(path[len(rules.directory) :]) if rules.own else None
@@ -62,19 +62,19 @@ class IgnoreRules:
         return False
 
     def extend_with(self, directory: str, texts: Iterable[str]) -> "IgnoreRules":
-        """These rules, and those that a directory below adds."""
+        """These rules with those of a subdirectory."""
         own = _parse_rules("\n".join(texts))
         return IgnoreRules(self, directory, own) if own.rules else self
 
 
 def is_always_ignored(name: str) -> bool:
-    """Whether a directory of this name is never worth reading: version control, dependencies, caches."""
+    """Whether a directory of this name is skipped without any rule: version control, dependencies, caches."""
     return name in _ALWAYS_IGNORED
 
 
 @dataclass(frozen=True, slots=True)
 class _IgnoreRule:
-    """One line; `names` fit the names of a path one by one, and `**` any number of them."""
+    """One line; `names` are patterns for the components of a path, `**` matches any number of them."""
 
     ignores: bool
     only_directories: bool
@@ -83,7 +83,7 @@ class _IgnoreRule:
     def matches(self, names: tuple[str, ...], *, is_directory: bool) -> bool:
         if self.only_directories and not is_directory:
             return False
-        reached = {0}  # how many names may have been used up so far
+        reached = {0}  # numbers of components that may be matched so far
         for at, pattern in enumerate(self.names):
             if pattern != _ANY_DEPTH:
                 reached = {used + 1 for used in reached if used < len(names) and _matches_name(pattern, names[used])}
@@ -96,13 +96,13 @@ class _IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class _RuleSet:
-    """The rules of one directory, the last first; `hint` fits every name that one of them could be about."""
+    """The rules of one directory, the last first; `hint` matches every final component that a rule may match."""
 
     rules: tuple[_IgnoreRule, ...]
     hint: re.Pattern[str]
 
     def decide(self, path: str) -> bool | None:
-        """Whether the path is ignored; None where no rule speaks of it."""
+        """Whether the path is ignored; None when no rule matches."""
         names = tuple(os.fsencode(path.rstrip("/")).decode("latin-1").split("/"))
         if not self.hint.fullmatch(names[-1]):
             return None
@@ -119,7 +119,7 @@ def _parse_rules(text: str) -> _RuleSet:
 
 
 def _parse_rule(line: str) -> _IgnoreRule | None:
-    """What a line says; None for remarks and what git takes for nothing either."""
+    """The rule of a line; None for comments and lines that git ignores too."""
     if line.startswith("#"):
         return None
     negated, line = line.startswith("!"), _strip_trailing_spaces(line).removeprefix("!")
@@ -133,15 +133,15 @@ def _parse_rule(line: str) -> _IgnoreRule | None:
 
 
 def _strip_trailing_spaces(line: str) -> str:
-    """Spaces at the end do not count, but for an escaped one."""
+    """The line without trailing spaces, but with an escaped one."""
     bare = line.rstrip(" ")
     escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
     return line[: len(bare) + 1] if escaped else bare
 
 
 def _to_name_patterns(pattern: str) -> list[str] | None:
-    """The pattern as a regular expression for each name; None when nothing can fit it."""
-    if not _WELL_FORMED.fullmatch(pattern):  # a bracket that is never closed, or a backslash at the end
+    """A regular expression for each component of a pattern; None when nothing can match it."""
+    if not _WELL_FORMED.fullmatch(pattern):  # an unclosed bracket, or a trailing backslash
         return None
     names: list[list[str]] = [[]]
     for piece in _TOKENS.findall(pattern):
@@ -154,7 +154,7 @@ def _to_name_patterns(pattern: str) -> list[str] | None:
 
 
 def _to_regex(piece: str) -> str:
-    """What fits a piece of a pattern: stars stay stars, anything else fits one character."""
+    """The regular expression of a token: stars stay stars, anything else matches one character."""
     if piece.startswith("*"):
         return piece[:2]
     if piece.startswith("["):
@@ -163,7 +163,7 @@ def _to_regex(piece: str) -> str:
 
 
 def _join_name(pieces: list[str]) -> str:
-    """What stands between stars is found where it comes first: no other place could do better."""
+    """Joins tokens to one expression; atomic groups match text between stars where it first occurs, once."""
     fixed = [""]
     for piece in pieces:
         if piece.startswith("*"):
@@ -175,7 +175,7 @@ def _join_name(pieces: list[str]) -> str:
 
 
 def _to_character_class(inside: str) -> str:
-    """One character of those in brackets; a range that goes backwards has none but its first."""
+    """A bracket expression as a character class; a reversed range has only its first character."""
     negated = inside.startswith(("!", "^"))
     chosen: set[str] = set()
     for known, first, last in _CHOSEN.findall(inside[negated:]):

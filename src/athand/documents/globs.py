@@ -1,6 +1,6 @@
-"""Path patterns, as people write them for files: `**` crosses directories, `*` and `?` do not.
+"""Globs for paths: `**` crosses directories, `*` and `?` do not.
 
-Without a slash a name fits at any depth; what fits a directory, fits all below it.
+A pattern without a slash matches at any depth; a pattern that matches a directory matches everything below it.
 """
 
 import re
@@ -14,7 +14,7 @@ _MAX_DOUBLE_STARS = 4
 
 
 def path_filter(path: object) -> Filter:
-    """The filter of a `path` argument; None is no filter."""
+    """The SQL filter of a `path` argument; empty for None."""
     if path is None or path == "":
         return Filter()
     glob = check_path(path)
@@ -22,7 +22,7 @@ def path_filter(path: object) -> Filter:
 
 
 def check_path(path: object) -> str:
-    """A pattern that can be asked for; two stars are more than one only where they stand for directories."""
+    """The normalised glob of a `path` argument; `**` within a name becomes `*`."""
     text = check_text("path", path, longest=_MAX_LENGTH)
     if text.count("**") > _MAX_DOUBLE_STARS:
         raise InvalidInput(f"path has more than {_MAX_DOUBLE_STARS} double stars. Write one `**` for all of them.")
@@ -32,8 +32,8 @@ def check_path(path: object) -> str:
 
 
 def to_regex(glob: str) -> str:
-    """The pattern as a regular expression of PostgreSQL."""
-    # A bracket may be the first thing in a set, as in Python's fnmatch: it closes none then.
+    """The glob as a regular expression for PostgreSQL."""
+    # A `]` right after the opening bracket is a literal, as in Python's fnmatch.
     pieces = re.findall(r"\*\*/|/\*\*$|\*|\?|\[!?+\]?+[^\]/]*\]|.", glob, re.DOTALL)
     return f"^{''.join(map(_piece_to_regex, pieces))}(/.*)?$"
 
@@ -46,7 +46,7 @@ def _piece_to_regex(piece: str) -> str:
 
 
 def _set_to_regex(inside: str) -> str:
-    """A set of letters and ranges; a range that ends before it begins has nothing in it."""
+    """A bracket expression; a reversed range matches nothing."""
     is_other = inside.startswith("!")
     items = re.findall(r"(.)-(.)|(.)", inside[is_other:], re.DOTALL)
     chosen = [
@@ -60,5 +60,5 @@ def _set_to_regex(inside: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """Itself, whatever it means elsewhere."""
+    """The character as a literal."""
     return f"\\{character}" if character.isascii() and not character.isalnum() else character

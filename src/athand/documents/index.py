@@ -1,7 +1,7 @@
-"""Keeping the index of a folder like the folder: what is new is read, what is gone is removed, the rest is left alone.
+"""Incremental indexing of a folder: indexes new and changed files, removes deleted ones, leaves the rest alone.
 
-Every document is written in one transaction with all that is derived from it. A run that was cut off is gone on with
-by the next one: what it has written is right, and what it has not is still new.
+Every document is written in one transaction with everything derived from it. An interrupted update is resumed by the
+next one, which finds the remaining files still changed.
 """
 
 import json
@@ -16,7 +16,7 @@ from athand.documents import folders
 from athand.documents.context import DocumentContext
 from athand.documents.extract import UnreadableFile
 from athand.documents.folders import INTERRUPTED, FolderRecord
-from athand.documents.parse import ParsedDocument, content_hash, parse_file, rows_of, settled_stamp
+from athand.documents.parse import ParsedDocument, content_hash, parse_file, settled_stamp
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
 from athand.errors import StoreBusy, StoreError, Unavailable
@@ -26,11 +26,11 @@ from athand.types import Vectors
 
 log = logging.getLogger("athand")
 
-BATCH = 256  # chunks that are embedded and written together
-DELETE_BATCH = 100  # documents: others may write in between
-_MAX_PENDING_CHARACTERS = 4_000_000  # of text that may wait to be written
-_GRACE_SECONDS = 1.0  # seconds that are worth it when it is time to stop
-_MAX_BUSY_RETRIES = 12  # times that somebody else is let write for as long as the store waits
+BATCH = 256  # chunks embedded and written in one transaction
+DELETE_BATCH = 100  # documents per transaction, so that other writers get their turn
+_MAX_PENDING_CHARACTERS = 4_000_000  # of text held before it is written
+_GRACE_SECONDS = 1.0  # reading goes on this long after a stop, so that short runs make progress
+_MAX_BUSY_RETRIES = 12  # each as long as the busy timeout of the store
 _DOCUMENT_COLUMNS = (
     *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
     *("characters", "lines", "chunks", "phrases", "outline"),
@@ -45,32 +45,32 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """How a folder differs from its index."""
+    """The difference between a folder and its index."""
 
     folder: FolderRecord
     listing: FolderListing
-    hashes: dict[str, str]  # document -> the hash of what was indexed
+    hashes: dict[str, str]  # by indexed document
     to_read: tuple[str, ...]
     to_remove: tuple[str, ...]
-    problems: dict[str, tuple[str, bool, str]]  # path -> reason, whether it is indexed all the same, stamp
+    problems: dict[str, tuple[str, bool, str]]  # by path: reason, whether it is indexed nevertheless, stamp
     is_needed: bool  # whether there is anything to write
 
     @property
     def size(self) -> int:
-        """How much there is to read, in bytes."""
+        """Bytes to read."""
         return sum(self.listing.files[path].size for path in self.to_read)
 
     @property
     def changes(self) -> int:
-        """How many documents are new, changed or gone."""
+        """Number of new, changed and deleted documents."""
         return len(self.to_read) + len(self.to_remove)
 
 
 def plan_update(context: DocumentContext, folder: FolderRecord) -> UpdatePlan:
-    """Look at the folder and compare it with the index."""
+    """Walks the folder and compares it with the index."""
     if not folders.is_reachable(context, folder.path, folder.host):
         raise Unavailable(f"{folders.absence_reason(context, folder, folder.host)}.")
-    # What is known comes first: what somebody else indexes while we look must not be taken for gone.
+    # Read the index before the walk: a file that another process indexes meanwhile must not count as deleted.
     with context.store.snapshot() as snapshot:
         known = _indexed_documents(snapshot, folder.folder_id)
         before = _read_problems(snapshot, folder.folder_id)
@@ -105,7 +105,7 @@ def apply_update(
     progress: Progress = lambda done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Make the index like the folder; stops in the middle when the store is closed, or when told to."""
+    """Applies a plan; stops after the current batch when the store is closed or `stop` returns True."""
     folder_id = plan.folder.folder_id
     _set_state(context, folder_id, state="indexing", reason=None, done=0, total=len(plan.to_read))
     progress(0, len(plan.to_read))
@@ -121,14 +121,14 @@ def apply_update(
             run.finish()
     except BaseException as error:
         state, reason = ("error", str(error)[:500]) if isinstance(error, Exception) else ("pending", INTERRUPTED)
-        with suppress(StoreError):  # what went wrong first is what is to be told
+        with suppress(StoreError):  # the first error is the one to raise
             _set_state(context, folder_id, state=state, reason=reason)
         raise
 
 
 @dataclass(slots=True)
 class _UpdateRun:
-    """One time of going through a plan."""
+    """One run of a plan."""
 
     context: DocumentContext
     plan: UpdatePlan
@@ -140,7 +140,7 @@ class _UpdateRun:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether to leave the rest for another time."""
+        """Whether to stop; notes the time when it first was."""
         if not self.stopped_at and (self.context.closing.is_set() or self.stop()):
             self.stopped_at = time.monotonic()
         return self.stopped_at > 0
@@ -150,13 +150,13 @@ class _UpdateRun:
         return self.plan.folder.folder_id
 
     def batches(self, root: int) -> Iterator[list[ParsedDocument]]:
-        """The documents to be written, some at a time."""
+        """Parsed documents in batches to be written together."""
         batch: list[ParsedDocument] = []
         for path in self.plan.to_read:
             if parsed := self._read(root, path):
                 batch.append(parsed)
             self.done += 1
-            # A little more is read, and what was read is written: else many short runs would hardly get on.
+            # After a stop, read on for a moment and write the batch: else many short runs make no progress.
             if self.is_stopped and time.monotonic() > self.stopped_at + _GRACE_SECONDS:
                 break
             full = sum(len(each.chunks) for each in batch) >= BATCH
@@ -167,7 +167,7 @@ class _UpdateRun:
             yield batch
 
     def _read(self, root: int, path: str) -> ParsedDocument | None:
-        """The document, unless it cannot be read or is what it was."""
+        """The parsed document; None when it is unreadable (recorded as a problem) or its content is unchanged."""
         stamp = self.plan.listing.files[path]
         if (shown := redact(path)) != path:
             self.plan.problems[shown] = ("quarantined: its name holds a secret", False, "")
@@ -179,9 +179,7 @@ class _UpdateRun:
                 return None
             parsed = self._parse(path, data, looked)
         except UnreadableFile as error:
-            if (
-                self.is_stopped and self.context.closing.is_set()
-            ):  # its reader was ended by us, and so would the next be
+            if self.is_stopped and self.context.closing.is_set():  # closing killed the reader, and would kill the next
                 self.stopped_at -= _GRACE_SECONDS
                 return None
             lasts = settled_stamp(stamp, time.time_ns()) and not isinstance(error, UnreachableFile)
@@ -193,7 +191,7 @@ class _UpdateRun:
         return parsed
 
     def _parse(self, path: str, data: bytes, stamp: FileStamp) -> ParsedDocument:
-        """The document; one that trips us up is no reason to leave the others unread."""
+        """Parses a file; an unexpected error becomes a problem of this file, so that the others are indexed."""
         try:
             return parse_file(self.context.readers, self.space, path, data, stamp, time.time_ns())
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -201,7 +199,7 @@ class _UpdateRun:
             raise UnreadableFile(f"could not be understood ({type(error).__name__})") from error
 
     def write(self, batch: Sequence[ParsedDocument]) -> None:
-        """Put documents in the place of what was known of them."""
+        """Embeds and writes a batch, replacing earlier versions; retries while the store is busy."""
         passages = [passage for each in batch for passage in each.passages]
         vectors = self.context.embed(passages)
         for waited in range(_MAX_BUSY_RETRIES + 1):
@@ -215,23 +213,25 @@ class _UpdateRun:
 
     def _replace(self, batch: Sequence[ParsedDocument], passages: Sequence[Passage], vectors: Vectors | None) -> None:
         with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
-            folders.get_folder(transaction, self.space)  # somebody else may have removed it meanwhile
+            folders.get_folder(transaction, self.space)  # raises NotFound if it was removed meanwhile
             delete_documents(transaction, self.space, [each.row["id"] for each in batch])
             transaction.execute_many(_insert_sql("documents", _DOCUMENT_COLUMNS), [each.row for each in batch])
-            transaction.execute_many(_insert_sql("document_chunks", _CHUNK_COLUMNS), rows_of(batch))
+            transaction.execute_many(
+                _insert_sql("document_chunks", _CHUNK_COLUMNS), [row for each in batch for row in each.chunks]
+            )
             transaction.put(INDEX, passages, vectors)
             _bump_generation(transaction, self.space)
             folders.set_state(transaction, self.context, self.space, done=self.done)
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Forget documents whose files are gone."""
+        """Deletes documents whose files are deleted."""
         for start in range(0, len(paths), DELETE_BATCH):
             with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
                 delete_documents(transaction, self.space, paths[start : start + DELETE_BATCH])
                 _bump_generation(transaction, self.space)
 
     def finish(self) -> None:
-        """Say that all is done, and what could not be."""
+        """Writes new stamps, problems and the state `ready`."""
         now = time.time_ns()
         with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
             folders.get_folder(transaction, self.space)
@@ -258,25 +258,26 @@ class _UpdateRun:
 
 
 def _store_path_within(context: DocumentContext, folder: str) -> str:
-    """The path of the store relative to the folder, where it lies in it: it changes with everything we write."""
+    """The path of the store relative to the folder, which must not index it; empty when it is outside."""
     store = Path(context.store.location).resolve()
     return store.relative_to(folder).as_posix() if store.is_relative_to(folder) else ""
 
 
 def _indexed_documents(snapshot: Snapshot, space: str) -> dict[str, tuple[str, str]]:
-    found = snapshot.rows("SELECT id, stamp, hash FROM documents WHERE space = :space", _in(space))
+    """Stamp and hash of every indexed document, by path."""
+    found = snapshot.rows("SELECT id, stamp, hash FROM documents WHERE space = :space", {"space": space})
     return {id_: (stamp, hash_) for id_, stamp, hash_ in found}
 
 
 def _read_problems(snapshot: Snapshot, space: str) -> dict[str, tuple[str, bool, str]]:
     sql = "SELECT id, reason, is_indexed, stamp FROM document_problems WHERE space = :space"
-    return {id_: (reason, bool(indexed), stamp) for id_, reason, indexed, stamp in snapshot.rows(sql, _in(space))}
+    return {id_: (reason, bool(indexed), stamp) for id_, reason, indexed, stamp in snapshot.rows(sql, {"space": space})}
 
 
 def _write_problems(transaction: Transaction, space: str, problems: dict[str, tuple[str, bool, str]]) -> None:
     if _read_problems(transaction, space) == problems:
         return
-    transaction.execute("DELETE FROM document_problems WHERE space = :space", _in(space))
+    transaction.execute("DELETE FROM document_problems WHERE space = :space", {"space": space})
     transaction.execute_many(
         "INSERT INTO document_problems (space, id, reason, is_indexed, stamp) "
         "VALUES (:space, :id, :reason, :is_indexed, :stamp)",
@@ -288,7 +289,7 @@ def _write_problems(transaction: Transaction, space: str, problems: dict[str, tu
 
 
 def delete_documents(transaction: Transaction, space: str, paths: Sequence[str]) -> None:
-    """Take documents out. What is derived goes first: it is found by what it was derived from."""
+    """Deletes documents; their passages first, since they are found by their chunks."""
     transaction.remove(INDEX, space, paths)
     places = [{"space": space, "id": path} for path in paths]
     transaction.execute_many("DELETE FROM document_chunks WHERE space = :space AND document_id = :id", places)
@@ -296,7 +297,9 @@ def delete_documents(transaction: Transaction, space: str, paths: Sequence[str])
 
 
 def _bump_generation(transaction: Transaction, space: str) -> None:
-    transaction.execute("UPDATE document_folders SET generation = generation + 1 WHERE space = :space", _in(space))
+    transaction.execute(
+        "UPDATE document_folders SET generation = generation + 1 WHERE space = :space", {"space": space}
+    )
 
 
 def _set_state(context: DocumentContext, folder_id: str, **values: object) -> None:
@@ -316,7 +319,3 @@ def _stamp_values(space: str, path: str, stamp: FileStamp, now_ns: int) -> dict[
 
 def _insert_sql(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{name}' for name in columns)})"
-
-
-def _in(space: str) -> dict[str, str]:
-    return {"space": space}

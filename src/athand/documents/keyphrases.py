@@ -1,4 +1,7 @@
-"""Key phrases of a document: what it offers by itself, and what of that tells it from the others."""
+"""Key phrase extraction: candidates with weights from one document, and the choice by rarity in its folder.
+
+`phrase_candidates` runs at indexing; `choose_phrases` needs the term frequencies of the folder.
+"""
 
 import heapq
 import re
@@ -10,7 +13,7 @@ from statistics import fmean
 from athand.documents.extract import ChunkSpan, FileKind
 from athand.text import STOP_WORDS, split_identifier, stem, terms
 
-# What a long document is about is said in its beginning and its headings.
+# Only the beginning of a long document is read, and all its headings.
 _MAX_CHARACTERS = 48_000
 _MAX_WORD_LENGTH = 40
 _HALF_WEIGHT_AT = 4.0
@@ -21,7 +24,7 @@ _PLAIN_FACTOR = 0.7
 _SHORTLIST = 80
 _FEW_TOKENS = 400
 _MAX_CACHED_WORDS = 1 << 16
-# A phrase takes the place of a word in it if it is nearly as telling; a longer name that of a shorter one hardly.
+# A longer phrase replaces a chosen part of it from this share of its score on; a longer identifier needs more.
 _LONGER_WINS_AT, _LONGER_NAME_WINS_AT = 0.45, 0.8
 
 _NOISE = re.compile(
@@ -62,7 +65,7 @@ _UNINFORMATIVE = STOP_WORDS | frozenset(
 
 
 def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, most: int = 24) -> list[tuple[str, float]]:
-    """Phrases a document could be known by, the weightiest first, each with a weight from this document alone."""
+    """Candidate phrases with weights from this document alone, the highest first."""
     head = text[:_MAX_CHARACTERS]
     if kind.name == "code":
         weights = _phrases("\n".join(_COMMENT.findall(head)), ())
@@ -74,7 +77,7 @@ def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, mos
 
 
 def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], most: int = 7) -> list[str]:
-    """The most telling phrases: by weight and how rare their terms are elsewhere, none part of another."""
+    """The best phrases by weight times mean inverse frequency, none part of another."""
     scored = sorted(((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates), key=_descending)
     chosen: list[tuple[float, str, tuple[str, ...]]] = []
     for score, phrase in scored:
@@ -99,7 +102,7 @@ def _mean_idf(phrase: str, idf: Callable[[str], float]) -> float:
 def _replace_shorter(
     chosen: list[tuple[float, str, tuple[str, ...]]], score: float, phrase: str, words: tuple[str, ...]
 ) -> bool:
-    """Puts a phrase in the place of the one chosen phrase that is a part of it, if it is nearly as telling."""
+    """Replaces the only overlapping chosen phrase by a longer one of nearly the same score; returns whether it did."""
     overlapping = [at for at, (_, _, own) in enumerate(chosen) if _overlap(words, own)]
     if len(overlapping) != 1:
         return False
@@ -112,7 +115,7 @@ def _replace_shorter(
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two phrases are the same but for inflection, or one is a part of the other."""
+    """Whether one phrase (as stems) is equal to or part of the other."""
     shorter, longer = sorted((one, other), key=len)
     width = len(shorter)
     return any(longer[at : at + width] == shorter for at in range(len(longer) - width + 1))
@@ -124,7 +127,7 @@ def _headings(spans: Sequence[ChunkSpan]) -> list[str]:
 
 
 def _phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
-    """Words and phrases of running text by weight, as they are written there."""
+    """Words, bigrams and trigrams of prose with their weights, in their surface forms."""
     tokens = _TOKEN.findall(text)
     title = set(_ngrams(_TOKEN.findall("\n".join(headings[:1]))))
     heading_tokens = _TOKEN.findall("\n".join(headings))
@@ -143,7 +146,7 @@ def _phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
 
 
 def _weight(phrase: tuple[str, ...], count: int, prominence: int) -> float:
-    """More for what is often said, for phrases and for headings; less for what reads like the middle of a sentence."""
+    """The weight of a phrase: grows with count, length and headings; lower for sentence fragments."""
     weight = count / (count + _HALF_WEIGHT_AT) * _LENGTH_BONUS[len(phrase)] * _PROMINENCE_BONUS[prominence]
     if not prominence and _FRAGMENT.search(" ".join(phrase)):
         weight *= _FRAGMENT_FACTOR
@@ -153,7 +156,7 @@ def _weight(phrase: tuple[str, ...], count: int, prominence: int) -> float:
 def _count_phrases(
     tokens: Sequence[str], forms: Counter[str], parts: Set[tuple[str, ...]]
 ) -> dict[tuple[str, ...], int]:
-    """How often each phrase occurs: those of a heading, those said again, and where that is little, all."""
+    """Counts of phrases: those in headings, those that occur twice, and in short texts all."""
     words: dict[str, int] = {}
     for token, count in forms.items():
         word = _CONTENT_WORDS[token]
@@ -167,20 +170,20 @@ def _count_phrases(
 
 
 def _ngrams(tokens: Iterable[str]) -> list[tuple[str, ...]]:
-    """Telling words and phrases, each as often as it occurs."""
+    """Content words, bigrams and trigrams, with repetitions."""
     words = [_CONTENT_WORDS[token] for token in tokens]
     return [*((word,) for word in words if word), *_bigrams_and_trigrams(words)]
 
 
 def _bigrams_and_trigrams(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Two or three words with nothing between them."""
+    """Two or three adjacent content words."""
     found: list[tuple[str, ...]] = [pair for pair in pairwise(words) if pair[0] and pair[1]]
     found += [each for each in zip(words, words[1:], words[2:], strict=False) if each[1] and each[0] and each[2]]
     return found
 
 
 class _ContentWords(dict[str, str]):
-    """What a token tells: its lower case if it is a telling word, else nothing."""
+    """Cache from a token to its lower case if it is a content word, else to an empty text."""
 
     def __missing__(self, token: str) -> str:
         word = token.lower()
@@ -196,7 +199,7 @@ _CONTENT_WORDS = _ContentWords()
 
 
 def _surface_forms(forms: Counter[str], wanted: set[str]) -> dict[str, str]:
-    """Each word as it is mostly written: in lower case unless nearly always otherwise."""
+    """The most frequent form of each word; lower case unless nearly all occurrences differ."""
     found: dict[str, tuple[int, str]] = {}
     totals: Counter[str] = Counter()
     for form, count in forms.items():
@@ -208,7 +211,7 @@ def _surface_forms(forms: Counter[str], wanted: set[str]) -> dict[str, str]:
 
 
 def _add_identifiers(weights: dict[str, float], text: str, spans: Sequence[ChunkSpan]) -> None:
-    """Adds the names of code: those defined here before those used."""
+    """Adds identifiers of source code; those defined here weigh more than those used."""
     defined = dict.fromkeys(name for span in spans for name in (*span.heading, *span.names))
     counts = Counter(_IDENTIFIER.findall(text))
     for name in defined:

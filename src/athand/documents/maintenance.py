@@ -1,4 +1,4 @@
-"""Everything derived from the documents, made anew: index and vectors."""
+"""Reindexing, embedding of missing vectors, and complete removal of a folder."""
 
 import json
 import logging
@@ -19,19 +19,19 @@ log = logging.getLogger("athand")
 
 
 def reindex(context: DocumentContext, progress: Callable[[int], None]) -> int:
-    """Make everything derived anew from the chunks; how many documents there are."""
+    """Rebuilds index and vectors from the stored chunks; returns the number of documents."""
     indexing.reindex(context.store, context.embedder, CORPUS, progress, use_cache=context.use_cache)
     with context.store.snapshot() as snapshot:
         return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
 
 
 def embed_missing(context: DocumentContext, stop: Callable[[], bool]) -> bool:
-    """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
+    """Embeds chunks that have no vector of the current model."""
     return indexing.embed_missing(context.store, context.embedder, CORPUS, stop, use_cache=context.use_cache)
 
 
 def read_passages(snapshot: Snapshot, items: Items) -> list[Passage]:
-    """The passages of these documents."""
+    """The passages of some documents."""
     return [
         _chunk_to_passage(to_chunk(row))
         for space, document in items
@@ -44,14 +44,14 @@ def read_passages(snapshot: Snapshot, items: Items) -> list[Passage]:
 
 
 def forget_folder(context: DocumentContext, folder_id: str) -> None:
-    """Take a folder and all of its documents out; nothing of them is left in the store."""
+    """Deletes a folder with all its documents and their traces in the store."""
     while _forget_batch(context, folder_id, index.DELETE_BATCH):
         pass
     context.store.erase_traces()
 
 
 def _forget_batch(context: DocumentContext, folder_id: str, batch: int) -> bool:
-    """Take some documents out, and with the last of them the folder: others may write in between. Whether to go on."""
+    """Deletes a batch of documents, and with the last batch the folder; returns whether documents are left."""
     with context.store.transaction(spaces=(folder_id,)) as transaction:
         sql = "SELECT id FROM documents WHERE space = :space ORDER BY id LIMIT :limit"
         paths = [row[0] for row in transaction.rows(sql, {"space": folder_id, "limit": batch + 1})]
@@ -65,13 +65,13 @@ def _forget_batch(context: DocumentContext, folder_id: str, batch: int) -> bool:
 
 
 def _merge_passages(passages: Sequence[Passage]) -> Passage:
-    """A passage with all their words: each word must be forgotten only once."""
+    """Merges passages so that each term is removed once."""
     fields = zip(*(passage.fields for passage in passages), strict=True)
     return replace(passages[0], fields=tuple(" ".join(each) for each in fields))
 
 
 def iterate_passages(snapshot: Snapshot) -> Iterator[list[Passage]]:
-    """The passages of all documents, in the order of folder and path, some at a time."""
+    """The passages of all documents in batches, ordered by folder, path and position."""
     place: tuple[str, str, int] = ("", "", -1)
     while True:
         rows = snapshot.rows(

@@ -1,4 +1,4 @@
-"""The nouns of documents."""
+"""Types of the documents corpus: folders, documents, chunks, hits and responses."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _NO_REASON = Why({})
 
 @dataclass(frozen=True, slots=True)
 class Folder(Noun):
-    """A folder that was added, and how it is: `state` is one of STATES, `reason` says why it is not ready."""
+    """A registered folder: `state` is one of STATES, `reason` says why it is not ready."""
 
     folder_id: str
     path: str
@@ -33,11 +33,11 @@ class Folder(Noun):
 
     @property
     def progress(self) -> float:
-        """How much of the indexing under way is done, from 0 to 1."""
+        """Fraction of the current indexing that is done, from 0 to 1."""
         return self.done / self.total if self.state == "indexing" and self.total else float(self.state == "ready")
 
     def to_dict(self) -> dict[str, Any]:
-        """The folder as plain values, its progress among them."""
+        """The folder as plain values, with its progress."""
         return {**super(Folder, self).to_dict(), "progress": self.progress}
 
 
@@ -53,7 +53,7 @@ class Problem(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Document(Noun):
-    """A file in a folder: what is known of it, without its content."""
+    """Metadata of an indexed file, without its content."""
 
     folder_id: str
     document_id: str
@@ -69,7 +69,7 @@ class Document(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Chunk(Noun):
-    """A slice of a document: where it stands, and its exact text. Lines count from 1, offsets are characters from 0."""
+    """A slice of a document with its exact text. Lines count from 1, offsets are characters from 0."""
 
     chunk_id: str
     folder_id: str
@@ -86,12 +86,12 @@ class Chunk(Noun):
 
     @property
     def title(self) -> str:
-        """Where it is, in a few words."""
+        """Path and the last two headings."""
         return " > ".join((self.document_id, *self.heading[-2:]))
 
 
 class Chunks(list[Chunk]):
-    """Chunks in the order of their documents, and how old the index is they come from."""
+    """Chunks ordered by document and position, with the freshness of their index."""
 
     def __init__(self, chunks: Iterable[Chunk] = (), *, freshness: Mapping[str, Any] | None = None) -> None:
         super().__init__(chunks)
@@ -104,7 +104,7 @@ class Chunks(list[Chunk]):
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit(Hit):
-    """A chunk that answers; `item` is the chunk, `keywords` are its document's key phrases."""
+    """A chunk found by a search; `item` is the chunk, `keywords` are its document's key phrases."""
 
     keywords: tuple[str, ...] = ()
     highlights: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class DocumentHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class Continuation(Noun):
-    """Whether there is more, and the token that gets it."""
+    """Whether there are more results, and the cursor of the next page."""
 
     has_more: bool
     next_token: str | None = None
@@ -120,20 +120,20 @@ class Continuation(Noun):
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument(Document):
-    """A document that fits a query, without its content; `best_chunk_id` is what fits best in it."""
+    """A document that matches a query, without its content; `best_chunk_id` is its best chunk."""
 
     score: float = 0.0
     why: Why = _NO_REASON
     best_chunk_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as plain values, and why it was found."""
+        """The document as plain values, with the explanation of its score."""
         return {**super(FoundDocument, self).to_dict(), "why": self.why.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocuments(Noun):
-    """The documents that fit a query, best first, a page of them."""
+    """A page of the documents that match a query, best first."""
 
     documents: tuple[FoundDocument, ...]
     total_results: int
@@ -148,14 +148,14 @@ class FoundDocuments(Noun):
         return len(self.documents)
 
     def to_dict(self) -> dict[str, Any]:
-        """All documents and all remarks as plain values."""
+        """All documents and notes as plain values."""
         shown = super(FoundDocuments, self).to_dict()
         return {**shown, "documents": [each.to_dict() for each in self.documents]}
 
 
 @dataclass(frozen=True, slots=True)
 class Subfolder(Noun):
-    """A directory inside a folder: how much is in it, and what it is about."""
+    """A directory inside a folder: number and size of its documents, and its key phrases."""
 
     path: str
     documents: int
@@ -165,7 +165,7 @@ class Subfolder(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Directory(Noun):
-    """What one directory of a folder holds."""
+    """The contents of one directory of a folder."""
 
     folder_id: str
     path: str
@@ -176,7 +176,7 @@ class Directory(Noun):
 
 @dataclass(frozen=True, slots=True)
 class DocumentList(Noun):
-    """Documents in the order of their paths, a page of them."""
+    """A page of documents, ordered by path."""
 
     documents: tuple[Document, ...]
     total: int
@@ -192,7 +192,7 @@ class DocumentList(Noun):
 
 @dataclass(frozen=True, slots=True)
 class ChunkPreview(Noun):
-    """A chunk in a list: where it is and how it begins."""
+    """A chunk in a list: its location and its beginning."""
 
     chunk_id: str
     chunk_index: int
@@ -205,7 +205,7 @@ class ChunkPreview(Noun):
 
 @dataclass(frozen=True, slots=True)
 class DocumentData(Noun):
-    """All that is known of a document beside its text; the list of chunks is paged."""
+    """Metadata, outline and chunks of a document; the list of chunks is paged."""
 
     document: Document
     encoding: str
@@ -236,7 +236,7 @@ class DocumentText(Noun):
 
 @dataclass(frozen=True, slots=True)
 class SearchChunkResult(Noun):
-    """One chunk that `search_content` has found."""
+    """One chunk found by `search_content`."""
 
     chunk_id: str
     document_id: str
@@ -252,13 +252,13 @@ class SearchChunkResult(Noun):
     why: Why
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, its reasons with their total."""
+        """The result as plain values, with the explanation of its score."""
         return {**super(SearchChunkResult, self).to_dict(), "why": self.why.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStatistics(Noun):
-    """`total_results` counts every match on all pages; the rest speaks of this page."""
+    """`total_results` counts the matches on all pages; the other fields describe this page."""
 
     total_results: int
     files_covered: tuple[str, ...]
@@ -268,7 +268,7 @@ class SearchStatistics(Noun):
 
 @dataclass(frozen=True, slots=True)
 class SearchData(Noun):
-    """What was found."""
+    """Results and statistics of a page."""
 
     results: tuple[SearchChunkResult, ...]
     statistics: SearchStatistics
@@ -276,7 +276,7 @@ class SearchData(Noun):
 
 @dataclass(frozen=True, slots=True)
 class ResponseStatus(Noun):
-    """How it went; what cannot be answered is raised instead."""
+    """Status of a response, always a success; errors are raised instead."""
 
     success: bool
     code: int
@@ -285,7 +285,7 @@ class ResponseStatus(Noun):
 
 @dataclass(frozen=True, slots=True)
 class NavigationHints(Noun):
-    """What to do next: calls that exist, with real ids, and other things to ask."""
+    """Suggested next calls, with real ids, and related queries."""
 
     next_actions: tuple[str, ...]
     related_queries: tuple[str, ...]
@@ -293,7 +293,7 @@ class NavigationHints(Noun):
 
 @dataclass(frozen=True, slots=True)
 class SearchContentResponse(Noun):
-    """The answer of `search_content`; `freshness` tells by folder how old its index is."""
+    """The response of `search_content`; `freshness` is the age of the index by folder."""
 
     data: SearchData
     status: ResponseStatus
@@ -303,7 +303,7 @@ class SearchContentResponse(Noun):
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole answer as plain values, each result with its reasons."""
+        """The response as plain values, each result with the explanation of its score."""
         shown = super(SearchContentResponse, self).to_dict()
         shown["data"]["results"] = [each.to_dict() for each in self.data.results]
         return shown

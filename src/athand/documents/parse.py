@@ -1,10 +1,10 @@
-"""From the bytes of a file to what is kept of it: text, chunks, passages. Nothing is written here."""
+"""Parses a file: from its bytes to the rows and passages that are stored of it. Writes nothing."""
 
 import hashlib
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,20 +17,20 @@ from athand.redaction import redact, redact_in_lines
 from athand.store import Passage
 
 _REDACTION_LABEL = re.compile(r"\[redacted: [^\]]+\]")
-_MIN_CHARACTERS_LEFT = 16  # letters and digits beside the keys, for a file to be more than keys
+_MIN_CHARACTERS_LEFT = 16  # letters and digits outside of redacted keys, for a file not to be quarantined
 _MAX_TITLE = 200
 _MAX_OUTLINE = 500
-_MAX_PHRASES = 16  # to choose a few key phrases from
-# A file that was changed just now may be changed again within the same tick of its clock.
+_MAX_PHRASES = 16  # candidates, of which a few are shown
+# A file changed this recently may be changed again with an equal modification time.
 _SETTLED_NS = 100_000_000
-_FUTURE_NS = 3_600_000_000_000  # no clock that still ticks is as far ahead
+_FUTURE_NS = 3_600_000_000_000  # modification times further ahead are not caused by clock skew
 
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document ready to be written; `note` says what is not quite right with it."""
+    """A document ready to be stored; `note` says what was guessed or left out."""
 
     row: Values
     chunks: Sequence[Values]
@@ -39,18 +39,18 @@ class ParsedDocument:
 
 
 def content_hash(data: bytes) -> str:
-    """Equal for equal files."""
+    """SHA-256 of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def settled_stamp(stamp: FileStamp, now_ns: int) -> str:
-    """What tells a file that did not change; empty while that cannot be told yet."""
+    """The stamp that identifies an unchanged file; empty while it may still change within one clock tick."""
     is_recent = now_ns - _SETTLED_NS < stamp.modified_ns < now_ns + _FUTURE_NS
     return "" if is_recent or stamp.is_torn else str(stamp)
 
 
 def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: FileStamp, now_ns: int) -> ParsedDocument:
-    """Read, redact and cut a file; Unreadable says why it cannot be."""
+    """Reads, redacts and chunks a file; raises UnreadableFile with the reason."""
     kind = detect_kind(path)
     extract = _redact_extract(readers.read(kind, data))
     kind = kind or FileKind("text")
@@ -80,7 +80,7 @@ def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: File
 
 
 def to_passage(chunk: Values) -> Passage:
-    """What of a chunk is matched: its text, where it stands, what it defines, and the path of its document."""
+    """The indexed passage of a chunk: content, headings, defined names and the path of its document."""
     heading, names = json.loads(chunk["heading"]), json.loads(chunk["names"])
     where = " > ".join(heading)
     return Passage(
@@ -123,7 +123,7 @@ def _choose_title(extract: Extract, spans: Sequence[ChunkSpan], outline: Sequenc
 
 
 def _redact_extract(extract: Extract) -> Extract:
-    """The text without secrets; a file that is nothing but keys is refused."""
+    """The extract without secrets; refuses a file that holds nothing but keys."""
     clean = redact_in_lines(extract.text)
     labelled = tuple(replace(marker, label=redact(marker.label)) for marker in extract.markers)
     extract = replace(extract, title=redact(extract.title), markers=labelled)
@@ -139,7 +139,7 @@ def _redact_extract(extract: Extract) -> Extract:
 
 
 def _move_markers(extract: Extract, clean: str) -> tuple[Marker, ...]:
-    """The marks in the lines they were in; a key may go on from one page to the next."""
+    """The markers moved to the same lines of the redacted text."""
     before, after = _line_starts(extract.text), _line_starts(clean)
     markers = []
     for marker in extract.markers:
@@ -154,7 +154,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _redact_between_markers(extract: Extract) -> Extract:
-    """Redacted from mark to mark, so that every mark stays where it belongs."""
+    """Redacts each stretch between two markers on its own, so that every marker keeps its place."""
     ends = [*(marker.offset for marker in extract.markers[1:]), len(extract.text)]
     text = redact_in_lines(extract.text[: extract.markers[0].offset])
     markers: list[Marker] = []
@@ -162,8 +162,3 @@ def _redact_between_markers(extract: Extract) -> Extract:
         markers.append(replace(marker, offset=len(text)))
         text += redact_in_lines(extract.text[marker.offset : end])
     return replace(extract, text=text, markers=tuple(markers))
-
-
-def rows_of(prepared: Iterable[ParsedDocument]) -> list[Values]:
-    """The chunks of several documents."""
-    return [chunk for each in prepared for chunk in each.chunks]

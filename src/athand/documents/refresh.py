@@ -1,4 +1,4 @@
-"""How old an index is, and keeping it young: a look at the folder before a search, as often as that is cheap."""
+"""Keeps indexes fresh: rescans before a search, at most once a second and 1/30 of the time, and a file watcher."""
 
 import logging
 import threading
@@ -20,19 +20,19 @@ from athand.store import to_datetime
 
 log = logging.getLogger("athand")
 
-_MIN_INTERVAL = 1.0  # seconds: a folder is looked at no more often than this,
-_REST_FACTOR = 30  # and resting so many times as long as looking took
-_MAX_INLINE_SECONDS = 0.1  # seconds: what takes longer goes on in the background, and so does more than this to read:
+_MIN_INTERVAL = 1.0  # seconds between two scans of a folder
+_REST_FACTOR = 30  # and at least this many times the duration of the last scan
+_MAX_INLINE_SECONDS = 0.1  # a slower scan runs in the background, and so does an update larger than:
 _MAX_INLINE_FILES, _MAX_INLINE_BYTES = 50, 2_000_000
-_DEBOUNCE_MS, _STEP_MS = 300, 50  # milliseconds: how long to wait for more, and between two looks
-_CHECK_MS = 1_000  # milliseconds: how often to see whether the folder itself is still the one we watch
+_DEBOUNCE_MS, _STEP_MS = 300, 50  # parameters of watchfiles
+_CHECK_MS = 1_000  # how often to check that the watched path is still the same directory
 
-ChangeCallback = Callable[[str, int], None]  # a folder, and how many paths have changed in it
+ChangeCallback = Callable[[str, int], None]  # folder id, number of changed paths
 
 
 @dataclass(slots=True)
 class _FolderState:
-    """What is known of one folder since this process began."""
+    """The refresh state of one folder in this process."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     next_at: float = 0.0
@@ -45,7 +45,7 @@ class _FolderState:
 
 @dataclass(slots=True)
 class FolderRefresher:
-    """Keeps folders and their indexes alike."""
+    """Updates the indexes of folders: on demand, before searches, or in background threads."""
 
     context: DocumentContext
     _states: dict[str, _FolderState] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class FolderRefresher:
     _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self, folder: FolderRecord, progress: Progress = lambda done, total: None) -> None:
-        """Look at a folder now and index all that is new; whoever is at it already is waited for."""
+        """Scans a folder now and indexes its changes; waits for a running update of this process first."""
         state = self._state(folder.folder_id)
         with state.lock:
             self._apply_plan(state, self._plan_update(state, folder), progress)
 
     def remove(self, folder_id: str, forget: Callable[[], None]) -> None:
-        """Forget a folder when nobody is indexing it."""
+        """Stops the update of a folder, waits for its end and calls `forget`."""
         state = self._state(folder_id)
         state.stopping.set()
         with state.lock:
@@ -69,17 +69,17 @@ class FolderRefresher:
                 self._states.pop(folder_id, None)
 
     def refresh_stale(self, searched: Sequence[FolderRecord]) -> None:
-        """Before a search: bring folders up to date where that is quick, else begin to."""
+        """Rescans folders that are due; small updates are applied at once, larger ones in the background."""
         for folder in searched:
             state = self._state(folder.folder_id)
             if folder.is_being_indexed(self.context.now()):
-                state.pending = max(1, state.pending)  # somebody is at it: this process or another one
+                state.pending = max(1, state.pending)  # by this process or another one
                 continue
             if time.monotonic() < state.next_at or not state.lock.acquire(blocking=False):
                 continue
             try:
                 if state.scan_seconds > _MAX_INLINE_SECONDS:
-                    state.next_at = time.monotonic() + _MIN_INTERVAL  # until it has looked, one is enough
+                    state.next_at = time.monotonic() + _MIN_INTERVAL  # no second thread until the first has scanned
                     self.start_background(folder)
                 else:
                     self._refresh_inline(state, folder)
@@ -87,7 +87,7 @@ class FolderRefresher:
                 state.lock.release()
 
     def start_background(self, folder: FolderRecord) -> None:
-        """Refresh a folder in the background."""
+        """Refreshes a folder in a background thread."""
         thread = threading.Thread(target=self._refresh_in_background, args=(folder,), name="athand-index", daemon=True)
         with self._starting:
             if not self.context.closing.is_set():
@@ -95,14 +95,14 @@ class FolderRefresher:
                 self._threads = [each for each in self._threads if each.is_alive()] + [thread]
 
     def close(self) -> None:
-        """Wait until what runs in the background has come to a point where it can be gone on with later."""
+        """Waits for the background threads, which stop at the next batch once `closing` is set."""
         with self._starting:
             running = self._threads
         for thread in running:
             thread.join()
 
     def freshness(self, searched: Sequence[FolderRecord]) -> Mapping[str, Any]:
-        """By folder: when its index was right for the last time, how long ago that is, and what is still to come."""
+        """By folder: when its index was last up to date, its age, its state and the number of pending changes."""
         return {folder.folder_id: self._folder_freshness(folder) for folder in searched}
 
     def _folder_freshness(self, folder: FolderRecord) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class FolderRefresher:
         return self._states.setdefault(folder_id, _FolderState())
 
     def _refresh_inline(self, state: _FolderState, folder: FolderRecord) -> None:
-        """A look, and what little there may be to do; a folder that is away is searched all the same."""
+        """Scans a folder and applies a small update; errors are kept as its problem, so that searches go on."""
         try:
             plan = self._plan_update(state, folder)
             if plan.changes <= _MAX_INLINE_FILES and plan.size <= _MAX_INLINE_BYTES:
@@ -164,7 +164,7 @@ class FolderRefresher:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedFolder:
-    """A folder and the thread that watches it."""
+    """A watched folder and its thread."""
 
     folder: FolderRecord
     thread: threading.Thread
@@ -176,14 +176,14 @@ class _WatchedFolder:
 
 @dataclass(slots=True)
 class FolderWatcher:
-    """Watches folders until it is stopped, each in a thread of its own."""
+    """Watches folders with watchfiles, one thread per folder, and refreshes them on changes."""
 
     refresher: FolderRefresher
     changed: ChangeCallback = lambda folder_id, paths: None
     _watched: dict[str, _WatchedFolder] = field(default_factory=dict)
 
     def add(self, folders: Sequence[FolderRecord]) -> None:
-        """Watch these folders too; what changed before is indexed first."""
+        """Watches more folders; changes made before are indexed first."""
         for folder in folders:
             watched = self._watched.get(folder.folder_id)
             if watched is None or not watched.is_watching(folder):
@@ -191,14 +191,14 @@ class FolderWatcher:
                 self._watched[folder.folder_id] = self._start_thread(folder)
 
     def remove(self, folder_id: str) -> None:
-        """Watch a folder no more; what is being indexed is finished first."""
+        """Stops watching a folder, after its running update."""
         watched = self._watched.pop(folder_id, None)
         if watched:
             watched.stopping.set()
             watched.thread.join()
 
     def stop(self) -> None:
-        """Watch no more; what is being indexed is finished first."""
+        """Stops all threads, after their running updates."""
         for each in self._watched.values():
             each.stopping.set()
         for folder_id in list(self._watched):
@@ -211,7 +211,7 @@ class FolderWatcher:
         return _WatchedFolder(folder, thread, stopping)
 
     def _run(self, folder: FolderRecord, stopping: threading.Event) -> None:
-        """Follow the folder; one that goes away (a disk, a branch) is waited for."""
+        """Watches until stopped; waits for a folder that disappears (unmounted, other branch) to return."""
         try:
             while not stopping.is_set():
                 identity = _directory_identity(folder.path)
@@ -242,14 +242,14 @@ class FolderWatcher:
         watched = False
         try:
             for batch in changes:
-                # The first round comes when watching has begun: what changed until then is seen by looking.
+                # The first round comes once watching has begun: a refresh finds the changes made before.
                 if (batch or not watched) and not stopping.is_set():
                     watched = True
                     self._refresh(folder)
                     self.changed(folder.folder_id, len(batch))
                 if _directory_identity(folder.path) != identity:
                     return
-        except FileNotFoundError:  # it went away before watching began
+        except FileNotFoundError:  # the folder disappeared before watching began
             return
 
     def _refresh(self, folder: FolderRecord) -> None:
@@ -262,12 +262,12 @@ class FolderWatcher:
 
 
 def _is_relevant(path: str) -> bool:
-    """Whether a change could be one of a document: version control and caches change all the time."""
+    """Whether a changed path may be a document, not in version control or caches."""
     return not any(map(is_always_ignored, path.split("/")))
 
 
 def _directory_identity(path: str) -> tuple[int, int] | None:
-    """Which directory stands at a path; None while there is none."""
+    """Device and inode of the directory at a path; None while there is none."""
     try:
         info = Path(path).stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Reading documents and chunks: rows in, nouns out."""
+"""SQL rows of documents and chunks, mapped to their types, with the key phrases of documents."""
 
 import json
 import math
@@ -22,31 +22,31 @@ CHUNK_COLUMNS = (
 )
 DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
 _BATCH = 500
-_CACHED_DOCUMENTS = 4096  # documents whose key phrases need not be chosen again
+_CACHED_DOCUMENTS = 4096  # size of the caches of key phrases
 
-Key = tuple[str, str]  # a folder, and a document or chunk in it
+Key = tuple[str, str]  # folder id, and path of a document or id of a chunk
 
 
 def chunks_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Chunk]:
-    """The chunks of these folders and ids, as far as there are such."""
+    """The chunks with these keys; missing ones are left out."""
     found = _select_by_key(snapshot, f"SELECT {CHUNK_COLUMNS} FROM document_chunks c", "c.space", "c.id", keys)
     return {(row[1], row[0]): to_chunk(row) for row in found}
 
 
 def to_chunk(row: Row) -> Chunk:
-    """A chunk from its row."""
+    """The chunk of a row."""
     id_, space, document, position, heading, names, *rest = row
     return Chunk(id_, space, document, position, tuple(json.loads(heading)), tuple(json.loads(names)), *rest)
 
 
 def documents_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Document]:
-    """The documents of these folders and paths, with their key phrases."""
+    """The documents with these keys, with their key phrases; missing ones are left out."""
     found = _select_by_key(snapshot, f"SELECT {DOCUMENT_COLUMNS} FROM documents d", "d.space", "d.id", keys)
     return {(each.folder_id, each.document_id): each for each in to_documents(snapshot, found)}
 
 
 def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Document:
-    """The document of that path; what is outside of the folder is not there."""
+    """The document at a path of a folder; else NotFound."""
     found = documents_by_id(snapshot, [(folder_id, document_id)]) if isinstance(document_id, str) else {}
     if not found or not is_text(document_id):
         raise NotFound(
@@ -56,7 +56,7 @@ def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Doc
 
 
 def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
-    """Documents from their rows; all key phrases are chosen together."""
+    """The documents of rows; term frequencies are read once for all of them."""
     listed = list(rows)
     phrases = choose_key_phrases(snapshot, [(row[0], row[9]) for row in listed])
     return [
@@ -66,7 +66,7 @@ def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
 
 
 def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The most telling phrases of each list of candidates (of a folder, as JSON): what is rare there counts more."""
+    """The key phrases of each pair of folder id and candidates (JSON), chosen by the term frequencies of the folder."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for space, phrases in given:
         wanted[space].update(_phrase_terms(phrases))
@@ -75,20 +75,20 @@ def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> 
 
 
 def _idf(counts: Mapping[str, int], terms: Sequence[str]) -> tuple[float, ...]:
-    """How telling each term is, in its folder."""
+    """The inverse document frequency of each term in its folder."""
     total = counts[""]
     return tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in terms)
 
 
 @lru_cache(maxsize=_CACHED_DOCUMENTS)
 def _phrase_terms(phrases: str) -> tuple[str, ...]:
-    """The terms of all phrases; one without any counts as a term of its own."""
+    """The distinct terms of all phrases; a phrase without any is a term itself."""
     return tuple(dict.fromkeys(term for phrase, _ in json.loads(phrases) for term in terms(phrase) or [phrase]))
 
 
 @lru_cache(maxsize=_CACHED_DOCUMENTS)
 def _choose_phrases(phrases: str, rarity: tuple[float, ...]) -> tuple[str, ...]:
-    """The key phrases; the same documents come again and again, and choosing takes a while."""
+    """The key phrases of a document; cached, since the same documents are hit often."""
     known = dict(zip(_phrase_terms(phrases), rarity, strict=True))
     return tuple(
         keyphrases.choose_phrases([(phrase, weight) for phrase, weight in json.loads(phrases)], known.__getitem__)
@@ -96,7 +96,7 @@ def _choose_phrases(phrases: str, rarity: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def space_condition(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:
-    """The condition that a row is of one of these folders."""
+    """The SQL condition that a row belongs to one of these folders, with its parameters."""
     values = {f"space{at}": space for at, space in enumerate(spaces)}
     return f"{column} IN ({', '.join(f':{name}' for name in values) or 'NULL'})", dict(values)
 
@@ -114,5 +114,5 @@ def _select_by_key(snapshot: Snapshot, select: str, space: str, id_: str, keys: 
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is to a language model."""
+    """The approximate number of LLM tokens of a text."""
     return math.ceil(len(text) / 4)

@@ -1,9 +1,8 @@
-"""How well a chunk answers a natural question: pure, from candidates to the parts of their scores.
+"""Scores of chunks for a natural question: pure functions from candidates to the parts and factors of their scores.
 
-Meaning and words say how well a chunk fits. Three things then make it better: the words of the query in its headings,
-in the names it defines, or in its path; and that other chunks of the same document fit too. Three make it worse: being
-a test, an example or a list of changes; being prose in a folder of code, where the code is what is looked for; and
-coming after better chunks of the same document.
+The base score is a weighted sum of calibrated cosine and BM25. It is raised by query words in headings, defined names
+and path, and by matching siblings in the same document. It is lowered for tests, examples and change logs, for prose
+among code, and for each further chunk of the same document.
 """
 
 import re
@@ -26,19 +25,19 @@ from athand.store import Index
 from athand.text import spaced
 from athand.types import Calibration, Candidate, QueryWord
 
-# How they were chosen, and what each is worth: docs/ranking.md; measured by benchmarks/documents.py.
-SEMANTIC, KEYWORD = 0.5, 0.25  # together less than 1: what follows adds to them
-FULL_MATCH = 1.25  # what a chunk that has all words scores, in passages that have each of them once
-# How much better a chunk may be that has the words of the query …
+# How the weights were chosen: docs/ranking.md; measured by benchmarks/documents.py.
+SEMANTIC, KEYWORD = 0.5, 0.25  # their sum is below 1, since factors raise it
+FULL_MATCH = 1.25  # divides BM25: the score of a chunk with all words, where passages have each once
+# Maximum gain of query words in a field:
 IN_HEADING = 0.5
 IN_NAMES = 0.5
 IN_PATH = 0.3
-COHERENCE = 0.4  # … and one whose document fits as a whole
-_HALF_COHERENCE = 2.6  # in chunks that fit fully, for half of that
-NOISE = 0.5  # how much worse a test, an example or a list of changes is
-PROSE = 0.4  # and prose, where all other candidates are code
-REPEATED = 0.92  # what every further chunk of a document counts, so that ten answers are not one file
-FLOOR = 0.16  # below this, a hit is noise
+COHERENCE = 0.4  # maximum gain of matching siblings
+_HALF_COHERENCE = 2.6  # sum of sibling scores with half of that gain
+NOISE = 0.5  # loss of tests, examples and change logs
+PROSE = 0.4  # loss of prose when all other candidates are code
+REPEATED = 0.92  # factor per better chunk of the same document, for diversity
+FLOOR = 0.16  # default minimum score
 
 INDEX = Index(
     "documents",
@@ -64,7 +63,7 @@ _PROSE = ("markdown", "text", "html", "pdf", "docx", "odt", "epub", "pptx")
 def match_parts(
     candidates: Sequence[Candidate], keywords: KeywordQuery, calibration: Calibration | None
 ) -> dict[str, Part]:
-    """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
+    """The semantic and keyword parts of every candidate; without vectors the keyword part has both weights."""
     raw = bm25([candidate.fields for candidate in candidates], keywords)
     keyword = Part(
         raw, calibrate_keyword(raw / FULL_MATCH, keywords), SEMANTIC + KEYWORD if calibration is None else KEYWORD
@@ -78,7 +77,7 @@ def match_parts(
 def adjustment_factors(
     parts: Mapping[str, Part], candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int
 ) -> dict[str, Factor]:
-    """What else is known of each candidate, as factors; `passages` is how many there are to search."""
+    """Factors by field matches, siblings and kind of file; `passages` is the number of passages searched."""
     shares = _word_shares(candidates, words, passages)
     names = shares[:, _NAMES] / np.sqrt([_count_names(each.fields[_NAMES]) for each in candidates])
     others = _sibling_scores(parts, candidates)
@@ -96,7 +95,7 @@ def adjustment_factors(
 
 
 def repetition_factor(scores: Numbers, candidates: Sequence[Candidate]) -> Factor:
-    """1 for the best chunk of a document, less for each that follows."""
+    """The factor 1 for the best chunk of a document, and less for each further one."""
     seen: dict[tuple[str, str], int] = defaultdict(int)
     before = np.zeros(len(candidates))
     for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], candidates[index].id)):
@@ -107,7 +106,7 @@ def repetition_factor(scores: Numbers, candidates: Sequence[Candidate]) -> Facto
 
 
 def _word_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int) -> Numbers:
-    """For every candidate and field, which share of the query's words it has; rare words count more."""
+    """By candidate and field: the share of query words it has, weighted by inverse frequency."""
     found = np.zeros((len(candidates), len(INDEX.fields)))
     total = 0.0
     for word in words:
@@ -121,7 +120,7 @@ def _word_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], pa
 
 
 def _presence(texts: Sequence[str], terms: Iterable[tuple[str, float]]) -> Numbers:
-    """The worth of the best of some terms that each text has."""
+    """For each text the worth of the best term that it contains; 0 without any."""
     best = np.zeros(len(texts))
     for term, worth in terms:
         best = np.maximum(best, [worth * (term in text) for text in texts])
@@ -129,12 +128,12 @@ def _presence(texts: Sequence[str], terms: Iterable[tuple[str, float]]) -> Numbe
 
 
 def _count_names(names: str) -> int:
-    """How many names there are in a chunk; each says less where there are many."""
+    """The number of names that a chunk defines, from 1 to the maximum."""
     return min(max(1, names.count("  ") + 1), _MAX_NAMES)
 
 
 def _sibling_scores(parts: Mapping[str, Part], candidates: Sequence[Candidate]) -> Numbers:
-    """How well the other chunks of each candidate's document fit, added up; those that fit badly hardly count."""
+    """The sum of the base scores (to the power 1.5) of the other candidates of the same document."""
     own: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1)) ** 1.5
     sums: dict[tuple[str, str], float] = defaultdict(float)
     for candidate, value in zip(candidates, own.tolist(), strict=True):

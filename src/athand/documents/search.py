@@ -1,4 +1,4 @@
-"""One natural question to the documents, from its words to the hits."""
+"""Search of documents by a natural question: hits by chunk (`search`) or by document (`find_documents`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,13 +19,17 @@ from athand.store import Snapshot
 from athand.text import excerpts, tokenize
 from athand.types import Calibration, Candidate, Candidates, Filter, Hits, Query, Why
 
-CANDIDATES = 50
+CANDIDATES = 50  # chunks ranked by `search`
+_DOCUMENT_CANDIDATES = 400  # chunks ranked by `find_documents`
+MAX_DOCUMENTS = 100  # per page
 _MAX_CHUNKS_BELOW_PATH = 500
+_FIND_DOCUMENTS = "find_documents"  # kind of its cursors
+_DOCUMENT_FIELDS = [each.name for each in fields(Document)]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSearchRequest:
-    """The arguments of a search, checked."""
+    """The checked arguments of a search."""
 
     text: str
     limit: int
@@ -37,14 +41,14 @@ class DocumentSearchRequest:
     def from_arguments(
         cls, query: object, limit: object, path: Any, min_score: object, *, once: bool = False
     ) -> "DocumentSearchRequest":
-        """The same, or the error that names what is wrong."""
+        """Checks the arguments; raises InvalidInput that names the wrong one."""
         min_score = None if min_score is None else check_fraction("min_score", min_score)
         return cls(check_query(query), check_limit(limit), path, min_score, once)
 
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
-    """A chunk that answers: its unclamped score, and its place among the candidates."""
+    """A candidate with its unclamped score; `index` is its row in the parts and factors."""
 
     candidate: Candidate
     total: float
@@ -53,7 +57,7 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The chunks that answer, best first, with what their scores are made of and what should be known about them."""
+    """The ranked chunks, best first, with the parts and factors of their scores, and notes for the caller."""
 
     ranked: Sequence[RankedChunk]
     parts: Mapping[str, Part]
@@ -63,7 +67,7 @@ class Ranking:
     notes: tuple[str, ...] = ()
 
     def why(self, each: RankedChunk) -> Why:
-        """The reasons of one score."""
+        """The explanation of one score."""
         signals = explain(self.parts, each.index, self.factors)
         return Why(signals, matched_words(each.candidate.fields, self.keywords))
 
@@ -75,7 +79,7 @@ def find_chunks(
     spaces: tuple[str, ...],
     candidates: int,
 ) -> Ranking:
-    """Every candidate that is good enough, best first."""
+    """Embeds the query, fetches candidates and ranks them; those below the minimum score are dropped."""
     query, calibration = _build_query(context, request, spaces, candidates)
     found = _candidates_below_path(snapshot, query) if request.path else None
     found = found or snapshot.candidates(INDEX, query)
@@ -88,7 +92,7 @@ def find_chunks(
 
 
 def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | None:
-    """All chunks below a path, where they are few: looking for them among the best of everything takes longer."""
+    """All chunks below a path as candidates, when they are few: faster than filtering the best of all folders."""
     inside, values = space_condition(query.spaces or (), "i.space")
     rows = snapshot.rows(
         f"SELECT i.id, i.chunks FROM documents i WHERE {inside} AND {query.filter.where} "
@@ -97,8 +101,8 @@ def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | Non
     )
     if sum(chunks for _, chunks in rows) > _MAX_CHUNKS_BELOW_PATH:
         return None
-    request = snapshot.candidates(INDEX, replace(query, filter=Filter(), candidates=1))
-    return replace(request, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
+    unfiltered = snapshot.candidates(INDEX, replace(query, filter=Filter(), candidates=1))
+    return replace(unfiltered, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
 
 
 def search_chunks(
@@ -108,17 +112,17 @@ def search_chunks(
     spaces: tuple[str, ...],
     freshness: Callable[[], Mapping[str, Any]],
 ) -> Hits[DocumentHit]:
-    """The chunks that answer a question."""
+    """The hits of a question; only those within the limit are read from the store and filled in."""
     if not request.text.strip():
         return Hits(freshness=freshness())
-    found = find_chunks(context, snapshot, request, spaces, max(CANDIDATES, request.limit))
-    ranked = best_chunk_per_document(found.ranked) if request.once else found.ranked
-    hits = _to_hits(snapshot, found, ranked[: request.limit])
-    return Hits(hits, notes=found.notes, did_you_mean=found.corrections, freshness=freshness())
+    ranking = find_chunks(context, snapshot, request, spaces, max(CANDIDATES, request.limit))
+    ranked = best_chunk_per_document(ranking.ranked) if request.once else ranking.ranked
+    hits = _to_hits(snapshot, ranking, ranked[: request.limit])
+    return Hits(hits, notes=ranking.notes, did_you_mean=ranking.corrections, freshness=freshness())
 
 
 def rank_candidates(found: Candidates, calibration: Calibration | None, min_score: float | None) -> Ranking:
-    """The candidates that are good enough, in the order of their scores."""
+    """Scores the candidates and orders them; those below the minimum score (default: FLOOR) are dropped."""
     keywords = prepare(found.words, found.statistics, INDEX.weights)
     parts = match_parts(found.passages, keywords, calibration)
     factors = adjustment_factors(parts, found.passages, found.words, found.statistics.passages)
@@ -131,19 +135,18 @@ def rank_candidates(found: Candidates, calibration: Calibration | None, min_scor
 
 
 def best_chunk_per_document(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Every document once, with its best chunk."""
+    """The best chunk of each document, in ranked order."""
     best: dict[tuple[str, str], RankedChunk] = {}
     for each in ranked:
         best.setdefault((each.candidate.space, each.candidate.item_id), each)
     return list(best.values())
 
 
-def _to_hits(snapshot: Snapshot, found: Ranking, ranked: Sequence[RankedChunk]) -> list[DocumentHit]:
-    """The hits with everything needed to show them."""
+def _to_hits(snapshot: Snapshot, ranking: Ranking, ranked: Sequence[RankedChunk]) -> list[DocumentHit]:
+    """Ranked chunks as hits, with content, key phrases, highlights and explanation."""
     chunks = chunks_by_id(snapshot, [(each.candidate.space, each.candidate.id) for each in ranked])
-    places = list({(each.candidate.space, each.candidate.item_id) for each in ranked})
-    documents = documents_by_id(snapshot, places)
-    terms = frozenset(found.keywords.worths)
+    documents = documents_by_id(snapshot, list({(each.candidate.space, each.candidate.item_id) for each in ranked}))
+    terms = frozenset(ranking.keywords.worths)
     return [
         DocumentHit(
             chunk.chunk_id,
@@ -151,7 +154,7 @@ def _to_hits(snapshot: Snapshot, found: Ranking, ranked: Sequence[RankedChunk]) 
             clamp(each.total),
             chunk.title,
             chunk.content,
-            found.why(each),
+            ranking.why(each),
             chunk,
             keywords=documents[chunk.folder_id, chunk.document_id].keywords,
             highlights=tuple(excerpts(chunk.content, terms)),
@@ -163,7 +166,7 @@ def _to_hits(snapshot: Snapshot, found: Ranking, ranked: Sequence[RankedChunk]) 
 def _build_query(
     context: DocumentContext, request: DocumentSearchRequest, spaces: tuple[str, ...], candidates: int
 ) -> tuple[Query, Calibration | None]:
-    """The question, tokenized and embedded once."""
+    """The query, tokenized and embedded, and the calibration of the model; without a vector when the model fails."""
     meaning = context.embedder.attempt(
         lambda model: (model.embed_query(request.text), model.model_id, model.calibration)
     )
@@ -180,12 +183,6 @@ def _build_query(
     return query, calibration
 
 
-FIND_DOCUMENTS = "find_documents"
-MAX_DOCUMENTS = 100
-_DOCUMENT_CANDIDATES = 400
-_COLUMNS = [each.name for each in fields(Document)]
-
-
 def find_documents(
     context: DocumentContext,
     snapshot: Snapshot,
@@ -196,58 +193,58 @@ def find_documents(
     cursors: Cursors,
     freshness: Callable[[], Mapping[str, Any]],
 ) -> FoundDocuments:
-    """The documents whose chunks answer, by their best one."""
+    """A page of the documents whose chunks match, ordered by their best chunk."""
     after = None
     if token is not None:
-        query, spaces, after = _resume(snapshot, cursors.decode(FIND_DOCUMENTS, token), query, spaces)
+        query, spaces, after = _resume(snapshot, cursors.decode(_FIND_DOCUMENTS, token), query, spaces)
     request = DocumentSearchRequest.from_arguments(query, check_limit(limit, MAX_DOCUMENTS), None, None)
     if not request.text.strip():
         return FoundDocuments((), 0, Continuation(False), freshness())
-    found = find_chunks(context, snapshot, request, spaces, _DOCUMENT_CANDIDATES)
-    best = sorted(best_chunk_per_document(found.ranked), key=_sort_key)
+    ranking = find_chunks(context, snapshot, request, spaces, _DOCUMENT_CANDIDATES)
+    best = sorted(best_chunk_per_document(ranking.ranked), key=_sort_key)
     rest = best if after is None else [each for each in best if _sort_key(each) > after]
     page = rest[: request.limit]
     more = len(rest) > len(page)
     next_token = (
-        cursors.encode(FIND_DOCUMENTS, {"query": query, "folders": spaces, "after": _sort_key(page[-1])})
+        cursors.encode(_FIND_DOCUMENTS, {"query": query, "folders": spaces, "after": _sort_key(page[-1])})
         if more
         else None
     )
     return FoundDocuments(
-        tuple(_to_found_documents(snapshot, found, page)),
+        tuple(_to_found_documents(snapshot, ranking, page)),
         len(best),
         Continuation(more, next_token),
         freshness(),
-        found.notes,
+        ranking.notes,
     )
 
 
 def _resume(
     snapshot: Snapshot, state: Mapping[str, Any], query: str, spaces: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...], list[Any]]:
-    """The query, the folders and the last document of the page before; a token allows no other question."""
+    """Query, folders and last sort key from a cursor; other arguments than those of the first page are refused."""
     if query not in ("", state["query"]):
         raise InvalidInput("query differs from the search that the continuation_token goes on with. Leave it empty.")
-    known, every = set(state["folders"]), {folder.folder_id for folder in all_folders(snapshot)}
-    if set(spaces) not in (known, every):
+    first, every = set(state["folders"]), {folder.folder_id for folder in all_folders(snapshot)}
+    if set(spaces) not in (first, every):
         raise InvalidInput("folder_id differs from the search that the continuation_token goes on with. Leave it out.")
     return state["query"], tuple(state["folders"]), state["after"]
 
 
 def _sort_key(each: RankedChunk) -> list[Any]:
-    """Where a document stands in the order of all."""
+    """The order of documents: by score, then folder and path."""
     return [-each.total, each.candidate.space, each.candidate.item_id]
 
 
-def _to_found_documents(snapshot: Snapshot, found: Ranking, page: Sequence[RankedChunk]) -> list[FoundDocument]:
-    places = [(each.candidate.space, each.candidate.item_id) for each in page]
-    documents = documents_by_id(snapshot, places)
+def _to_found_documents(snapshot: Snapshot, ranking: Ranking, page: Sequence[RankedChunk]) -> list[FoundDocument]:
+    keys = [(each.candidate.space, each.candidate.item_id) for each in page]
+    documents = documents_by_id(snapshot, keys)
     return [
         FoundDocument(
-            **{name: getattr(documents[place], name) for name in _COLUMNS},
+            **{name: getattr(documents[key], name) for name in _DOCUMENT_FIELDS},
             score=clamp(each.total),
-            why=found.why(each),
+            why=ranking.why(each),
             best_chunk_id=each.candidate.id,
         )
-        for each, place in zip(page, places, strict=True)
+        for each, key in zip(page, keys, strict=True)
     ]

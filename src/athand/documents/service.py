@@ -1,4 +1,4 @@
-"""Documents: everything that can be done with them, each in its own module; this is the list."""
+"""The service of the documents corpus: one method per operation."""
 
 import platform
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ FolderIds = str | Sequence[str] | None
 
 
 class Documents:
-    """The documents of a store: folders that were added, and what is in their files."""
+    """The documents of a store: registered folders and their indexed files."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Documents:
         wait: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> Folder:
-        """Index a folder and remember it; one that is known already is brought up to date.
+        """Registers and indexes a folder; one that is registered already is refreshed.
 
-        Without `wait` the folder comes back at once, and is indexed in the background.
+        Without `wait` it returns at once and indexes in the background.
         """
         real = folders.check_folder_path(path)
         owner = None if project is None else check_name("project", project)
@@ -80,14 +80,14 @@ class Documents:
         return self._describe_folder(own)
 
     def refresh(self, folder_id: str, *, progress: Callable[[int, int], None] | None = None) -> Folder:
-        """Bring the index of a folder up to date now."""
+        """Updates the index of a folder now."""
         with self._store.snapshot() as snapshot:
             folder = folders.get_folder(snapshot, folder_id)
         self._refresher.refresh(folder, progress or (lambda done, total: None))
         return self._describe_folder(folder_id)
 
     def remove(self, folder_id: str) -> Folder:
-        """Forget a folder and all that was indexed of it; its files are not touched."""
+        """Removes a folder and everything indexed from it; its files are not touched."""
         folder = self._describe_folder(folder_id)
         if self._watcher is not None:
             self._watcher.remove(folder_id)
@@ -95,18 +95,18 @@ class Documents:
         return folder
 
     def list_folders(self) -> list[Folder]:
-        """All folders, how they are, and how much is in them."""
+        """All folders with their states and counts."""
         with self._store.snapshot() as snapshot:
             return folders.describe_folders(self._context, snapshot)
 
     def problems(self, folder_id: str | None = None) -> list[Problem]:
-        """The files that could not be indexed, or not quite, each with its reason."""
+        """The files that could not be indexed, or only in part, each with its reason."""
         with self._store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
             return [problem for folder in searched for problem in folders.list_problems(snapshot, folder.folder_id)]
 
     def watch(self, folder_id: FolderIds = None, *, changed: Callable[[str, int], None] | None = None) -> None:
-        """Index what changes, from now until the store is closed; `changed` is told the folder and how many paths."""
+        """Watches folders and indexes changes until the store is closed; calls `changed(folder_id, path_count)`."""
         with self._store.snapshot() as snapshot:
             watched = self._resolve_folders(snapshot, folder_id)
         if self._watcher is None:
@@ -127,9 +127,9 @@ class Documents:
         max_tokens: int | None = None,
         path: str | None = None,
     ) -> SearchContentResponse:
-        """Every passage that is about the concepts, better where it has the exact terms; page by page, none twice.
+        """Every passage about the concepts, ranked higher where it has the exact terms; paged without repeats.
 
-        With exact terms alone it finds whatever contains one of them, as grep does, the most telling first.
+        With exact terms alone it returns every passage that contains one of them, those with most terms first.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
         request = content_request.parse_request(given, self._cursors)
@@ -149,9 +149,9 @@ class Documents:
         min_score: float | None = None,
         once: bool = False,
     ) -> Hits[DocumentHit]:
-        """The passages that answer a natural question, best first, each with its reasons; none when nothing fits.
+        """The passages that answer a question, best first, each with its reasons; none when nothing fits.
 
-        With `once`, every document comes once, with its best passage.
+        With `once` each document is returned once, with its best passage.
         """
         request = search.DocumentSearchRequest.from_arguments(query, limit, path, min_score, once=once)
         with self._open_refreshed(folder_id) as (snapshot, searched):
@@ -163,7 +163,7 @@ class Documents:
     def search_project(
         self, query: str, project: str | None, limit: int, *, min_score: float | None = None, once: bool = False
     ) -> Hits[DocumentHit]:
-        """The same in the folders of a project and those of none; without a project, in all."""
+        """Searches the folders of a project and those without a project; all folders when `project` is None."""
         with self._store.snapshot() as snapshot:
             own = folders.all_folders(snapshot) if project is None else folders.project_folders(snapshot, project)
         if not own:
@@ -179,7 +179,7 @@ class Documents:
         limit: int = 20,
         continuation_token: str | None = None,
     ) -> FoundDocuments:
-        """The documents that are about something, best first: summaries with key phrases, no content."""
+        """The documents about a query, best first: metadata with key phrases, no content."""
         cursors = self._cursors
         with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
@@ -194,17 +194,17 @@ class Documents:
                 lambda: self._refresher.freshness(searched),
             )
 
-    # Looking around
+    # Browsing
 
     def explore(self, folder_id: str, path: str = "") -> Directory:
-        """What is in a directory: its subfolders with counts and key phrases, and its documents."""
+        """The subfolders of a directory with counts and key phrases, and its documents."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.explore(snapshot, folder_id, path, self._refresher.freshness(searched))
 
     def list_documents(
         self, folder_id: str, path: str = "", limit: int = 20, continuation_token: str | None = None
     ) -> DocumentList:
-        """The documents of a folder by their paths; `path` is a directory or a pattern such as `docs/**/*.md`."""
+        """The documents of a folder, ordered by path; `path` is a directory or a glob such as `docs/**/*.md`."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.list_documents(snapshot, folder_id, path, limit, continuation_token, cursors)
@@ -213,7 +213,7 @@ class Documents:
     def get_document_data(
         self, folder_id: str, document_id: str, *, limit: int = 50, continuation_token: str | None = None
     ) -> DocumentData:
-        """What is known of a document: key phrases, outline with line numbers, its chunks with previews."""
+        """Metadata of a document: key phrases, outline with line numbers, chunks with previews."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.get_document_data(
@@ -236,7 +236,7 @@ class Documents:
         max_chars: int = 5000,
         continuation_token: str | None = None,
     ) -> DocumentText:
-        """The exact text of a document, by lines or window by window."""
+        """The exact text of a document: a range of lines, or a window of characters with a cursor to the next."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_document_text(
@@ -245,39 +245,39 @@ class Documents:
             return replace(found, freshness=self._refresher.freshness(searched))
 
     def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
-        """Chunks by their ids, and so many before and after each, in the order of their documents."""
+        """Chunks by id, with `neighbours` chunks before and after each, ordered by document and position."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
             return Chunks(found, freshness=self._refresher.freshness(searched))
 
-    # Upkeep
+    # Maintenance
 
     def count(self) -> dict[str, int]:
         """Chunks per folder."""
         return self._store.counts(INDEX.corpus)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Make everything derived anew from what was read, in one step that readers see whole; how many documents."""
+        """Rebuilds index and vectors from the stored chunks in one transaction; returns the number of documents."""
         self._content_cache.clear()
         return maintenance.reindex(self._context, progress)
 
     def fingerprint(self) -> str:
-        """A hash of everything derived from the documents: a fresh index has the same."""
+        """A hash of everything derived from the documents, equal for a fresh index of the same files."""
         return self._store.fingerprint(INDEX)
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Give every chunk a vector of the current model; until all have one, searches go by keyword."""
+        """Embeds chunks that have no vector of the current model; until all have one, searches go by keyword."""
         return maintenance.embed_missing(self._context, stop)
 
     @property
     def corpus(self) -> Corpus:
-        """How what is indexed comes from the documents."""
+        """The passages of the corpus, for reindexing."""
         return maintenance.CORPUS
 
     def close(self) -> None:
-        """Stop watching and indexing; what was under way is gone on with by the next search or refresh."""
+        """Stops watching and indexing; the next search or refresh resumes an interrupted update."""
         self._context.closing.set()
-        self._context.readers.close()  # nobody waits for a file that takes long
+        self._context.readers.close()  # kills a reader at work, so that nothing below waits for it
         if self._watcher is not None:
             self._watcher.stop()
         self._refresher.close()
@@ -291,7 +291,7 @@ class Documents:
 
     @contextmanager
     def _open_refreshed(self, folder_id: FolderIds) -> Iterator[tuple[Snapshot, list[FolderRecord]]]:
-        """A snapshot of the folders that are searched, after a look whether they have changed."""
+        """Refreshes the folders where due, then opens a snapshot; yields it with the folders."""
         with self._store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
         self._refresher.refresh_stale(searched)
@@ -307,7 +307,7 @@ class Documents:
         return [folders.get_folder(snapshot, each) for each in dict.fromkeys(named)]
 
     def _check_folder_id(self, folder_id: object) -> str:
-        """The name of a folder, where only one will do."""
+        """A folder id that is a single, non-empty name; else NotFound."""
         if not isinstance(folder_id, str) or not folder_id:
             raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
         return folder_id

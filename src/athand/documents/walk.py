@@ -1,7 +1,7 @@
-"""Going through a folder without ever leaving it.
+"""Directory walk with openat + O_NOFOLLOW: neither symlinks nor races leave the root.
 
-Every step is taken from an open directory to a name in it, never following a link: whoever swaps a directory for a
-link while we walk gets an error, not a file from elsewhere.
+Every entry is opened relative to an open directory descriptor; a directory that is swapped for a link during the walk
+causes an error.
 """
 
 import errno
@@ -23,53 +23,53 @@ MAX_DEPTH = 64
 _MAX_RULES_BYTES = 200_000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = _FLAGS | os.O_DIRECTORY
-_FILE = _FLAGS | os.O_NONBLOCK  # opening a pipe must not wait for somebody to write
+_FILE = _FLAGS | os.O_NONBLOCK  # opening a pipe must not block
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """How a file looked from outside: while size and time stay the same, so does what is in it."""
+    """Size and times of a file: while size and modification time are equal, its content counts as unchanged."""
 
     size: int
     modified_ns: int
-    changed_ns: int = field(default=0, compare=False)  # when anything about it changed, permissions too
-    is_torn: bool = field(default=False, compare=False)  # it was written to while it was read
+    changed_ns: int = field(default=0, compare=False)  # ctime: also changes with permissions
+    is_torn: bool = field(default=False, compare=False)  # it was written to during reading
 
     def __str__(self) -> str:
         return f"{self.size}:{self.modified_ns}"
 
     @property
     def with_change_time(self) -> str:
-        """Changes too when a file that could not be read may be readable now."""
+        """The stamp of a file that could not be read: with ctime, since permissions may change."""
         return f"{self}:{self.changed_ns}"
 
 
 class UnreachableFile(UnreadableFile):
-    """A file cannot be reached now; another time it may be, though it looks the same."""
+    """A file cannot be reached now; it is tried again although its stamp is unchanged."""
 
 
 @dataclass(slots=True)
 class FolderListing:
-    """What there is in a folder: files to read, how many were passed over, and what is wrong with the others."""
+    """The result of a walk: files to index, counts of skipped ones, and problems."""
 
     files: dict[str, FileStamp] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)  # directories whose files are not known
-    store_path: str = ""  # the path of the store, if that lies in the folder
-    parent_names: str = ""  # the names of the folder and of what it is in, which may say that all in it is secret
-    is_empty: bool = False  # there is not even a name in it
+    unread: list[str] = field(default_factory=list)  # directories and files that could not be listed
+    store_path: str = ""  # relative path of the store, if it lies in the folder
+    parent_names: str = ""  # names of the root and its parent (`.ssh/`), to recognise secret files by path
+    is_empty: bool = False  # the root has no entries at all
 
     def is_unread(self, path: str) -> bool:
-        """Whether a file may still be there although it was not seen."""
+        """Whether a path lies in what could not be listed, so that the file may still exist."""
         return any(path.startswith(each) if each.endswith("/") or not each else path == each for each in self.unread)
 
 
 @contextmanager
 def open_root(root: str) -> Iterator[int]:
-    """The folder, open; Unavailable while it is not there."""
+    """Opens the root directory; Unavailable while it does not exist."""
     try:
-        directory = os.open(root, _DIRECTORY)  # its real path was kept: if this is a link now, it is another folder
+        directory = os.open(root, _DIRECTORY)  # the real path was stored: a link here would be another folder
     except OSError as error:
         raise Unavailable(f"{root}: {_to_unreadable(error)}.") from error
     try:
@@ -79,19 +79,19 @@ def open_root(root: str) -> Iterator[int]:
 
 
 def walk_folder(root: int, store_path: str = "", parent_names: str = "") -> FolderListing:
-    """Look at everything in an open folder but the files of our `own` store, where one lies in it."""
+    """Lists an open folder recursively, without ignored files and without the store itself."""
     listing = FolderListing(store_path=store_path, parent_names=parent_names)
     _scan_directory(root, "", IgnoreRules(), listing, 0)
     return listing
 
 
 def is_store_file(path: str, store: str) -> bool:
-    """Whether a path is the store, or one of the files that it keeps beside it."""
+    """Whether a path is the store or one of its companion files (`-wal`, `-shm`, …)."""
     return bool(store) and path.startswith(store) and path[len(store) : len(store) + 1] in ("", "-")
 
 
 def read_file(root: int, path: str) -> tuple[bytes, FileStamp]:
-    """The bytes of a file in an open folder and how it looked then."""
+    """The bytes of a file in an open folder, and its stamp at that time."""
     with _open_beneath(root, path) as file:
         before = os.fstat(file)
         if not stat.S_ISREG(before.st_mode):
@@ -107,7 +107,7 @@ def read_file(root: int, path: str) -> tuple[bytes, FileStamp]:
 
 @contextmanager
 def _open_beneath(root: int, path: str) -> Iterator[int]:
-    """The file, opened from directory to directory."""
+    """Opens a relative path component by component, without following links."""
     *directories, name = path.split("/")
     at = os.dup(root)
     try:
@@ -122,7 +122,7 @@ def _open_beneath(root: int, path: str) -> Iterator[int]:
 
 
 def _open_entry(directory: int, name: str, flags: int) -> int:
-    """What lies one step further, in place of where we were."""
+    """Opens an entry of a directory descriptor and closes the directory."""
     if name in ("", ".", ".."):
         raise NotFound(f"{name!r} is not a name in a folder.")
     entry = os.open(name, flags, dir_fd=directory)
@@ -198,14 +198,14 @@ def _enter_directory(
 
 
 def _note_error(path: str, error: OSError, listing: FolderListing) -> None:
-    """What was there a moment ago: gone, or not to be looked at."""
+    """Records an entry that cannot be accessed; one that has disappeared is no problem."""
     if error.errno != errno.ENOENT:
         listing.problems[_printable_path(path)] = str(_to_unreadable(error))
         listing.unread.append(path)
 
 
 def _note_file(path: str, info: os.stat_result, listing: FolderListing) -> None:
-    """A file that is not ignored: to be read, passed over, or a problem."""
+    """Records a file that is not ignored: to be indexed, skipped, or a problem."""
     name = path.rpartition("/")[2]
     reason = _refusal_reason(f"{listing.parent_names}{path}", name, info)
     if reason:
@@ -235,12 +235,12 @@ _ODD_NAME = "its name has characters that cannot be shown"
 
 
 def _is_printable(name: str) -> bool:
-    """Whether a name is valid text without control characters; some terminals obey those beyond ASCII too."""
+    """Whether a name is valid text without control characters, including those beyond ASCII (C1, line separators)."""
     return name.isprintable() or not any(unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") for each in name)
 
 
 def _printable_path(path: str) -> str:
-    """A path that can be printed, whatever is in it."""
+    """A path with control characters and invalid text escaped."""
     return path if _is_printable(path) else path.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
@@ -263,7 +263,7 @@ def _read_ignore_file(directory: int, name: str) -> str:
 
 
 def _to_unreadable(error: OSError) -> UnreadableFile:
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link, where a file or directory had been
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link in place of a file or directory
         return UnreachableFile("a symbolic link: links are not followed")
     kind = UnreadableFile if error.errno in (errno.EACCES, errno.EPERM) else UnreachableFile
     return kind(f"cannot be opened: {(error.strerror or str(error)).lower()}")
