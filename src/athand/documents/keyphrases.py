@@ -78,7 +78,10 @@ def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, mos
 
 def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], most: int = 7) -> list[str]:
     """The best phrases by weight times mean inverse frequency, none part of another."""
-    scored = sorted(((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates), key=_descending)
+    scored = sorted(
+        ((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates),
+        key=lambda each: (-each[0], each[1]),
+    )
     chosen: list[tuple[float, str, tuple[str, ...]]] = []
     for score, phrase in scored:
         words = tuple(stem(word) for word in split_identifier(phrase))
@@ -89,10 +92,6 @@ def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str],
         ):
             chosen.append((score, phrase, words))
     return [phrase for _, phrase, _ in chosen[:most]]
-
-
-def _descending(scored: tuple[float, str]) -> tuple[float, str]:
-    return -scored[0], scored[1]
 
 
 def _mean_idf(phrase: str, idf: Callable[[str], float]) -> float:
@@ -187,8 +186,8 @@ class _ContentWords(dict[str, str]):
 
     def __missing__(self, token: str) -> str:
         word = token.lower()
-        telling = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
-        found = word if telling and not _DATA.fullmatch(word) else ""
+        is_content = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
+        found = word if is_content and not _DATA.fullmatch(word) else ""
         if len(self) > _MAX_CACHED_WORDS:
             self.clear()
         self[token] = found

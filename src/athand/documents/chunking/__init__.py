@@ -1,4 +1,4 @@
-"""Cutting a text into pieces by its structure: one plan per kind of file, one way to make pieces of it."""
+"""Structural chunking: sections by kind of file (headings, definitions, keys), merged and split to a target length."""
 
 from athand.documents.chunking.chunks import build_chunks, build_outline, choose_strategy
 from athand.documents.extract import ChunkSpan, Extract, FileKind, Heading
@@ -7,10 +7,10 @@ __all__ = ["cut", "outline"]
 
 
 def chunk_text(extract: Extract, kind: FileKind) -> list[ChunkSpan]:
-    """The pieces of a text in order: together they are the whole text, overlaps removed."""
+    """The chunks of a text in order; without their overlaps they add up to the whole text."""
     return build_chunks(extract, choose_strategy(extract, kind)) if extract.text else []
 
 
 def extract_outline(extract: Extract, kind: FileKind) -> list[Heading]:
-    """The headings or definitions of a text, each with its level and line."""
+    """The headings or definitions of a text, with level and line."""
     return build_outline(extract.text, choose_strategy(extract, kind)) if extract.text else []

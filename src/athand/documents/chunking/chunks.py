@@ -1,4 +1,4 @@
-"""From a plan to pieces: offsets, lines, heading paths, names and places."""
+"""The chunking strategy of each kind of file, and chunks with offsets, lines, heading paths, names and places."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _MAX_NAMES = 100
 
 @dataclass(frozen=True, slots=True)
 class ChunkingStrategy:
-    """How a text is cut: its sections, how long ones are split, and what it is called where no heading says so."""
+    """How a text is chunked: its sections, a splitter for long ones, and a title for texts without a top heading."""
 
     sections: Sequence[Section]
     split: Splitter
@@ -32,7 +32,7 @@ class ChunkingStrategy:
 
 
 def build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan]:
-    """The pieces of a text: its units, with blank ones joined to what stands before them."""
+    """The chunks of a text: its units, blank ones merged with their neighbours."""
     text, sections = extract.text, _cover_start(strategy.sections)
     tree = SectionTree(sections, len(text))
     named = [section for section in sections if section.name]
@@ -51,7 +51,7 @@ def build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan
 
 
 def _names_in(unit: Unit, named: Sequence[Section]) -> list[str]:
-    """The names of the sections whose own line stands in a unit."""
+    """The names of the sections whose head lies in a unit."""
     first = bisect_left(named, unit.start, key=_head)
     return [section.name for section in named[first : bisect_left(named, unit.end, key=_head)]]
 
@@ -61,7 +61,7 @@ def _head(section: Section) -> int:
 
 
 def build_outline(text: str, strategy: ChunkingStrategy) -> list[Heading]:
-    """The outline of a text: named sections by the line they stand in."""
+    """The outline of a text: its named sections with their lines."""
     found: list[Heading] = []
     line, counted = 1, 0
     for section in strategy.sections:
@@ -73,12 +73,12 @@ def build_outline(text: str, strategy: ChunkingStrategy) -> list[Heading]:
 
 
 def _cover_start(sections: Sequence[Section]) -> Sequence[Section]:
-    """Sections that begin where the text does: what stands before the first has no name."""
+    """The sections, with a nameless one first if the text begins before them."""
     return sections if sections and sections[0].start == 0 else [Section(0, 0), *sections]
 
 
 def _merge_blank_units(text: str, found: Sequence[Unit]) -> list[Unit]:
-    """Units that all have something in them, as far as the text has."""
+    """Units of which none is blank, unless the whole text is."""
     kept: list[Unit] = []
     for unit in found:
         if kept and (_is_blank(text, unit) or _is_blank(text, kept[-1])):
@@ -98,12 +98,12 @@ def _prepend_title(strategy: ChunkingStrategy, path: tuple[str, ...]) -> tuple[s
 
 
 def _unique_names(names: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Names that begin in a piece, once each, without those its heading tells already."""
+    """Distinct names that are not in the heading path already."""
     return tuple(dict.fromkeys(name for name in names if name not in known))[:_MAX_NAMES]
 
 
 def _place_label(places: Sequence[tuple[int, str, str]], unit: Unit) -> str:
-    """The page, slide, sheet or cell of a unit; where it spans several, the first and last."""
+    """The page, slide, sheet or cell of a unit, or the range of them."""
     first = bisect_right(places, unit.start, key=lambda place: place[0]) - 1
     last = bisect_right(places, unit.end - 1, key=lambda place: place[0]) - 1
     if last < 0:
@@ -114,7 +114,7 @@ def _place_label(places: Sequence[tuple[int, str, str]], unit: Unit) -> str:
 
 
 def choose_strategy(extract: Extract, kind: FileKind) -> ChunkingStrategy:
-    """The plan for a text: by its marks where it has some, else by what its kind is made of."""
+    """The strategy for a text: by its kind, and for prose by its markers if it has any."""
     text = extract.text
     if kind.name == "code":
         return ChunkingStrategy(find_definitions(text, kind.language), split_code(text), definitions=True)
@@ -137,7 +137,7 @@ def _markdown_strategy(extract: Extract) -> ChunkingStrategy:
 
 
 def _drop_redundant_title(strategy: ChunkingStrategy) -> ChunkingStrategy:
-    """A plan whose title heads every path, unless the text has a heading of the first level."""
+    """The strategy without its title if the text has a heading of the first level."""
     if any(section.level == 1 and section.name for section in strategy.sections):
         return replace(strategy, title="")
     return strategy

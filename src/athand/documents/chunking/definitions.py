@@ -1,4 +1,4 @@
-"""Source code: where its definitions begin, by the lines that start them and their indentation."""
+"""Definitions in source code, found by the regular expressions of a grammar and by indentation."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from athand.documents.chunking.grammars_other import ANY, OTHERS, TOOLS
 from athand.documents.chunking.sections import Section
 
 _MAX_LINES_ABOVE = 40
-# The two names of a block in a configuration.
+# The quotes between the two labels of a Terraform block.
 _QUOTES = re.compile(r"\"\s+\"")
 _CALL_END = re.compile(r"[)\]}]+[ \t\r]*$")
 
 
 def find_definitions(text: str, language: str) -> list[Section]:
-    """The definitions of a source text with what stands between them; those inside of functions do not count."""
+    """Sections for the definitions of a source text and the code between them; those inside functions are left out."""
     grammar = get_grammar(language)
-    # Every definition is looked for behind a line's end, so the first line needs one before it. With it, the place of
-    # that end in the source is the place of its line in the text.
+    # Patterns begin with a line break, so one is put before the first line. The offset of a line break in `source` is
+    # then the offset of its line in `text`.
     source = "\n" + text
     found = _DefinitionScanner(source, grammar)
     kinds = grammar.kinds
@@ -36,7 +36,7 @@ def find_definitions(text: str, language: str) -> list[Section]:
 
 @dataclass(slots=True)
 class _DefinitionScanner:
-    """Definitions as they are found: the open ones as a stack of indentation and kind."""
+    """Collects definitions; `stack` holds indentation and kind of those that are open."""
 
     source: str
     grammar: Grammar
@@ -45,7 +45,7 @@ class _DefinitionScanner:
     closed: int = -1
 
     def open(self, line: int, indent: int, kind: str, name: str) -> None:
-        """A definition begins in a line: it ends those that are indented as much or more."""
+        """Begins a definition; closes those with the same or deeper indentation."""
         self._pop_to_indent(indent)
         inside = self.stack[-1][1] if self.stack else ""
         if (inside and inside != CONTAINER) or (kind == MEMBER and not inside):
@@ -56,7 +56,7 @@ class _DefinitionScanner:
         self.stack.append((indent, FUNCTION if kind == MEMBER else kind))
 
     def close(self, line: int, indent: int) -> None:
-        """A line ends the definitions that are indented as much or more: what follows it belongs to none of them."""
+        """Ends the definitions with the same or deeper indentation; following code belongs to none of them."""
         if self.stack and self.stack[-1][0] >= indent:
             self._pop_to_indent(indent)
             self.closed = line if self.grammar.closes_before else self.source.find("\n", line + 1)
@@ -66,13 +66,13 @@ class _DefinitionScanner:
             self.stack.pop()
 
     def _add_code_before(self, start: int) -> None:
-        """Code between the end of a definition and the next is a section without a name."""
+        """Adds a nameless section for code between the end of a definition and the next one."""
         if 0 <= self.closed < start and self.source[self.closed : start].strip():
             self.sections.append(Section(self.closed, len(self.stack) + 1))
         self.closed = -1
 
     def _start_with_comments(self, line: int) -> int:
-        """Where the comments, decorators and attributes right above a definition begin."""
+        """The start of a definition including comments, decorators and attributes directly above it."""
         floor = max(self.closed, self.sections[-1].head + 1 if self.sections else 0, 0)
         start = line
         for _ in range(_MAX_LINES_ABOVE):
@@ -83,7 +83,7 @@ class _DefinitionScanner:
         return start
 
     def _line_above(self, line: int, floor: int) -> int:
-        """The beginning of what belongs to a line and ends right above it; -1 if nothing does."""
+        """The start of a comment, attribute or decorator that ends directly above a line; -1 without one."""
         above = self.source.rfind("\n", floor, line)
         if above < 0:
             return -1
@@ -95,7 +95,7 @@ class _DefinitionScanner:
         return self._decorator_above(line, floor) if _CALL_END.match(words) else -1
 
     def _decorator_above(self, line: int, floor: int) -> int:
-        """The beginning of a decorator of several lines that ends right above a line."""
+        """The start of a multi-line decorator that ends directly above a line; -1 without one."""
         opened = max(self.source.rfind("\n@", floor, line), self.source.rfind(" @", floor, line))
         if opened < 0 or self.source.count("\n", opened, line) > _MAX_LINES_ABOVE:
             return -1
@@ -120,5 +120,5 @@ _BY_LANGUAGE = {language: grammar for grammar, languages in _FAMILIES for langua
 
 
 def get_grammar(language: str) -> Grammar:
-    """The grammar for a language; for one that is not known, the keywords many have."""
+    """The grammar of a language; a generic one for unknown languages."""
     return _BY_LANGUAGE.get(language.lower(), ANY)

@@ -1,11 +1,11 @@
-"""What a family of languages looks like: comments and strings to skip, lines that define, and lines that end."""
+"""Grammars for finding definitions: what to skip (comments, strings), which lines define, which lines end."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-# A container's definitions count (a class), a function's do not, a leaf has none; a member counts in a container only.
+# Definitions inside a container (a class) count, those inside a function do not; a member counts in containers only.
 CONTAINER, FUNCTION, LEAF, MEMBER = "container", "function", "leaf", "member"
 NAME = r"[^\W\d][\w$]*"
 CAPITALS = r"_*[A-Z][A-Z0-9_]+"
@@ -19,15 +19,15 @@ LONG_STRING = r'"""(?s:.*?)(?:(?<!\\)"""|\Z)'
 QUOTED = r"'(?:[^'\\\n]|\\.)*+'"
 CHARACTER = r"'(?:[^'\\\n]|\\[^\n]{1,8}?)'"
 
-# Words that stand before brackets like a name does, and are none.
+# Keywords that precede parentheses like a function name.
 NOT_CALLED = (
     r"(?!(?:if|for|while|switch|catch|return|else|do|case|new|throw|function|with|await|typeof|using|lock|foreach|"
     r"super|this|delete|yield|goto|sizeof|synchronized|try|assert|in|of|not|and|or|when|unless|elif|import)\b)"
 )
 PARAMETERS = r"\((?>[^(){};]{1,400}|\{[^{};]{0,200}\}|\((?>[^(){};]{1,200}|\([^(){};]{0,100}\)){0,20}\)){0,40}+\)"
-# Most lines of a body assign or call something of something.
+# Excludes assignments and method calls, the most frequent lines of a body.
 NOT_ASSIGNED = r"(?!\w+(?:\.[\w.]*\(|->|[ \t]?[-+|&^*/%]?=(?!>)|\[\w*\][ \t]?=|\+\+|--))"
-# Most lines begin with something else: this looks at one character instead of trying every rule.
+# Rejects most lines by their first character, before any rule is tried.
 _MAY_DEFINE = r"(?![\s)}\]'\"=,;+|&?-])"
 _FEW_BLANKS = (
     (r"[ \t]+", r"[ \t]{1,40}+"),
@@ -38,8 +38,8 @@ _FEW_BLANKS = (
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A line that defines something: what stands before its name, the name, and what must follow."""
+class DefinitionRule:
+    """Patterns of a defining line: before the name, the name, and after it."""
 
     kind: str
     before: str
@@ -49,14 +49,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Grammar:
-    """How definitions of a language are found; `above` are beginnings of lines that belong to the one below them.
+    """The definitions of a language; lines that begin with one of `above` belong to the definition below them.
 
-    `prefix` may stand before every definition. `closer` is what a line begins with that ends a definition; that line
-    belongs to it unless `closes_before`.
+    `prefix` is optional before every definition. A line that begins with `closer` ends a definition and belongs to it
+    unless `closes_before`.
     """
 
     skipped: Sequence[str]
-    rules: Sequence[Rule]
+    rules: Sequence[DefinitionRule]
     prefix: str = ""
     closer: str = r"[}\])]"
     above: tuple[str, ...] = ("//", "/*", "*", "@", "#[", "[")
@@ -65,12 +65,12 @@ class Grammar:
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """The kind of definition behind each group of the pattern."""
+        """The kind of definition by name of a group in the pattern."""
         return {f"name{number}": rule.kind for number, rule in enumerate(self.rules)}
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """One pattern for all of it, so that a text is gone through once."""
+        """One regular expression for definitions, closers and skipped parts, so that one pass is enough."""
         rules = "|".join(
             f"{rule.before}(?P<name{number}>{rule.name}){rule.after}" for number, rule in enumerate(self.rules)
         )
@@ -80,12 +80,12 @@ class Grammar:
 
 
 def match_words(listed: str) -> str:
-    """A pattern for any number of these words, each with blanks after it."""
+    """A pattern for any number of these words, each followed by blanks."""
     return rf"(?:(?:{'|'.join(listed.split())})[ \t]+)*+"
 
 
 def _bound_blanks(rule: str) -> str:
-    """A rule whose blanks are few and not given back: a long run of them would be tried in every combination."""
+    """A rule with bounded, possessive blanks, against quadratic backtracking on long runs of them."""
     for blanks, few in _FEW_BLANKS:
         rule = rule.replace(blanks, few)
     return rule

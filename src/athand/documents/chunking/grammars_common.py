@@ -1,4 +1,4 @@
-"""Grammars of languages that name what they define: Python, Ruby, JavaScript and TypeScript, Go, Rust, PHP."""
+"""Grammars of common languages: Python, Ruby, JavaScript, TypeScript, Go, Rust, PHP, C, Java, C#, Kotlin and kin."""
 
 from athand.documents.chunking.grammar import (
     BLOCK_COMMENT,
@@ -16,8 +16,8 @@ from athand.documents.chunking.grammar import (
     PARAMETERS,
     QUOTED,
     STRING,
+    DefinitionRule,
     Grammar,
-    Rule,
     match_words,
 )
 
@@ -26,10 +26,10 @@ _ASSIGNED = r"[ \t]*(?::[^=\n]{1,80})?=[^=]"
 PYTHON = Grammar(
     (LONG_STRING, r"'''(?s:.*?)(?:(?<!\\)'''|\Z)", STRING, QUOTED, HASH_COMMENT),
     (
-        Rule(FUNCTION, r"(?:(?:async|static|cdef|cpdef|inline)[ \t]+)*(?:def|func)[ \t]+"),
-        Rule(CONTAINER, r"(?:cdef[ \t]+)?class(?:_name)?[ \t]+"),
-        Rule(LEAF, "", rf"{CAPITALS}(?={_ASSIGNED})"),
-        Rule(LEAF, r"(?<=\n)(?:type[ \t]+)?", rf"_?[A-Z]\w*(?=(?:\[[^\n=]{{1,80}}\])?{_ASSIGNED})"),
+        DefinitionRule(FUNCTION, r"(?:(?:async|static|cdef|cpdef|inline)[ \t]+)*(?:def|func)[ \t]+"),
+        DefinitionRule(CONTAINER, r"(?:cdef[ \t]+)?class(?:_name)?[ \t]+"),
+        DefinitionRule(LEAF, "", rf"{CAPITALS}(?={_ASSIGNED})"),
+        DefinitionRule(LEAF, r"(?<=\n)(?:type[ \t]+)?", rf"_?[A-Z]\w*(?=(?:\[[^\n=]{{1,80}}\])?{_ASSIGNED})"),
     ),
     closer=r"(?<=\n)(?=[^\s#)\]}'\"@])",
     above=("#", "@"),
@@ -38,11 +38,11 @@ PYTHON = Grammar(
 RUBY = Grammar(
     (r"\n=begin(?s:.*?)(?:\n=end|\Z)", STRING, QUOTED, HASH_COMMENT),
     (
-        Rule(FUNCTION, r"def[ \t]+(?:self\.|\w+\.)?", r"\w+[?!=]?|[^\s\w(]{1,3}"),
-        Rule(CONTAINER, r"(?:abstract[ \t]+)?(?:class|module|struct|enum)[ \t]+(?!<<)", r"[A-Z][\w:]*"),
-        Rule(LEAF, "", rf"{CAPITALS}(?=[ \t]*=[^=~])"),
-        Rule(CONTAINER, r"(?:namespace|describe|context)[ \t(]+[:\"']?", r"[\w: ]+"),
-        Rule(FUNCTION, r"task[ \t(]+[:\"']?", r"\w+"),
+        DefinitionRule(FUNCTION, r"def[ \t]+(?:self\.|\w+\.)?", r"\w+[?!=]?|[^\s\w(]{1,3}"),
+        DefinitionRule(CONTAINER, r"(?:abstract[ \t]+)?(?:class|module|struct|enum)[ \t]+(?!<<)", r"[A-Z][\w:]*"),
+        DefinitionRule(LEAF, "", rf"{CAPITALS}(?=[ \t]*=[^=~])"),
+        DefinitionRule(CONTAINER, r"(?:namespace|describe|context)[ \t(]+[:\"']?", r"[\w: ]+"),
+        DefinitionRule(FUNCTION, r"task[ \t(]+[:\"']?", r"\w+"),
     ),
     match_words("private protected public module_function private_class_method"),
     closer=r"end\b",
@@ -53,30 +53,30 @@ _FUNCTION_VALUE = (
     r"(?:function\b|(?:<[^\n]{1,80}>)?\([^;{}]{0,300}\)[^;{}\n]{0,100}=>|\(\{[^;]{0,300}\}[^;{}\n]{0,200}=>|[\w$]+\s*=>)"
 )
 _SCRIPT_RULES = (
-    Rule(FUNCTION, r"function\b[ \t]*\*?[ \t]*", r"[\w$]+"),
-    Rule(CONTAINER, r"class[ \t]+", r"(?!extends\b)[\w$]+"),
-    Rule(
+    DefinitionRule(FUNCTION, r"function\b[ \t]*\*?[ \t]*", r"[\w$]+"),
+    DefinitionRule(CONTAINER, r"class[ \t]+", r"(?!extends\b)[\w$]+"),
+    DefinitionRule(
         CONTAINER,
         r"(?:const[ \t]+)?(?:interface|enum|namespace|module)[ \t]+[\"']?",
         r"[\w$.]+(?=[^;\n(=]*\{|(?:<[^;{}()]{0,200}>)?\s*(?:extends|\{))",
     ),
-    Rule(LEAF, r"type[ \t]+", r"[\w$]+(?=\s*(?:<|=[^=]))"),
-    Rule(CONTAINER, r"module\.exports[ \t]*=[ \t]*class[ \t]+", r"(?!extends\b)[\w$]+"),
-    Rule(CONTAINER, r"(?:(?:const|let|var)[ \t]+|(?:[\w$]+\.){1,4}+)", r"[\w$]+(?=[ \t]*=[ \t]*class\b)"),
-    Rule(FUNCTION, r"(?:const|let|var)[ \t]+", rf"[\w$]+(?={_FUNCTION_VALUE})"),
-    Rule(LEAF, r"(?:const|let|var)[ \t]+", r"(?:(?<=export const )[\w$]+|[A-Z][A-Z0-9_]+)(?=\s*[:=])"),
-    Rule(
+    DefinitionRule(LEAF, r"type[ \t]+", r"[\w$]+(?=\s*(?:<|=[^=]))"),
+    DefinitionRule(CONTAINER, r"module\.exports[ \t]*=[ \t]*class[ \t]+", r"(?!extends\b)[\w$]+"),
+    DefinitionRule(CONTAINER, r"(?:(?:const|let|var)[ \t]+|(?:[\w$]+\.){1,4}+)", r"[\w$]+(?=[ \t]*=[ \t]*class\b)"),
+    DefinitionRule(FUNCTION, r"(?:const|let|var)[ \t]+", rf"[\w$]+(?={_FUNCTION_VALUE})"),
+    DefinitionRule(LEAF, r"(?:const|let|var)[ \t]+", r"(?:(?<=export const )[\w$]+|[A-Z][A-Z0-9_]+)(?=\s*[:=])"),
+    DefinitionRule(
         FUNCTION,
         r"(?:[\w$]+\.){1,4}+",
         r"[\w$]+(?=[ \t]*=[ \t]*(?:async[ \t]+)?(?:function\b|\([^(){};]{0,200}\)[ \t]*=>))",
     ),
-    Rule(
+    DefinitionRule(
         MEMBER,
         r"\*?[ \t]*" + NOT_CALLED,
         r"(?:\#?[\w$]+|\[[\w.$]+\])(?=[?!]?[ \t]*(?:<[^\n;{}]{1,200}>)?" + PARAMETERS + r"[ \t]*(?::[^;\n]{1,200})?\{)",
     ),
-    Rule(MEMBER, r"(?<=abstract )", r"[\w$]+(?=[ \t]*(?:<[^\n;{}]{1,200}>)?\()"),
-    Rule(MEMBER, "", rf"\#?[\w$]+(?={_FUNCTION_VALUE})"),
+    DefinitionRule(MEMBER, r"(?<=abstract )", r"[\w$]+(?=[ \t]*(?:<[^\n;{}]{1,200}>)?\()"),
+    DefinitionRule(MEMBER, "", rf"\#?[\w$]+(?={_FUNCTION_VALUE})"),
 )
 _REGEX = (
     r"(?:(?<=[=(,:;!&|?\[{}][ \n])|(?<=[(,=:!\[]))/(?![/*])"
@@ -92,16 +92,16 @@ SCRIPT = Grammar(
 )
 SECTIONS = Grammar(
     SCRIPT.skipped,
-    (Rule(CONTAINER, r"<", r"(?:template|script|style|markup)\b"), *_SCRIPT_RULES),
+    (DefinitionRule(CONTAINER, r"<", r"(?:template|script|style|markup)\b"), *_SCRIPT_RULES),
     SCRIPT.prefix,
     closer=r"(?:[}\])]|</)",
 )
 GO = Grammar(
     (*_COMMENTS, STRING, CHARACTER, r"`[^`]*+(?:`|\Z)"),
     (
-        Rule(FUNCTION, r"func[ \t]+(?:\([^)\n]{0,200}\)[ \t]*)?"),
-        Rule(LEAF, r"type[ \t]+"),
-        Rule(LEAF, r"(?<=\n)(?:const|var)[ \t]+"),
+        DefinitionRule(FUNCTION, r"func[ \t]+(?:\([^)\n]{0,200}\)[ \t]*)?"),
+        DefinitionRule(LEAF, r"type[ \t]+"),
+        DefinitionRule(LEAF, r"(?<=\n)(?:const|var)[ \t]+"),
     ),
 )
 RUST = Grammar(
@@ -112,26 +112,26 @@ RUST = Grammar(
         CHARACTER,
     ),
     (
-        Rule(FUNCTION, r"fn[ \t]+(?:r\#)?"),
-        Rule(
+        DefinitionRule(FUNCTION, r"fn[ \t]+(?:r\#)?"),
+        DefinitionRule(
             CONTAINER,
             r"impl\b[ \t]*(?:<[^{;]{0,300}?>[ \t]*(?=[\w(&\[*!]))?(?:[^{;\n]{1,200}?[ \t]for[ \t]+)?"
             r"(?:&(?:'\w+[ \t]+)?(?:mut[ \t]+)?)?(?:\w+::)*+",
         ),
-        Rule(CONTAINER, r"(?:trait|mod)[ \t]+"),
-        Rule(LEAF, r"(?:struct|enum|union|type)[ \t]+"),
-        Rule(LEAF, r"(?:mut[ \t]+)?", r"(?:(?<=const )|(?<=static )|(?<=static mut ))[A-Z]\w*(?=[ \t]*:)"),
-        Rule(FUNCTION, r"macro_rules![ \t]*"),
+        DefinitionRule(CONTAINER, r"(?:trait|mod)[ \t]+"),
+        DefinitionRule(LEAF, r"(?:struct|enum|union|type)[ \t]+"),
+        DefinitionRule(LEAF, r"(?:mut[ \t]+)?", r"(?:(?<=const )|(?<=static )|(?<=static mut ))[A-Z]\w*(?=[ \t]*:)"),
+        DefinitionRule(FUNCTION, r"macro_rules![ \t]*"),
     ),
     match_words(r"pub(?:\([^)\n]{0,80}\))? default const async unsafe safe auto static extern \"[^\"\n]{0,20}\""),
 )
 PHP = Grammar(
     (*_COMMENTS, r"\#(?!\[)[^\n]*", STRING, QUOTED),
     (
-        Rule(CONTAINER, r"(?:class|interface|trait|enum)[ \t]+"),
-        Rule(FUNCTION, r"function[ \t]+&?[ \t]*"),
-        Rule(LEAF, r"const[ \t]+(?:\??\w+[ \t]+)?", r"\w+(?=[ \t]*=)"),
-        Rule(LEAF, r"namespace[ \t]+", r"[\w\\]+"),
+        DefinitionRule(CONTAINER, r"(?:class|interface|trait|enum)[ \t]+"),
+        DefinitionRule(FUNCTION, r"function[ \t]+&?[ \t]*"),
+        DefinitionRule(LEAF, r"const[ \t]+(?:\??\w+[ \t]+)?", r"\w+(?=[ \t]*=)"),
+        DefinitionRule(LEAF, r"namespace[ \t]+", r"[\w\\]+"),
     ),
     match_words("abstract final readonly static public protected private"),
 )
@@ -150,29 +150,29 @@ _MODIFIERS = match_words(
 )
 _TYPE = r"(?:delegate\*[^;{}()\n]{1,160}>|[A-Za-z_][\w.:]*(?:<[^;{}()\n]{1,120}>)?)(?:[\[\]?*,]|[ \t]?\[\])*[ \t]+"
 _NAMED = (
-    Rule(
+    DefinitionRule(
         CONTAINER,
         r"(?:class|interface|enum(?:[ \t]+class)?|record(?:[ \t]+(?:class|struct))?|struct|namespace|@interface|object|"
         r"trait|protocol|extension|actor|library|contract)[ \t]+",
         r"[A-Za-z_][\w.]*",
     ),
-    Rule(
+    DefinitionRule(
         FUNCTION,
         r"(?:fun|func|def|function|modifier|event)\b[ \t]+(?:<[^>\n]{1,100}>[ \t]*)?(?:\w+(?:<[^>\n]{0,100}>)?\??\.)*+",
         r"`[^`\n]+`|[\w$]+|[^\s\w(]{1,3}",
     ),
-    Rule(FUNCTION, "", r"(?:init|deinit|constructor|subscript)(?=[?!]?[ \t]*[(<{])"),
-    Rule(LEAF, r"(?:typealias|type|associatedtype)[ \t]+"),
+    DefinitionRule(FUNCTION, "", r"(?:init|deinit|constructor|subscript)(?=[?!]?[ \t]*[(<{])"),
+    DefinitionRule(LEAF, r"(?:typealias|type|associatedtype)[ \t]+"),
 )
 _ARGUMENTS = r"[ \t]*(?:<[^;{}()\n]{1,100}>)?[ \t]*" + PARAMETERS
 _METHODS = (
-    Rule(
+    DefinitionRule(
         MEMBER,
         NOT_CALLED + rf"(?:{_TYPE})?" + NOT_CALLED,
         rf"(?:[\w.]+(?:<[^;{{}}()\n]{{1,100}}>)?\.)?~?\w+(?={_ARGUMENTS}[^;{{}}(=]{{0,200}}(?:\([^;{{}}]{{0,200}})?(?:\{{|=>|;))",
     ),
-    Rule(MEMBER, NOT_CALLED + _TYPE, r"\w+(?=\s*(?:\{\s*(?:\w+[ \t]+)?(?:get|set|init|add)\b|=>))"),
-    Rule(LEAF, NOT_CALLED + _TYPE, rf"{CAPITALS}(?=[ \t]*=)"),
+    DefinitionRule(MEMBER, NOT_CALLED + _TYPE, r"\w+(?=\s*(?:\{\s*(?:\w+[ \t]+)?(?:get|set|init|add)\b|=>))"),
+    DefinitionRule(LEAF, NOT_CALLED + _TYPE, rf"{CAPITALS}(?=[ \t]*=)"),
 )
 JAVA = Grammar(
     (*_COMMENTS, LONG_STRING, r'@"(?:[^"]|"")*+(?:"|\Z)', STRING, CHARACTER),
@@ -195,23 +195,23 @@ _BODY = (
 C = Grammar(
     (*_COMMENTS, r'\bR"(?P<raw_>[^(\s]{0,16})\((?s:.*?)(?:\)(?P=raw_)"|\Z)', STRING, CHARACTER),
     (
-        Rule(LEAF, r"\#[ \t]*define[ \t]+"),
-        Rule(CONTAINER, r"(?:inline[ \t]+)?namespace[ \t]+", r"[\w:]+(?=[^;=\n]*(?:\{|\n))"),
-        Rule(
+        DefinitionRule(LEAF, r"\#[ \t]*define[ \t]+"),
+        DefinitionRule(CONTAINER, r"(?:inline[ \t]+)?namespace[ \t]+", r"[\w:]+(?=[^;=\n]*(?:\{|\n))"),
+        DefinitionRule(
             CONTAINER,
             r"(?:(?:typedef|static|const)[ \t]+)*(?:struct|class|union|enum(?:[ \t]+(?:class|struct))?)[ \t]+"
             + _ATTRIBUTES,
             r"[A-Za-z_][\w:]*(?=(?:<[^;{}()\n]{0,200}>)?[ \t]*(?:final)?\s*(?::(?!:)[^;{}]{0,400})?\{)",
         ),
-        Rule(LEAF, r"(?:typedef\b[^;{}\n]{1,200}[\s*]|using[ \t]+)", r"\w+(?=[ \t]*(?:;|=[^=]))"),
-        Rule(CONTAINER, r"@(?:interface|implementation|protocol)[ \t]+"),
-        Rule(FUNCTION, r"[-+][ \t]*\([^()\n]{1,80}\)[ \t]*"),
-        Rule(
+        DefinitionRule(LEAF, r"(?:typedef\b[^;{}\n]{1,200}[\s*]|using[ \t]+)", r"\w+(?=[ \t]*(?:;|=[^=]))"),
+        DefinitionRule(CONTAINER, r"@(?:interface|implementation|protocol)[ \t]+"),
+        DefinitionRule(FUNCTION, r"[-+][ \t]*\([^()\n]{1,80}\)[ \t]*"),
+        DefinitionRule(
             FUNCTION,
             NOT_CALLED + _TYPE_WORDS + NOT_CALLED,
             rf"(?:\w+(?:<[^;{{}}()\n]{{0,80}}>)?::)*+(?:{_OPERATOR}|~?\w+)(?=\s*{PARAMETERS}{_BODY})",
         ),
-        Rule(
+        DefinitionRule(
             MEMBER, NOT_CALLED + _TYPE_WORDS + NOT_CALLED, rf"(?:{_OPERATOR}|~?\w+)(?={PARAMETERS}[^;{{}}()]{{0,60}};)"
         ),
     ),

@@ -1,4 +1,4 @@
-"""Grammars of smaller programming languages, and of those that are not known."""
+"""Grammars of further languages, of shells, SQL, styles, schemas and build files, and a generic one (ANY)."""
 
 import re
 
@@ -14,8 +14,8 @@ from athand.documents.chunking.grammar import (
     LONG_STRING,
     QUOTED,
     STRING,
+    DefinitionRule,
     Grammar,
-    Rule,
     match_words,
 )
 
@@ -27,32 +27,32 @@ _ANY_CASE = re.IGNORECASE
 LUA = Grammar(
     (r"--\[(?P<level_>=*)\[(?s:.*?)(?:\](?P=level_)\]|\Z)", DASH_COMMENT, STRING, QUOTED),
     (
-        Rule(FUNCTION, r"(?:local[ \t]+)?function[ \t]+", _DOTTED),
-        Rule(FUNCTION, r"(?:local[ \t]+)?", rf"{_DOTTED}(?=[ \t]*=[ \t]*function\b)"),
+        DefinitionRule(FUNCTION, r"(?:local[ \t]+)?function[ \t]+", _DOTTED),
+        DefinitionRule(FUNCTION, r"(?:local[ \t]+)?", rf"{_DOTTED}(?=[ \t]*=[ \t]*function\b)"),
     ),
     closer=r"end\b",
     above=("--",),
 )
 PERL = Grammar(
     (r"\n=(?:pod|head|over|item|begin|for|encoding)(?s:.*?)(?:\n=cut|\Z)", r"(?<=\s)\#[^\n]*", STRING, QUOTED),
-    (Rule(FUNCTION, r"(?:sub|method)[ \t]+", r"[\w:']+"), Rule(LEAF, r"package[ \t]+", r"[\w:]+")),
+    (DefinitionRule(FUNCTION, r"(?:sub|method)[ \t]+", r"[\w:']+"), DefinitionRule(LEAF, r"package[ \t]+", r"[\w:]+")),
     above=("#",),
 )
 R = Grammar(
     (HASH_COMMENT, STRING, QUOTED),
     (
-        Rule(FUNCTION, "", r"[\w.]+(?=[ \t]*(?:<-|=)[ \t]*(?:function\b|\\\())"),
-        Rule(CONTAINER, "", r"[\w.]+(?=[ \t]*<-[ \t]*R6Class\()"),
+        DefinitionRule(FUNCTION, "", r"[\w.]+(?=[ \t]*(?:<-|=)[ \t]*(?:function\b|\\\())"),
+        DefinitionRule(CONTAINER, "", r"[\w.]+(?=[ \t]*<-[ \t]*R6Class\()"),
     ),
     above=("#",),
 )
 JULIA = Grammar(
     (r"\#=(?s:.*?)(?:=\#|\Z)", LONG_STRING, HASH_COMMENT, STRING),
     (
-        Rule(CONTAINER, r"(?:bare)?module[ \t]+"),
-        Rule(FUNCTION, r"(?:@\w+[ \t]+)*(?:function|macro)[ \t]+(?:\w+\.)*", r"[\w!]+"),
-        Rule(LEAF, r"(?:mutable[ \t]+|abstract[ \t]+|primitive[ \t]+)?(?:struct|type)[ \t]+"),
-        Rule(LEAF, r"const[ \t]+"),
+        DefinitionRule(CONTAINER, r"(?:bare)?module[ \t]+"),
+        DefinitionRule(FUNCTION, r"(?:@\w+[ \t]+)*(?:function|macro)[ \t]+(?:\w+\.)*", r"[\w!]+"),
+        DefinitionRule(LEAF, r"(?:mutable[ \t]+|abstract[ \t]+|primitive[ \t]+)?(?:struct|type)[ \t]+"),
+        DefinitionRule(LEAF, r"const[ \t]+"),
     ),
     closer=r"end\b",
     above=("#", "@", '"""'),
@@ -60,10 +60,10 @@ JULIA = Grammar(
 ELIXIR = Grammar(
     (r'@\w+[ \t]+"""(?s:.*?)(?:"""|\Z)', HASH_COMMENT, STRING),
     (
-        Rule(CONTAINER, r"(?:defmodule|defprotocol|defimpl)[ \t]+", _DOTTED),
-        Rule(FUNCTION, r"(?:defp?|defmacrop?|defguardp?|defdelegate)[ \t]+", r"[a-z_]\w*[?!]?"),
-        Rule(CONTAINER, r"describe[ \t]+\"", r"[^\"\n]+"),
-        Rule(FUNCTION, r"test[ \t]+\"", r"[^\"\n]+"),
+        DefinitionRule(CONTAINER, r"(?:defmodule|defprotocol|defimpl)[ \t]+", _DOTTED),
+        DefinitionRule(FUNCTION, r"(?:defp?|defmacrop?|defguardp?|defdelegate)[ \t]+", r"[a-z_]\w*[?!]?"),
+        DefinitionRule(CONTAINER, r"describe[ \t]+\"", r"[^\"\n]+"),
+        DefinitionRule(FUNCTION, r"test[ \t]+\"", r"[^\"\n]+"),
     ),
     closer=r"end\b",
     above=("#", "@"),
@@ -71,13 +71,13 @@ ELIXIR = Grammar(
 HASKELL = Grammar(
     (r"\{-(?s:.*?)(?:-\}|\Z)", DASH_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             LEAF,
             r"(?:data|newtype|type(?:[ \t]+(?:alias|family))?|class|instance|module|port)[ \t]+"
             r"(?:[^\n=]{1,100}=>[ \t]*)?",
             _DOTTED,
         ),
-        Rule(FUNCTION, _AT_MARGIN, r"[a-z_][\w']*(?=[ \t]*(?:::|:[ \t]))"),
+        DefinitionRule(FUNCTION, _AT_MARGIN, r"[a-z_][\w']*(?=[ \t]*(?:::|:[ \t]))"),
     ),
     closer=r"(?!)",
     above=("--", "{-"),
@@ -85,14 +85,14 @@ HASKELL = Grammar(
 OCAML = Grammar(
     (r"\(\*(?s:.*?)(?:\*\)|\Z)", LINE_COMMENT, STRING),
     (
-        Rule(CONTAINER, r"module[ \t]+(?:rec[ \t]+|type[ \t]+)?", _DOTTED),
-        Rule(
+        DefinitionRule(CONTAINER, r"module[ \t]+(?:rec[ \t]+|type[ \t]+)?", _DOTTED),
+        DefinitionRule(
             FUNCTION,
             r"(?:let|and|member|val|external|static[ \t]+member)[ \t]+"
             r"(?:(?:rec|inline|private|mutable)[ \t]+)*(?:\w+\.)?",
             r"[a-z_A-Z][\w']*",
         ),
-        Rule(
+        DefinitionRule(
             LEAF, r"(?:type|exception|class)[ \t]+(?:rec[ \t]+)?(?:'\w+[ \t]+|\([^)\n]*\)[ \t]+)?", r"[a-zA-Z_][\w']*"
         ),
     ),
@@ -102,8 +102,8 @@ OCAML = Grammar(
 ERLANG = Grammar(
     (r"%[^\n]*", STRING),
     (
-        Rule(LEAF, r"-(?:module|record|define|type|opaque)\([ \t]*"),
-        Rule(FUNCTION, _AT_MARGIN, r"[a-z]\w*(?=\([^;\n]{0,200}\)[ \t]*(?:when[^\n]{0,200})?->)"),
+        DefinitionRule(LEAF, r"-(?:module|record|define|type|opaque)\([ \t]*"),
+        DefinitionRule(FUNCTION, _AT_MARGIN, r"[a-z]\w*(?=\([^;\n]{0,200}\)[ \t]*(?:when[^\n]{0,200})?->)"),
     ),
     closer=r"(?!)",
     above=("%", "-spec", "-doc"),
@@ -111,8 +111,8 @@ ERLANG = Grammar(
 LISP = Grammar(
     (r";[^\n]*", r"\#\|(?s:.*?)(?:\|\#|\Z)", r'"(?s:(?:[^"\\]|\\.)*+)(?:"|\Z)'),
     (
-        Rule(FUNCTION, r"\((?:def[\w-]*|define[\w-]*)[ \t]+(?:\^\S+[ \t]+)*\(?", r"[^\s()\[\]\"]+"),
-        Rule(LEAF, r"\(ns[ \t]+", r"[\w.-]+"),
+        DefinitionRule(FUNCTION, r"\((?:def[\w-]*|define[\w-]*)[ \t]+(?:\^\S+[ \t]+)*\(?", r"[^\s()\[\]\"]+"),
+        DefinitionRule(LEAF, r"\(ns[ \t]+", r"[\w.-]+"),
     ),
     closer=r"(?<=\n)(?=\()",
     above=(";",),
@@ -121,13 +121,13 @@ LISP = Grammar(
 ZIG = Grammar(
     (LINE_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             CONTAINER,
             r"const[ \t]+",
             rf"{_DOTTED}(?=[ \t]*=[ \t]*(?:(?:packed|extern)[ \t]+)?(?:struct|enum|union|opaque)\b)",
         ),
-        Rule(FUNCTION, r"fn[ \t]+"),
-        Rule(FUNCTION, r"test[ \t]+\"", r"[^\"\n]+"),
+        DefinitionRule(FUNCTION, r"fn[ \t]+"),
+        DefinitionRule(FUNCTION, r"test[ \t]+\"", r"[^\"\n]+"),
     ),
     match_words("pub export inline extern"),
     above=("//",),
@@ -135,8 +135,10 @@ ZIG = Grammar(
 NIM = Grammar(
     (LONG_STRING, HASH_COMMENT, STRING),
     (
-        Rule(FUNCTION, r"(?:proc|func|method|iterator|template|macro|converter|on|to)[ \t]+`?", r"[\w=+*/<>-]+"),
-        Rule(LEAF, "", r"[A-Z]\w*(?=\*?(?:\[[^\]\n]*\])?[ \t]*(?:\{[^}\n]*\}[ \t]*)?=)"),
+        DefinitionRule(
+            FUNCTION, r"(?:proc|func|method|iterator|template|macro|converter|on|to)[ \t]+`?", r"[\w=+*/<>-]+"
+        ),
+        DefinitionRule(LEAF, "", r"[A-Z]\w*(?=\*?(?:\[[^\]\n]*\])?[ \t]*(?:\{[^}\n]*\}[ \t]*)?=)"),
     ),
     closer=r"(?<=\n)(?=[^\s#)\]}])",
     above=("#",),
@@ -145,8 +147,8 @@ NIM = Grammar(
 BASIC = Grammar(
     (r"'[^\n]*", STRING),
     (
-        Rule(CONTAINER, r"(?:class|module|structure|interface|namespace|enum)[ \t]+", _DOTTED),
-        Rule(FUNCTION, r"(?:sub|function|property(?:[ \t]+(?:get|set|let))?)[ \t]+"),
+        DefinitionRule(CONTAINER, r"(?:class|module|structure|interface|namespace|enum)[ \t]+", _DOTTED),
+        DefinitionRule(FUNCTION, r"(?:sub|function|property(?:[ \t]+(?:get|set|let))?)[ \t]+"),
     ),
     match_words(
         "public private protected friend shared static partial overrides overridable mustinherit notinheritable "
@@ -159,9 +161,11 @@ BASIC = Grammar(
 PASCAL = Grammar(
     (r"\{(?s:.*?)(?:\}|\Z)", r"\(\*(?s:.*?)(?:\*\)|\Z)", LINE_COMMENT, QUOTED),
     (
-        Rule(FUNCTION, r"(?:class[ \t]+)?(?:procedure|function|constructor|destructor|task|entry)[ \t]+", _DOTTED),
-        Rule(LEAF, r"(?:unit|program|library|package(?:[ \t]+body)?|type|subtype)[ \t]+", _DOTTED),
-        Rule(LEAF, "", r"T\w+(?=[ \t]*=[ \t]*(?:class|record|interface|packed)\b)"),
+        DefinitionRule(
+            FUNCTION, r"(?:class[ \t]+)?(?:procedure|function|constructor|destructor|task|entry)[ \t]+", _DOTTED
+        ),
+        DefinitionRule(LEAF, r"(?:unit|program|library|package(?:[ \t]+body)?|type|subtype)[ \t]+", _DOTTED),
+        DefinitionRule(LEAF, "", r"T\w+(?=[ \t]*=[ \t]*(?:class|record|interface|packed)\b)"),
     ),
     closer=r"end[ \t]*(?:\w+[ \t]*)?;",
     above=("//", "{", "(*", "--"),
@@ -170,9 +174,9 @@ PASCAL = Grammar(
 FORTRAN = Grammar(
     (r"![^\n]*", STRING, QUOTED),
     (
-        Rule(CONTAINER, r"(?:module|program|submodule[ \t]*\([^)\n]*\))[ \t]+(?!procedure)"),
-        Rule(FUNCTION, r"(?:[\w(=)*]+[ \t]+){0,4}?(?<!end )(?:subroutine|function)[ \t]+"),
-        Rule(LEAF, r"type(?:[ \t]*,[^:\n]{1,60})?[ \t]*(?:::)?[ \t]+"),
+        DefinitionRule(CONTAINER, r"(?:module|program|submodule[ \t]*\([^)\n]*\))[ \t]+(?!procedure)"),
+        DefinitionRule(FUNCTION, r"(?:[\w(=)*]+[ \t]+){0,4}?(?<!end )(?:subroutine|function)[ \t]+"),
+        DefinitionRule(LEAF, r"type(?:[ \t]*,[^:\n]{1,60})?[ \t]*(?:::)?[ \t]+"),
     ),
     closer=r"end\b",
     above=("!",),
@@ -181,12 +185,12 @@ FORTRAN = Grammar(
 HARDWARE = Grammar(
     (LINE_COMMENT, DASH_COMMENT, BLOCK_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             CONTAINER,
             r"(?:module|interface|package(?:[ \t]+body)?|class|program|entity|architecture)[ \t]+"
             r"(?:(?:automatic|static)[ \t]+)?",
         ),
-        Rule(
+        DefinitionRule(
             FUNCTION,
             r"(?:function|task|procedure|process|component)[ \t]+(?:automatic[ \t]+)?(?:[\w\[\]:-]+[ \t]+){0,3}?",
             r"\w+(?=[ \t]*[(;:\s])",
@@ -199,15 +203,17 @@ HARDWARE = Grammar(
 )
 ASSEMBLY = Grammar(
     (r"[;\#@][^\n]*", BLOCK_COMMENT),
-    (Rule(LEAF, _AT_MARGIN, r"[A-Za-z_.$][\w.$]*(?=:)"),),
+    (DefinitionRule(LEAF, _AT_MARGIN, r"[A-Za-z_.$][\w.$]*(?=:)"),),
     closer=r"(?!)",
     above=(";", "#", "//"),
 )
 ANY = Grammar(
     (LINE_COMMENT, BLOCK_COMMENT, STRING),
     (
-        Rule(CONTAINER, r"(?:class|interface|module|trait|struct|enum|impl|object|package|namespace)[ \t]+", _DOTTED),
-        Rule(
+        DefinitionRule(
+            CONTAINER, r"(?:class|interface|module|trait|struct|enum|impl|object|package|namespace)[ \t]+", _DOTTED
+        ),
+        DefinitionRule(
             FUNCTION,
             r"(?:local[ \t]+)?(?:function|func|fn|def|sub|proc|procedure|method|fun|defn)[ \t]+",
             r"[A-Za-z_][\w.:?!-]*",
@@ -240,9 +246,9 @@ OTHERS = (
 SHELL = Grammar(
     (STRING, QUOTED, r"(?<=\s)\#[^\n]*"),
     (
-        Rule(FUNCTION, r"function[ \t]+", r"[\w:.-]+"),
-        Rule(FUNCTION, "", r"[A-Za-z_][\w:.-]*(?=[ \t]*\([ \t]*\))"),
-        Rule(LEAF, r"(?:(?:export|readonly|declare|local)[ \t]+(?:-\w+[ \t]+)?)?", rf"{CAPITALS}(?==)"),
+        DefinitionRule(FUNCTION, r"function[ \t]+", r"[\w:.-]+"),
+        DefinitionRule(FUNCTION, "", r"[A-Za-z_][\w:.-]*(?=[ \t]*\([ \t]*\))"),
+        DefinitionRule(LEAF, r"(?:(?:export|readonly|declare|local)[ \t]+(?:-\w+[ \t]+)?)?", rf"{CAPITALS}(?==)"),
     ),
     closer=r"(?:\}|end\b)",
     above=("#",),
@@ -250,8 +256,8 @@ SHELL = Grammar(
 POWERSHELL = Grammar(
     (r"<\#(?s:.*?)(?:\#>|\Z)", HASH_COMMENT, STRING, QUOTED),
     (
-        Rule(CONTAINER, r"(?:class|enum)[ \t]+"),
-        Rule(FUNCTION, r"(?:function|filter|workflow)[ \t]+(?:\w+:)?", r"[\w-]+"),
+        DefinitionRule(CONTAINER, r"(?:class|enum)[ \t]+"),
+        DefinitionRule(FUNCTION, r"(?:function|filter|workflow)[ \t]+(?:\w+:)?", r"[\w-]+"),
     ),
     above=("#", "[", "<#"),
     flags=_ANY_CASE,
@@ -259,7 +265,7 @@ POWERSHELL = Grammar(
 SQL = Grammar(
     (DASH_COMMENT, BLOCK_COMMENT, QUOTED),
     (
-        Rule(
+        DefinitionRule(
             LEAF,
             r"create[ \t]+"
             r"(?:(?:or[ \t]+replace|temp|temporary|unique|materialized|external|global|recursive|unlogged|virtual|"
@@ -269,7 +275,9 @@ SQL = Grammar(
             r"(?:if[ \t]+not[ \t]+exists[ \t]+)?(?:concurrently[ \t]+)?[\"`\[]?"
             r"(?:\w+[\"`\]]?\.[\"`\[]?)*+",
         ),
-        Rule(LEAF, r"(?:alter|drop)[ \t]+table[ \t]+(?:if[ \t]+exists[ \t]+)?(?:only[ \t]+)?[\"`\[]?", _DOTTED),
+        DefinitionRule(
+            LEAF, r"(?:alter|drop)[ \t]+table[ \t]+(?:if[ \t]+exists[ \t]+)?(?:only[ \t]+)?[\"`\[]?", _DOTTED
+        ),
     ),
     closer=r"\)[ \t]*;",
     above=("--", "/*", "*"),
@@ -278,38 +286,38 @@ SQL = Grammar(
 STYLES = Grammar(
     (BLOCK_COMMENT, r"(?<!:)" + LINE_COMMENT),
     (
-        Rule(LEAF, r"@(?:mixin|function|keyframes|layer|include)[ \t]+", r"[\w-]+"),
-        Rule(CONTAINER, "", r"@media[^{}\n;]{1,80}(?=\{)"),
-        Rule(LEAF, "", r"[.\#&:*\[\w][^{}\n;@]{0,80}(?<=\S)(?=[ \t]*\{)"),
+        DefinitionRule(LEAF, r"@(?:mixin|function|keyframes|layer|include)[ \t]+", r"[\w-]+"),
+        DefinitionRule(CONTAINER, "", r"@media[^{}\n;]{1,80}(?=\{)"),
+        DefinitionRule(LEAF, "", r"[.\#&:*\[\w][^{}\n;@]{0,80}(?<=\S)(?=[ \t]*\{)"),
     ),
     above=("/*", "*", "//"),
 )
 SCHEMAS = Grammar(
     (LINE_COMMENT, BLOCK_COMMENT, LONG_STRING, HASH_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             CONTAINER,
             r"(?:extend[ \t]+)?"
             r"(?:message|service|enum|struct|union|exception|interface|type|input|model|scalar|directive[ \t]+@|"
             r"fragment|query|mutation|subscription|datasource|generator)[ \t]+",
         ),
-        Rule(FUNCTION, r"rpc[ \t]+"),
+        DefinitionRule(FUNCTION, r"rpc[ \t]+"),
     ),
     above=("//", "/*", "*", "#", '"""'),
 )
 TERRAFORM = Grammar(
     (LINE_COMMENT, BLOCK_COMMENT, HASH_COMMENT),
     (
-        Rule(LEAF, r"(?:resource|data)[ \t]+\"", r"[\w-]+\"[ \t]+\"[\w-]+(?=\")"),
-        Rule(LEAF, r"(?<=\n)\w+[ \t]+\"", r"[\w-]+(?=\"[ \t]*\{)"),
-        Rule(LEAF, _AT_MARGIN, r"[\w-]+(?=[ \t]*\{)"),
+        DefinitionRule(LEAF, r"(?:resource|data)[ \t]+\"", r"[\w-]+\"[ \t]+\"[\w-]+(?=\")"),
+        DefinitionRule(LEAF, r"(?<=\n)\w+[ \t]+\"", r"[\w-]+(?=\"[ \t]*\{)"),
+        DefinitionRule(LEAF, _AT_MARGIN, r"[\w-]+(?=[ \t]*\{)"),
     ),
     above=("#", "//", "/*", "*"),
 )
 CMAKE = Grammar(
     (HASH_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             FUNCTION,
             r"(?:function|macro|add_library|add_executable|add_custom_target|project)[ \t]*\([ \t]*",
             r"[\w${}:.-]+",
@@ -322,28 +330,28 @@ CMAKE = Grammar(
 MAKE = Grammar(
     (HASH_COMMENT,),
     (
-        Rule(LEAF, _AT_MARGIN + r"(?!\.PHONY)", r"[\w.%/${}()-]+(?=[^:=\n#]{0,200}::?(?!=))"),
-        Rule(LEAF, _AT_MARGIN + r"define[ \t]+"),
+        DefinitionRule(LEAF, _AT_MARGIN + r"(?!\.PHONY)", r"[\w.%/${}()-]+(?=[^:=\n#]{0,200}::?(?!=))"),
+        DefinitionRule(LEAF, _AT_MARGIN + r"define[ \t]+"),
     ),
     closer=r"(?!)",
     above=("#", ".PHONY", "@", "["),
 )
 DOCKER = Grammar(
     (HASH_COMMENT,),
-    (Rule(LEAF, r"from[ \t]+", r"[^\s]+(?:[ \t]+as[ \t]+\S+)?"),),
+    (DefinitionRule(LEAF, r"from[ \t]+", r"[^\s]+(?:[ \t]+as[ \t]+\S+)?"),),
     closer=r"(?!)",
     above=("#", "ARG"),
     flags=_ANY_CASE,
 )
 NIX = Grammar(
     (HASH_COMMENT, BLOCK_COMMENT, STRING, r"''(?s:.*?)(?:''|\Z)"),
-    (Rule(CONTAINER, "", r"[\w.-]+(?=[ \t]*=[ \t]*(?:rec[ \t]*)?(?:\{|\w+:|[\w.]+[ \t]+(?:rec[ \t]*)?\{))"),),
+    (DefinitionRule(CONTAINER, "", r"[\w.-]+(?=[ \t]*=[ \t]*(?:rec[ \t]*)?(?:\{|\w+:|[\w.]+[ \t]+(?:rec[ \t]*)?\{))"),),
     above=("#",),
 )
 SMALL = Grammar(
     (HASH_COMMENT, STRING),
     (
-        Rule(
+        DefinitionRule(
             FUNCTION,
             r"(?:proc|function!?|func!?|def|program(?:[ \t]+define)?|command!?|class)[ \t]+(?:[sgabl]:|abort[ \t]+)?",
             r"[\w:.\#]+",

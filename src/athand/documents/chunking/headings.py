@@ -1,4 +1,4 @@
-"""Markdown: headings, and the blocks that are better not cut (fences, tables, comments)."""
+"""Sections of texts: Markdown headings, underlined titles (reST, AsciiDoc), keys of data, and markers of readers."""
 
 import re
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _EMPHASIS = re.compile(r"\*\*|__|`|(?<!\w)[*_]|[*_](?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlocks:
-    """What the lines of a Markdown text are: its headings, its front matter's title, and blocks to keep whole."""
+    """The headings of a Markdown text, blocks not to split (fences, tables, comments), and the front matter's title."""
 
     sections: list[Section]
     kept: list[tuple[int, int]]
@@ -43,7 +43,7 @@ def scan_markdown(text: str, start: int = 0, end: int | None = None) -> Markdown
     front = _FRONT.match(text, start, end)
     body = front.end() if front else start
     blocks = MarkdownBlocks([], [(start, body)] if front else [], _front_title(front.group()) if front else "")
-    # Every pattern begins at a line's end, so a first line needs one before it.
+    # Patterns begin with a line break, so one is put before the first line.
     shift = 0 if body else 1
     source = text if body else "\n" + text
     for match in _BLOCKS.finditer(source, max(body - 1, 0), end + shift):
@@ -52,7 +52,7 @@ def scan_markdown(text: str, start: int = 0, end: int | None = None) -> Markdown
 
 
 def plain_title(title: str) -> str:
-    """A heading as it is read: without links, emphasis, shortcodes, anchors and tags."""
+    """The plain text of a heading: without links, emphasis, shortcodes, anchors and tags."""
     if title.isalnum():
         return title
     title = _ANCHOR.sub("", _SHORTCODE.sub(r"\1", title))
@@ -77,7 +77,7 @@ def _add_block(blocks: MarkdownBlocks, source: str, match: re.Match[str], shift:
 
 
 def _add_underlined_title(blocks: MarkdownBlocks, source: str, match: re.Match[str], shift: int) -> None:
-    """A line that is underlined is a heading if it is a paragraph of its own."""
+    """Adds a Setext heading, if the underlined line is a paragraph of its own."""
     line = source.rfind("\n", 0, match.start()) + 1
     above = source[source.rfind("\n", 0, max(line - 1, 0)) + 1 : max(line - 1, 0)]
     words = source[line : min(match.start(), line + 300)]
@@ -98,7 +98,7 @@ _HEADING = re.compile(
 
 
 def find_titles(text: str) -> list[Section]:
-    """Underlined titles, whose kinds of line are levels in the order they appear, and titles after equals signs."""
+    """Titles of reST (levels by order of underline styles) and of AsciiDoc (levels by number of equals signs)."""
     found: list[Section] = []
     styles: list[tuple[str, bool]] = []
     source = "\n" + text
@@ -114,7 +114,7 @@ def find_titles(text: str) -> list[Section]:
 
 
 def _is_title(source: str, match: re.Match[str]) -> bool:
-    """Whether the line is at least nearly as long as its title, which stands alone."""
+    """Whether an underlined line is a title: a paragraph of its own, and its underline long enough."""
     title = match["title"].strip()
     alone = match.start() == 0 or source[match.start() - 1] == "\n" or bool(match["above"])
     return alone and len(match["under"]) >= len(title) - 1 and any(char.isalnum() for char in title)
@@ -131,11 +131,11 @@ _MAX_HEADER_LENGTH = 120
 
 
 def find_keys(text: str, language: str) -> list[Section]:
-    """The keys and tables at the top of structured data."""
+    """The top-level keys or tables of YAML, TOML, INI and JSON."""
     pattern = _KEYS.get(_SAME_SYNTAX.get(language, language))
     if pattern is None:
         return []
-    # The first line needs a line's end before it, as the others have; it makes the places those of the lines.
+    # Patterns begin with a line break, so one is put before the first line; offsets are then those of the lines.
     found = pattern.finditer("\n" + text)
     return [
         Section(key.start(), 1, key["name"].strip("\"' "), key.start()) for key in found if key["name"].strip("\"' ")
@@ -143,7 +143,7 @@ def find_keys(text: str, language: str) -> list[Section]:
 
 
 def read_table_header(text: str) -> str:
-    """The names of a table's columns, joined and short."""
+    """The column names of a table, joined and cut."""
     first = text[: text.find("\n") if "\n" in text else None][:2000].strip("\ufeff\r")
     delimiter = max(_DELIMITERS, key=first.count)
     names = [name.strip().strip("\"'") for name in first.split(delimiter)]
@@ -156,7 +156,7 @@ _PLACES = frozenset({"page", "slide", "sheet", "cell"})
 
 
 def list_places(markers: Iterable[Marker]) -> list[tuple[int, str, str]]:
-    """Where each page, slide, sheet or cell begins, with its kind and what it is called."""
+    """Offset, kind and label of each page, slide, sheet or cell."""
     found: list[tuple[int, str, str]] = []
     for marker in sorted(markers, key=lambda marker: marker.offset):
         if marker.kind in _PLACES:
@@ -165,7 +165,7 @@ def list_places(markers: Iterable[Marker]) -> list[tuple[int, str, str]]:
 
 
 def sections_from_markers(extract: Extract) -> list[Section]:
-    """The sections that marks make: headings by their level, and a nameless one where a new place begins."""
+    """Sections from markers: headings by level, and a nameless section where a page, slide, sheet or cell begins."""
     found: list[Section] = []
     place, below = 0, int(any(marker.kind == "chapter" for marker in extract.markers))
     for marker in sorted(extract.markers, key=lambda marker: (marker.offset, marker.kind in _HEADINGS)):

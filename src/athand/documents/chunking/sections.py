@@ -1,4 +1,4 @@
-"""Sections: the tree that headings and definitions make of a text, and how it becomes units of a good size."""
+"""The section tree of a text, and its units: sections merged and split towards a target length."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ _MAX_NAME_LENGTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Where a heading or definition begins (with what stands above it); one without a name is plain text or code.
+    """The beginning of a heading or definition (with comments above it); without a name it is plain text or code.
 
-    `level` tells which sections it lies in, `head` is where its own line begins, `place` counts pages and the like.
+    `level` is its depth, `head` the offset of its own line, `place` the number of the page or the like.
     """
 
     start: int
@@ -27,7 +27,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch of text that may become a piece; `owner` is the section it tells of, `within` the one it lies in."""
+    """A span that may become a chunk; `owner` is the section that names it, `within` the section that contains it."""
 
     start: int
     end: int
@@ -37,13 +37,13 @@ class Unit:
     overlap: int = 0
 
 
-# From a stretch that is too long: where each of its parts begins, and how much of the part before it repeats.
+# From the span of a long text to the start of each further part and its overlap with the part before.
 Splitter = Callable[[int, int], list[tuple[int, int]]]
 
 
 @dataclass(slots=True)
 class SectionTree:
-    """Sections with their parents, where each ends with all that lies in it, and their paths of names."""
+    """Sections with their parents, the index after their last descendant, and their heading paths."""
 
     sections: Sequence[Section]
     length: int
@@ -64,22 +64,22 @@ class SectionTree:
             open_.append(at)
 
     def start(self, at: int) -> int:
-        """Where a section begins; behind the last, where the text ends."""
+        """The offset of a section; the end of the text for the index after the last."""
         return self.sections[at].start if at < len(self.sections) else self.length
 
     def is_within(self, inner: int, outer: int) -> bool:
-        """Whether a section is the other, or lies in it."""
+        """Whether a section is the outer one or a descendant of it."""
         return outer <= inner < self.after[outer] if outer >= 0 else True
 
     def common_ancestor(self, one: int, other: int) -> int:
-        """The innermost section that both lie in."""
+        """The innermost section that contains both; -1 without one."""
         while one >= 0 and not self.is_within(other, one):
             one = self.parents[one]
         return one
 
 
 def build_units(tree: SectionTree, split: Splitter) -> list[Unit]:
-    """The text as units: whole sections where they fit, else their own text and their parts, merged with neighbours."""
+    """The units of a text: whole sections where they fit, else own text and subsections; small neighbours merged."""
     merged: list[Unit] = []
     for unit in _split_sections(tree, split):
         if merged and _can_merge(tree, merged[-1], unit):
@@ -105,13 +105,13 @@ def _split_sections(tree: SectionTree, split: Splitter) -> list[Unit]:
 
 
 def _owning_section(tree: SectionTree, at: int) -> int:
-    """The section that tells what a whole one is about: itself, or if it has no name, the one heading of all of it."""
+    """The section that names a whole one: itself, or the only heading inside a nameless one."""
     only = at + 1 < tree.after[at] and tree.after[at + 1] == tree.after[at] and tree.sections[at + 1].level == 1
     return at + 1 if only and not tree.sections[at].name else at
 
 
 def _own_units(tree: SectionTree, at: int, split: Splitter) -> list[Unit]:
-    """What a long section says before its first part, in as many units as it takes."""
+    """The text of a long section before its first subsection, split into units."""
     start, end, place = tree.start(at), tree.start(at + 1), tree.sections[at].place
     if end - start <= MAX_WHOLE_LENGTH:
         return [Unit(start, end, at, at, place)]
@@ -121,7 +121,7 @@ def _own_units(tree: SectionTree, at: int, split: Splitter) -> list[Unit]:
 
 
 def _can_merge(tree: SectionTree, before: Unit, unit: Unit) -> bool:
-    """Whether two neighbours make one piece: small siblings do, and what is too small to stand alone."""
+    """Whether two neighbours are merged: small siblings, and units too small for a chunk of their own."""
     if unit.overlap:
         return False
     size, small = unit.end - before.start, _is_tiny(unit)
@@ -131,7 +131,7 @@ def _can_merge(tree: SectionTree, before: Unit, unit: Unit) -> bool:
         return True
     if _is_tiny(before):
         return size <= (MAX_LENGTH if tree.is_within(unit.owner, before.owner) else MAX_WHOLE_LENGTH)
-    # What is said before the parts of a section goes with those, not with the section before it.
+    # The introduction of a section is merged with its subsections, not with the section before it.
     return small and size <= MAX_WHOLE_LENGTH and unit.owner != unit.within
 
 
@@ -140,7 +140,7 @@ def _is_tiny(unit: Unit) -> bool:
 
 
 def _merge(tree: SectionTree, before: Unit, unit: Unit) -> Unit:
-    """Two neighbours as one unit; a few words above or below a section do not hide which section it is."""
+    """Merges two neighbours; a tiny one does not change owner and container of the other."""
     kept = tree.common_ancestor(before.owner, unit.owner), tree.common_ancestor(before.within, unit.within)
     if _is_tiny(before) and tree.is_within(unit.owner, before.owner):
         kept = unit.owner, unit.within

@@ -1,4 +1,4 @@
-"""Seams: where a stretch that is too long for one piece is cut, at the best place near an even share."""
+"""Split points of long sections: the best boundary near an even share, for prose, tables and code."""
 
 import re
 from bisect import bisect_right
@@ -7,7 +7,7 @@ from math import ceil
 
 from athand.documents.chunking.sections import MAX_LENGTH, TARGET_LENGTH, Splitter
 
-# Where to cut between two offsets, near a third that stands between those.
+# (low, goal, high) -> offset to cut at: between low and high, near goal.
 Cut = Callable[[int, int, int], int]
 
 _MAX_OVERLAP = 200
@@ -32,7 +32,7 @@ _CONTINUES = frozenset("else elif except finally catch end fi done esac then res
 
 
 def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
-    """Cuts at paragraphs, then list items, sentences, lines and spaces; not inside of what is to be kept together."""
+    """Splits at paragraphs, else list items, sentences, lines or spaces, not inside of blocks; sentences overlap."""
     enclosing_block, starts = _block_lookup(blocks), [start for start, _ in blocks]
 
     def cut(low: int, goal: int, high: int) -> int:
@@ -56,7 +56,7 @@ def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
 
 
 def split_rows(text: str) -> Splitter:
-    """Cuts between rows, which may have lines in quotes, and only rows that are too long themselves elsewhere."""
+    """Splits between rows, which may have line breaks in quotes; inside of a row only if it is too long itself."""
     blocks = [quoted.span() for quoted in _QUOTED.finditer(text) if "\n" in quoted.group()] if '"' in text else []
     enclosing_block = _block_lookup(blocks)
 
@@ -68,7 +68,7 @@ def split_rows(text: str) -> Splitter:
 
 
 def split_code(text: str) -> Splitter:
-    """Cuts before lines of low indentation, rather after a blank one, and not before what closes or continues."""
+    """Splits before lines of low indentation, preferably after a blank line, not before closing or continuing lines."""
 
     def cut(low: int, goal: int, high: int) -> int:
         best = min(_line_costs(text, low, goal, high), default=None)
@@ -78,7 +78,7 @@ def split_code(text: str) -> Splitter:
 
 
 def _block_lookup(blocks: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int] | None]:
-    """Tells of a place what to be kept together it lies in, if any."""
+    """A function from an offset to the block that contains it, or None."""
     starts = [start for start, _ in blocks]
 
     def enclosing_block(at: int) -> tuple[int, int] | None:
@@ -89,7 +89,7 @@ def _block_lookup(blocks: Sequence[tuple[int, int]]) -> Callable[[int], tuple[in
 
 
 def _line_costs(text: str, low: int, goal: int, high: int) -> Iterable[tuple[float, int]]:
-    """How bad it is to cut before each line: indented, not after a blank line, far from an even share."""
+    """The cost of a cut before each line: its indentation, no blank line before it, distance from the goal."""
     for line in _CODE_LINE.finditer(text, low, high):
         blank, indent, first, rest = line.groups()
         at = line.start(2)
@@ -98,7 +98,7 @@ def _line_costs(text: str, low: int, goal: int, high: int) -> Iterable[tuple[flo
 
 
 def _even_cuts(text: str, start: int, end: int, cut: Cut) -> list[int]:
-    """Cuts that leave about equal shares, none of blanks alone."""
+    """Cuts into about equal parts near the target length, none of them blank."""
     cuts = []
     last = len(text[start:end].rstrip()) + start
     while last - start > MAX_LENGTH or last - start > TARGET_LENGTH * 1.3:
@@ -114,7 +114,7 @@ def _even_cuts(text: str, start: int, end: int, cut: Cut) -> list[int]:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """The next place that is not followed by blanks alone: blanks go with what stands before them."""
+    """The offset after blanks, which belong to the part before."""
     match = _BLANK.match(text, at)
     word = match.end() if match else at
     line = text.rfind("\n", at, word) + 1
@@ -138,7 +138,7 @@ def _block_end(blocks: tuple[int, int] | None, low: int, high: int) -> int:
 
 
 def _overlap_length(text: str, before: int, at: int) -> int:
-    """How many characters of the sentences before a cut are repeated after it."""
+    """The overlap: length of the last whole sentences before a cut, up to the maximum."""
     low = max(before + 1, at - _MAX_OVERLAP)
     for sentence in _SENTENCE_START.finditer(text, low, at):
         if sentence.end() < at:

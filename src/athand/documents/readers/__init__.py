@@ -20,7 +20,7 @@ class Readers:
         self._sandbox = ReaderSandbox()
 
     def read(self, kind: FileKind | None, data: bytes) -> Extract:
-        """The text of a file with its places; Unreadable says why there is none."""
+        """The text of a file with its markers; raises UnreadableFile with the reason."""
         if not data:
             raise UnreadableFile("empty")
         if kind is None:
@@ -30,7 +30,7 @@ class Readers:
         return _normalize(read_text(data))
 
     def close(self) -> None:
-        """End the child process, if one was needed."""
+        """Ends the child process, if one was started."""
         self._sandbox.close()
 
     def __enter__(self) -> "Readers":
@@ -43,7 +43,7 @@ class Readers:
 
 
 def _normalize(extract: Extract) -> Extract:
-    """Every promise about an extract, kept: storable, within the limit, marks in order and inside the text."""
+    """The extract with storable text, within the limit, its markers sorted and inside of the text."""
     text, note = extract.text, extract.note
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]

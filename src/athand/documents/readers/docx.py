@@ -1,4 +1,4 @@
-"""Word documents: headings, paragraphs, lists, tables and notes, without what was deleted."""
+"""Word documents: headings, paragraphs, lists, tables and notes, without tracked deletions."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _MAX_LIST_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """What a paragraph is by its style: a heading of a level, an item of a list, the title."""
+    """What a style makes of a paragraph: a heading of a level, a list item, the title."""
 
     level: int = 0
     listed: bool = False
@@ -25,7 +25,7 @@ class _Style:
 
 
 def read_docx(data: bytes) -> Extract:
-    """The text of a Word document with its headings as places."""
+    """The text of a Word document with heading markers."""
     return build_text(lambda out: _add_document(ZipContainer(data), out))
 
 
@@ -51,7 +51,7 @@ def _read_styles(container: ZipContainer, part: str) -> dict[str, _Style]:
 
 
 def _style_ancestry(nodes: dict[str, Node], name: str) -> Iterator[Node]:
-    """A style and those it is based on; a circle of styles ends."""
+    """A style and those it is based on, up to 20, since they may form a cycle."""
     for _ in range(20):
         if name not in nodes:
             return
@@ -69,7 +69,7 @@ def _to_style(ancestry: list[Node]) -> _Style:
 
 
 def _outline_level(properties: Node | None) -> int:
-    """The level that properties of a paragraph give it in the outline, from 1; 9 there means plain text."""
+    """The outline level in paragraph properties, from 1; 0 for body text (`outlineLvl` 9)."""
     value = _child_value(properties, "outlineLvl") if properties else ""
     return int(value) + 1 if value.isdecimal() and len(value) == 1 and int(value) < 9 else 0
 
@@ -101,7 +101,7 @@ def _indent(numbering: Node | None) -> str:
 
 
 def _visible_text(node: Node) -> str:
-    """The visible text of a paragraph or cell; paragraphs within it stand on their own lines."""
+    """The visible text of a paragraph or cell, nested paragraphs on their own lines."""
     parts: list[str] = []
     stack: list[Node | str] = list(reversed(node.children))
     while stack:
@@ -118,7 +118,7 @@ def _visible_text(node: Node) -> str:
 
 
 def _add_notes(container: ZipContainer, part: str, out: TextBuilder) -> None:
-    """Footnotes behind the text; the ones with a type are only lines that separate them."""
+    """Adds footnotes after the text; those with another type are separator lines."""
     if part not in container:
         return
     for node in iterate_elements(container.read_pieces(part), ("footnote", "endnote")):

@@ -1,4 +1,4 @@
-"""Electronic books: their chapters in the order of reading."""
+"""EPUB books: their chapters in the order of the spine."""
 
 from athand.documents.extract import Extract, UnreadableFile
 from athand.documents.readers.html import decode_page, read_decoded_html
@@ -13,7 +13,7 @@ MAX_CHAPTERS = 10_000
 
 
 def read_epub(data: bytes) -> Extract:
-    """The text of a book with its chapters as places."""
+    """The text of a book with chapter markers."""
     return build_text(lambda out: _add_book(ZipContainer(data), out))
 
 
@@ -35,9 +35,9 @@ def _add_book(container: ZipContainer, out: TextBuilder) -> None:
 
 
 def _read_spine(book: Node) -> list[str]:
-    """Where the chapters are; the table of contents, which repeats their names, is left out."""
-    manifest = {node.get("id"): node for node in book.descendants() if node.name == "item"}
-    order = (manifest.get(node.get("idref")) for node in book.descendants() if node.name == "itemref")
+    """The paths of the chapters in reading order, without the table of contents."""
+    manifest = {node.get("id"): node for node in book.iterate() if node.name == "item"}
+    order = (manifest.get(node.get("idref")) for node in book.iterate() if node.name == "itemref")
     pages = (node for node in order if node and node.get("media-type") in _PAGES)
     return [node.get("href") for node in pages if "nav" not in node.get("properties").split()]
 
@@ -53,7 +53,7 @@ def _add_chapter(data: bytes, number: int, out: TextBuilder) -> None:
     try:
         chapter = read_decoded_html(*decode_page(data))
     except UnreadableFile:
-        return  # a page with a picture only
+        return  # a page without text, such as a cover
     heading = next((marker.label for marker in chapter.markers), "")
     out.add_marker("chapter", heading or chapter.title or str(number))
     out.include(chapter)

@@ -1,4 +1,4 @@
-"""HTML pages: headings, paragraphs, lists, tables and code, without what only browsers need."""
+"""HTML pages: a tolerant one-pass tokenizer, and text with headings, lists, tables and code, without scripts."""
 
 import html
 import re
@@ -20,7 +20,7 @@ _RAW_TEXT_ELEMENTS = ("script", "style", "textarea", "title", "xmp", "iframe", "
 
 
 class HtmlToken(NamedTuple):
-    """A tag that opens or closes, or text, whose name is empty; and where the page goes on behind it."""
+    """An opening or closing tag, or text (with an empty name); `end` is the offset after it."""
 
     name: str
     closes: bool
@@ -29,7 +29,7 @@ class HtmlToken(NamedTuple):
 
 
 def tokenize_html(source: str, at: int = 0) -> Iterator[HtmlToken]:
-    """Tags and text in order; comments and declarations are left out, an empty element opens and closes."""
+    """Tags and text in linear time, however broken; without comments; a self-closing tag opens and closes."""
     opens = _OPENS
     while at < len(source):
         begin = source.find("<", at)
@@ -38,7 +38,7 @@ def tokenize_html(source: str, at: int = 0) -> Iterator[HtmlToken]:
             yield HtmlToken("", False, _unescape(source[at:begin]), begin)
         tag = _CLOSES.match(source, begin) or opens.match(source, begin)
         if not tag and opens is _OPENS and _LETTER.match(source, begin + 1):
-            opens = _OPENS_UNQUOTED  # a quote stays open: from here on they mean nothing, else every tag tries again
+            opens = _OPENS_UNQUOTED  # an unclosed quote: ignore quotes from here on, to stay linear
             tag = opens.match(source, begin)
         found = _tag_tokens(source, tag) if tag else _declaration_tokens(source, begin)
         yield from found
@@ -46,12 +46,12 @@ def tokenize_html(source: str, at: int = 0) -> Iterator[HtmlToken]:
 
 
 def _unescape(text: str) -> str:
-    """Text with its character references resolved; absurdly long numbers name no character."""
+    """Resolves character references; overlong numeric ones become U+FFFD."""
     return html.unescape(_LONG_NUMBER.sub("&#65533", text)) if "&" in text else text
 
 
 def _tag_tokens(source: str, tag: re.Match[str]) -> list[HtmlToken]:
-    """The tokens of a tag; what a script holds is no markup, so that is passed over at once."""
+    """The tokens of a tag; the content of scripts and the like is skipped as raw text."""
     name, end = tag[1].lower(), tag.end()
     if tag.re is _CLOSES:
         return [HtmlToken(name, True, "", end)]
@@ -70,14 +70,14 @@ def _raw_text_end(source: str, name: str, at: int) -> int:
 
 
 def _declaration_tokens(source: str, begin: int) -> list[HtmlToken]:
-    """A comment, a declaration or a lone `<`: the text it stands for, and where it ends."""
+    """The token of a comment, declaration or lone `<`, with the text it stands for."""
     for opening, closing in (("<!--", "-->"), (_CDATA, "]]>"), ("<!", ">"), ("<?", ">"), ("</", ">")):
         if source.startswith(opening, begin):
             close = source.find(closing, begin + len(opening))
             close = len(source) if close < 0 else close
             text = source[begin + len(opening) : close] if opening == _CDATA else ""
             return [HtmlToken("", False, text, close + len(closing))]
-    if _LETTER.match(source, begin + 1):  # no tag is closed any more
+    if _LETTER.match(source, begin + 1):  # an unclosed tag: the rest is text
         return [HtmlToken("", False, _unescape(source[begin:]), len(source))]
     return [HtmlToken("", False, source[begin : begin + 1], begin + 1)]
 
@@ -109,12 +109,12 @@ _MAX_LIST_DEPTH = 10
 
 
 def read_html(data: bytes) -> Extract:
-    """The text of a page with its headings as places."""
+    """The text of a page with heading markers."""
     return read_decoded_html(*decode_page(data))
 
 
 def read_decoded_html(source: str, note: str = "") -> Extract:
-    """The text of a page that is decoded already."""
+    """The text of a decoded page."""
 
     def fill(out: TextBuilder) -> None:
         out.note = note
@@ -124,17 +124,17 @@ def read_decoded_html(source: str, note: str = "") -> Extract:
 
 
 def decode_page(data: bytes) -> tuple[str, str]:
-    """A page decoded, by what it says of itself where that is possible; with a note when it had to be guessed."""
+    """The source of a page, decoded by its `<meta charset>` if valid, else by detection; and a note about it."""
     declared = _CHARSET.search(data[:4096])
     if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in data:
-        with suppress(LookupError, ValueError):  # unknown, or not true: then it is guessed
+        with suppress(LookupError, ValueError):  # unknown or wrong: detect it instead
             return data.decode(_codec_for(declared[1].decode("ascii"))), ""
     extract = read_text(data)
     return extract.text, extract.note
 
 
 def _codec_for(name: str) -> str:
-    """The codec for a charset: browsers read Latin-1 as Windows-1252, and pages rely on it."""
+    """The codec of a charset; as in browsers, Latin-1 means Windows-1252."""
     low = name.lower()
     if low in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"):
         return "cp1252"
@@ -144,7 +144,7 @@ def _codec_for(name: str) -> str:
 
 
 class _HtmlPage:
-    """What stands open while a page is read."""
+    """The state of a page being read: inline text, table row, heading, list and `pre` depth."""
 
     def __init__(self, out: TextBuilder) -> None:
         self._out = out
@@ -157,7 +157,7 @@ class _HtmlPage:
         self._title: list[str] | None = None
 
     def read(self, source: str) -> None:
-        """Write the page."""
+        """Reads the page into the text builder."""
         for token in _visible_tokens(source):
             if not token.name:
                 (self._inline if self._title is None else self._title).append(token.text)
@@ -217,7 +217,7 @@ class _HtmlPage:
         self._pre = max(0, self._pre + (-1 if token.closes else 1))
 
     def _flush(self) -> None:
-        """Write what was gathered since the last block began."""
+        """Adds the inline text since the last block began."""
         gathered, self._inline = "".join(self._inline), []
         text = gathered if self._pre else _collapse_whitespace(gathered)
         if not text.strip():
@@ -249,12 +249,12 @@ _HANDLERS: dict[str, Callable[[_HtmlPage, HtmlToken], None]] = {
 
 
 def _collapse_whitespace(text: str) -> str:
-    """Text as a browser shows it: white space is one space, only `<br>` (a vertical tab here) is a new line."""
+    """Collapses white space as browsers do; only `<br>` (a vertical tab here) is a new line."""
     return "\n".join(" ".join(line.split()) for line in text.split("\v")).strip()
 
 
 def _visible_tokens(source: str) -> Iterator[HtmlToken]:
-    """The tokens outside of what is left out; an element that is never closed is not left out after all."""
+    """The tokens outside of hidden elements; an element that is never closed is shown after all."""
     left_out, again = set(_LEFT_OUT), 0
     while again >= 0:
         begin, again, hidden, depth = again, -1, "", 0

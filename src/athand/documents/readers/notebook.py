@@ -1,4 +1,4 @@
-"""Notebooks: cells with their text, code and the short part of what they printed."""
+"""Jupyter notebooks: Markdown and code cells with their shortened outputs."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _MAX_OUTPUT_CHARACTERS = 1_000
 
 
 def read_notebook(data: bytes) -> Extract:
-    """The text of a notebook with its cells as places."""
+    """The text of a notebook with cell markers."""
     return build_text(lambda out: _add_notebook(_parse_json(data), out))
 
 
@@ -42,7 +42,7 @@ def _add_notebook(values: dict[str, Any], out: TextBuilder) -> None:
 
 
 def _read_cells(values: dict[str, Any]) -> list[Any]:
-    """The cells; notebooks before version 4 have them in worksheets."""
+    """The cells; before version 4 they are in worksheets."""
     if "worksheets" in values:
         sheets = [sheet for sheet in _get_list(values, "worksheets") if isinstance(sheet, dict)]
         return [cell for sheet in sheets for cell in _get_list(sheet, "cells")]
@@ -66,7 +66,7 @@ def _add_cell(cell: dict[str, Any], out: TextBuilder) -> None:
 
 
 def _add_markdown(source: str, out: TextBuilder) -> None:
-    """A cell as it is; its headings become places."""
+    """Adds a Markdown cell unchanged, with markers for its headings."""
     fenced, begin, at = False, 0, 0
     for line in source.splitlines(keepends=True):
         found = None if fenced else _HEADING.match(line)
@@ -80,7 +80,7 @@ def _add_markdown(source: str, out: TextBuilder) -> None:
 
 
 def _output_text(output: dict[str, Any]) -> str:
-    """The text of an output, shortened; pictures have none."""
+    """The shortened text of an output; empty for images."""
     data = _get_dict(output, "data")
     text = _to_text(output.get("text")) or _to_text(data.get("text/plain")) or _to_text(data.get("text/markdown"))
     if output.get("output_type") in ("error", "pyerr"):
@@ -91,7 +91,7 @@ def _output_text(output: dict[str, Any]) -> str:
 
 
 def _to_text(value: Any) -> str:
-    """Text that is written whole or as a list of lines."""
+    """The text of a value that is a string or a list of lines."""
     if isinstance(value, list):
         value = "".join(each for each in value if isinstance(each, str))
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ _MAX_SPACES = 100
 
 
 def read_odt(data: bytes) -> Extract:
-    """The text of an OpenDocument text with its headings as places."""
+    """The text of an OpenDocument text with heading markers."""
     return build_text(lambda out: _add_document(ZipContainer(data), out))
 
 
@@ -43,7 +43,7 @@ def _add_element(node: Node, out: TextBuilder) -> None:
 
 
 def _list_items(node: Node, depth: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a list with how deep they stand in it."""
+    """The paragraphs of a list with their depth."""
     for child in node.nodes():
         if child.name == "list":
             yield from _list_items(child, depth + 1)
@@ -54,7 +54,7 @@ def _list_items(node: Node, depth: int) -> Iterator[tuple[int, str]]:
 
 
 def _visible_text(node: Node) -> str:
-    """The visible text of an element; paragraphs within it stand on their own lines."""
+    """The visible text of an element, nested paragraphs on their own lines."""
     parts: list[str] = []
     stack: list[Node | str] = list(reversed(node.children))
     while stack:

@@ -1,4 +1,4 @@
-"""PDF: the text of each page, and the bookmarks as headings."""
+"""PDF files: the text of each page, with bookmarks as headings."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _REASONS = {
 
 
 def read_pdf(data: bytes) -> Extract:
-    """The text of a PDF with its pages as places."""
+    """The text of a PDF with page and heading markers."""
     return build_text(lambda out: _add_document(data, out), "no text in it: perhaps scanned pages")
 
 
@@ -49,7 +49,7 @@ def _add_pages(document: Any, out: TextBuilder) -> None:
 
 
 def _read_page(document: Any, at: int) -> str | None:
-    """The text of a page, words that were split at the end of a line whole again; None if the page is broken."""
+    """The text of a page with hyphenated words rejoined; None if the page is broken."""
     pypdfium2 = import_module("pypdfium2")
     try:
         page = document[at]
@@ -61,7 +61,7 @@ def _read_page(document: Any, at: int) -> str | None:
 
 
 def _read_bookmarks(document: Any) -> dict[int, list[tuple[str, int]]]:
-    """The titles of the outline with their levels, by the page that they point to."""
+    """Titles and levels of the bookmarks, by page."""
     found: dict[int, list[tuple[str, int]]] = {}
     for bookmark in islice(document.get_toc(), _MAX_BOOKMARKS):
         destination = bookmark.get_dest()
@@ -73,7 +73,7 @@ def _read_bookmarks(document: Any) -> dict[int, list[tuple[str, int]]]:
 
 
 def _bookmark_markers(text: str, bookmarks: list[tuple[str, int]]) -> Iterator[Marker]:
-    """Where on a page the titles of its bookmarks stand; at its top if they do not."""
+    """Heading markers where the bookmark titles occur on a page, else at its top."""
     for title, level in bookmarks:
         words = map(re.escape, title.split()[:_MAX_TITLE_WORDS])
         found = re.search(r"\s+".join(words), text, re.IGNORECASE)

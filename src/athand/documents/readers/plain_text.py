@@ -1,10 +1,10 @@
-"""Text files: which encoding they have, and whether they are text at all."""
+"""Text files: detection of their encoding, and of binary content."""
 
 import re
 
 from athand.documents.extract import Extract, UnreadableFile
 
-_BOMS = (  # the longer ones first: that of UTF-32 begins with that of UTF-16
+_BOMS = (  # the BOM of UTF-32 begins with that of UTF-16, so it comes first
     (b"\xff\xfe\x00\x00", "utf-32-le"),
     (b"\x00\x00\xfe\xff", "utf-32-be"),
     (b"\xef\xbb\xbf", "utf-8"),
@@ -23,7 +23,7 @@ _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def read_text(data: bytes) -> Extract:
-    """The text of a file; its newlines stay as they are."""
+    """The decoded text of a file, with its newlines unchanged."""
     if not data:
         raise UnreadableFile("empty")
     extract = _decode_by_bom(data) or _decode_utf16_without_bom(data)
@@ -38,7 +38,7 @@ def read_text(data: bytes) -> Extract:
 
 
 def sniff_text(data: bytes) -> Extract:
-    """The text of a file whose name says nothing: only what is text beyond doubt."""
+    """The text of a file of unknown kind; anything but certain text is refused as binary."""
     if not data:
         raise UnreadableFile("empty")
     extract = _decode_by_bom(data) or _decode_utf16_without_bom(data) or (None if b"\0" in data else _decode_utf8(data))
@@ -50,7 +50,7 @@ def sniff_text(data: bytes) -> Extract:
 
 
 def make_storable(text: str) -> str:
-    """The text with what databases refuse (NUL, halves of characters) replaced; no place in it moves."""
+    """The text with NUL and lone surrogates replaced by U+FFFD; offsets stay the same."""
     return _NOT_STORABLE.sub("\ufffd", text)
 
 
@@ -67,7 +67,7 @@ def _decode_by_bom(data: bytes) -> Extract | None:
 
 
 def _decode(data: bytes, encoding: str, guess: str = "") -> Extract:
-    """The text in this encoding; what cannot be decoded is replaced, and counted in the note."""
+    """Decodes with replacement characters, whose number is in the note."""
     try:
         return Extract(data.decode(encoding), encoding=encoding, note=guess)
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ def _decode(data: bytes, encoding: str, guess: str = "") -> Extract:
 
 
 def _decode_utf16_without_bom(data: bytes) -> Extract | None:
-    """UTF-16 without its mark: western text then has a NUL in every second byte, and only there."""
+    """UTF-16 without a BOM, recognised by NUL in every second byte, as western text has; else None."""
     sample = data[:4096]
     if len(data) % 2 or b"\0" not in sample:
         return None
@@ -98,7 +98,7 @@ def _decode_utf8(data: bytes) -> Extract | None:
 
 
 def _decode_damaged_utf8(data: bytes) -> Extract | None:
-    """UTF-8 in which little is broken: to guess another encoding would spoil all the rest."""
+    """UTF-8 with few broken bytes; None if too many are broken."""
     extract = _decode(data, "utf-8")
     broken = extract.text.count("\ufffd")
     good = len(extract.text) - len(extract.text.encode("ascii", "ignore")) - broken
@@ -119,7 +119,7 @@ def _decode_by_detection(data: bytes) -> Extract:
 
 
 def _detection_sample(data: bytes) -> bytes:
-    """The lines with other letters from the first that is not UTF-8 on: enough to guess by, and quick in a big file."""
+    """Non-ASCII lines from the first invalid UTF-8 on, as a small sample for the detection."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -130,7 +130,7 @@ def _detection_sample(data: bytes) -> bytes:
 
 
 def _candidate_encodings(sample: bytes) -> list[str]:
-    """The encodings that come into question; where other letters stand alone, these are not pairs of bytes."""
+    """The encodings to consider; double-byte ones only if most runs of high bytes are longer than one."""
     runs = _HIGH_BYTES.findall(sample)
     alone = sum(len(run) == 1 for run in runs) * 2 > len(runs)
     return _SINGLE_BYTE_ENCODINGS if alone else [*_SINGLE_BYTE_ENCODINGS, *_DOUBLE_BYTE_ENCODINGS]

@@ -1,4 +1,4 @@
-"""Presentations: what stands on each slide, its tables, and the speaker's notes."""
+"""PowerPoint presentations: text and tables of each slide, and speaker notes."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ MAX_SLIDES = 10_000
 
 
 def read_pptx(data: bytes) -> Extract:
-    """The text of a presentation with its slides as places."""
+    """The text of a presentation with slide markers."""
     return build_text(lambda out: _add_presentation(ZipContainer(data), out))
 
 
@@ -33,7 +33,7 @@ def _add_presentation(container: ZipContainer, out: TextBuilder) -> None:
 def _slide_parts(container: ZipContainer) -> Iterator[str]:
     main = find_main_part(container, "ppt/presentation.xml")
     targets = read_relations(container, main)
-    for node in first_element(container.read_pieces(main), "presentation").descendants():
+    for node in first_element(container.read_pieces(main), "presentation").iterate():
         if node.name == "sldId":
             relation = targets.get(node.get("r:id"))
             if relation is None:
@@ -61,20 +61,20 @@ def _add_notes(container: ZipContainer, part: str, out: TextBuilder) -> None:
 
 
 def _placeholder_type(node: Node) -> str:
-    """What a shape is for, as the layout says."""
+    """The placeholder type of a shape; empty without one."""
     place = node.find("ph")
     return place.get("type", "obj") if place else ""
 
 
 def _shape_text(node: Node) -> str:
-    """The paragraphs of a shape or cell on lines."""
-    lines = (_paragraph_text(paragraph) for paragraph in node.descendants() if paragraph.name == "p")
+    """The paragraphs of a shape or cell, one per line."""
+    lines = (_paragraph_text(paragraph) for paragraph in node.iterate() if paragraph.name == "p")
     return "\n".join(line for line in lines if line.strip())
 
 
 def _paragraph_text(paragraph: Node) -> str:
     parts = []
-    for node in paragraph.descendants():
+    for node in paragraph.iterate():
         if node.name == "t":
             parts.append(node.text())
         elif node.name in ("br", "tab"):

@@ -1,4 +1,4 @@
-"""What a child process may use: set by itself, before it looks at a file."""
+"""Resource limits that the sandbox process sets on itself before it reads a file."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ _POLL_MS = 500
 
 
 def restrict_process() -> None:
-    """Give up what reading never needs: writing files, many open ones, memory images of a crash."""
+    """Forbids writing files and core dumps, and limits open files."""
     for limit, maximum in (
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
@@ -24,22 +24,22 @@ def restrict_process() -> None:
 
 
 def set_limits(seconds: float, memory: int) -> None:
-    """Let one file take this much time, counted from now, and memory above what the process has."""
+    """Limits CPU and wall time from now, and on Linux the address space, for one file."""
     cpu = int(process_time() + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
-    signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # ends it even when its parent is gone and cannot
+    signal.setitimer(signal.ITIMER_REAL, seconds + 1)  # ends the process even without its parent
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
 
 
 def clear_limits() -> None:
-    """Stop the clock between two files."""
+    """Lifts the time limits between two files."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 def address_space_bytes() -> int:
-    """How many bytes of address space this process has now; 0 where that cannot be told."""
+    """The size of the address space of this process; 0 without /proc."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     except OSError:
@@ -47,9 +47,9 @@ def address_space_bytes() -> int:
 
 
 def exit_with_parent(pipe: int) -> None:
-    """End this process as soon as its parent is gone, even while it reads a file."""
+    """Starts a thread that ends this process when its parent is gone, even while it reads a file."""
     parent, watched = os.getppid(), poll()
-    watched.register(pipe, 0)  # a hang-up is reported without being asked for
+    watched.register(pipe, 0)  # POLLHUP is always reported
 
     def watch() -> None:
         while not watched.poll(_POLL_MS) and os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""Rich formats read in a child process: a hostile file can cost that process, never ours."""
+"""Sandboxed reading of rich formats in a child process: a hostile file can crash only that process."""
 
 import json
 from threading import Lock
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.01
 
 
 class ReaderSandbox:
-    """Reads one file at a time in a child process, which starts with the first and is replaced when it fails."""
+    """Reads one file at a time in a worker process, which starts with the first file and is replaced when it fails."""
 
     def __init__(self, seconds: float = TIMEOUT_SECONDS, memory: int = MEMORY_BYTES) -> None:
         self._seconds = seconds
@@ -25,20 +25,22 @@ class ReaderSandbox:
 
     @property
     def worker_pid(self) -> int | None:
-        """The process that reads, while there is one."""
+        """The process id of the worker; None without one."""
         return self._worker.pid if self._worker else None
 
     def read(self, kind: FileKind, data: bytes) -> Extract:
-        """The text of a file; Unreadable with the reason when it has none, or takes too much to read."""
+        """The text of a file; raises UnreadableFile with the reason, also for too much time or memory."""
         if kind.name not in RICH:
-            raise ValueError(f"{kind.name} is not read in a workshop")
+            raise ValueError(f"{kind.name} is not read in the sandbox")
         with self._lock:
             response = self._request(kind.name, data)
         return self._decode_response(response)
 
     def close(self) -> None:
-        """End the child process, if there is one, even while it reads; the next file would start another."""
-        while not self._lock.acquire(timeout=_POLL_SECONDS):  # a child that was just being started is killed next time
+        """Ends the worker, even while it reads; the next file starts another."""
+        while not self._lock.acquire(
+            timeout=_POLL_SECONDS
+        ):  # a worker that is just being started is killed in a later round
             if worker := self._worker:
                 worker.kill()
         try:
@@ -55,7 +57,7 @@ class ReaderSandbox:
         self.close()
 
     def _request(self, kind: str, data: bytes) -> bytes:
-        """The answer of a child; one that has worked before may have been ended by others, so another is tried."""
+        """The response of a worker; a new one is tried if an idle one has died, which others may have killed."""
         known = self._worker if self._worker and self._worker.is_alive() else None
         try:
             return self._request_once(kind, data)
@@ -70,7 +72,7 @@ class ReaderSandbox:
             response = worker.request(kind, data, self._seconds, self._memory)
             is_usable = not worker.is_retiring
         finally:
-            if not is_usable:  # an interrupted exchange too: the next answer would be that to this file
+            if not is_usable:  # also after an interrupted exchange: its late response would belong to this file
                 self._stop_worker()
         return response
 
@@ -86,7 +88,7 @@ class ReaderSandbox:
             worker.stop()
 
     def _decode_response(self, response: bytes) -> Extract:
-        """An answer as an extract; a child that was taken over could say anything."""
+        """Validates a response as an extract: a compromised worker may send anything."""
         try:
             fields = json.loads(response)
             reason = fields.get("reason")

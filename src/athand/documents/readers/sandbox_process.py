@@ -1,4 +1,4 @@
-"""The child process of a workshop, seen from its parent: started, asked, ended."""
+"""The sandbox process as its parent sees it: start, request over pipes, timeout, kill."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import IO
 from athand.documents.extract import UnreadableFile
 
 MAX_RESPONSE_BYTES = 200_000_000
-_HEADER_BYTES = 9  # eight bytes of size, one that tells whether the child retires
+_HEADER_BYTES = 9  # eight bytes of size, one flag whether the worker exits after this response
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _ABORT_SIGNALS = ("SIGABRT", "SIGTRAP", "SIGILL")
 _OUT_OF_MEMORY = ", perhaps for want of memory"
@@ -32,7 +32,7 @@ main()
 
 
 class SandboxProcess:
-    """A running child process; after an error it is of no more use."""
+    """A running worker process; not usable any more after an error."""
 
     def __init__(self) -> None:
         self.is_retiring = False
@@ -57,11 +57,11 @@ class SandboxProcess:
         return self._process.pid
 
     def is_alive(self) -> bool:
-        """Whether it can be asked; a copy of it that came about by a fork cannot."""
+        """Whether it accepts requests; not in a forked copy of its parent."""
         return not self.is_retiring and self.owner == os.getpid() and self._process.poll() is None
 
     def request(self, kind: str, data: bytes, seconds: float, memory: int) -> bytes:
-        """Its answer about a file; Unreadable when it has to be ended, or ends, before it gives one."""
+        """Its response for a file; raises UnreadableFile when it crashes or has to be killed."""
         header_line = json.dumps({"kind": kind, "size": len(data), "seconds": seconds, "memory": memory})
         timer = Timer(seconds, self._on_timeout)
         timer.daemon = True
@@ -76,7 +76,7 @@ class SandboxProcess:
         return response
 
     def stop(self) -> None:
-        """Kill and bury it, and all it may have started."""
+        """Kills its process group, reaps it and closes the pipes."""
         if self.owner == os.getpid():
             self._kill()
             self._process.wait()
@@ -108,7 +108,7 @@ class SandboxProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End what it does at once; whoever waits for its answer gets none."""
+        """Kills it at once; a pending request fails."""
         self.killed_by_us = True
         self._kill()
 
@@ -128,13 +128,13 @@ class SandboxProcess:
 
 
 def _paths() -> tuple[dict[str, str], list[str]]:
-    """Where the child finds this very package, and what it needs beside it."""
+    """The paths of this package and of other imports, for the worker."""
     folders = reversed(Path(__file__).parents[:3])
     packages = {name: str(folder) for name, folder in zip(_PACKAGES, folders, strict=True)}
     return packages, [path for path in sys.path if Path(path).is_absolute()]
 
 
 def _environment() -> dict[str, str]:
-    """Nothing that could be a secret; one arena, since others only reserve memory."""
+    """A minimal environment without secrets; one malloc arena, since more only reserve address space."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {**kept, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}

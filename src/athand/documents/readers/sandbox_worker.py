@@ -1,4 +1,7 @@
-"""The child process in which rich formats are read: bytes come in by one pipe, answers go out by another."""
+"""The program of the sandbox process: reads files from one pipe and writes their texts to another.
+
+It imports little: every import costs start time and address space.
+"""
 
 import gc
 import json
@@ -25,10 +28,10 @@ _MAX_GROWTH_BYTES = 100_000_000
 
 
 def main() -> None:
-    """Read files until the pipe is closed."""
+    """Reads files until the pipe is closed."""
     source, responses = _take_pipes()
     rlimits.restrict_process()
-    gc.set_threshold(50_000)  # trees of XML are big and have no circles
+    gc.set_threshold(50_000)  # XML trees are large and have no cycles
     rlimits.exit_with_parent(source.fileno())
     used = rlimits.address_space_bytes()
     while header_line := source.readline(1_000):
@@ -39,12 +42,12 @@ def main() -> None:
         responses.write(len(response).to_bytes(8, "big") + bytes([is_retiring]))
         responses.write(response)
         rlimits.clear_limits()
-        if is_retiring:  # what one file left behind must not be taken from the next
+        if is_retiring:  # its memory must not count against the next file
             return
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes to the parent; what a library prints goes nowhere."""
+    """Takes over stdin and stdout as pipes to the parent; prints of libraries go to /dev/null."""
     source, responses = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -54,16 +57,16 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _respond(kind: str, source: BinaryIO, size: int) -> bytes:
-    """The text of the file that comes next, or why there is none, as JSON."""
+    """The text of the next file, or the reason why there is none, as JSON."""
     try:
         return _encode(_run_reader(kind, source.read(size)))
     except UnreadableFile as error:
         reason = str(error)
     except MemoryError:
-        reason = "memory"  # the parent knows how much there was
+        reason = "memory"  # the parent adds the limit
     except RecursionError:
         reason = "damaged: nested too deeply"
-    except Exception as error:  # whatever a library raises on a broken file is a reason, not the end
+    except Exception as error:  # any error of a library on a broken file
         reason = f"damaged: the reader made no sense of it ({type(error).__name__})"
     return json.dumps({"reason": reason}).encode("ascii")
 

@@ -1,4 +1,4 @@
-"""Where the readers of rich formats put their text: paragraphs, rows and places, up to a limit."""
+"""The text builder of the rich format readers: paragraphs, rows, headings and markers, up to a limit."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,11 +13,11 @@ _ADJACENT_SHAPES = ("row", "item", "line")
 
 
 class TextLimitReached(Exception):
-    """The limit is reached; what is written so far stands."""
+    """The limit is reached; the text so far is kept."""
 
 
 class TextBuilder:
-    """Gathers blocks of text; blocks stand apart by an empty line, rows and list items follow each other directly."""
+    """Collects blocks, separated by an empty line; adjacent rows, list items and lines by a line break."""
 
     def __init__(self, max_characters: int = MAX_CHARACTERS) -> None:
         self.title = ""
@@ -30,19 +30,19 @@ class TextBuilder:
         self._last_shape = ""
 
     def add_marker(self, kind: str, label: str, level: int = 0) -> None:
-        """The next block begins a page, sheet or whatever this is; without a block there is no mark."""
+        """Puts a marker at the next block; without a following block it is dropped."""
         if kind != "heading":
             self._pending_markers, self._last_shape = [], ""
         self._pending_markers.append((kind, " ".join(label[:MAX_LABEL_LENGTH].split()), level))
 
     def add_heading(self, text: str, level: int) -> None:
-        """A heading, which is a block of its own and a mark."""
+        """Adds a heading as a block with a marker."""
         if text.strip():
             self.add_marker("heading", text.strip(), level)
             self.add_block(" ".join(text.split()))
 
     def add_block(self, text: str, shape: str = "paragraph") -> None:
-        """Text that stands together; nothing when it is empty."""
+        """Adds a block of text, unless it is blank."""
         text = text.strip("\n").rstrip()
         if not text.strip():
             return
@@ -53,14 +53,14 @@ class TextBuilder:
         self._append(text)
 
     def add_row(self, cells: list[str]) -> None:
-        """A row of a table on one line."""
+        """Adds a table row on one line."""
         flat = [" ".join(cell.split()) for cell in cells]
         while flat and not flat[-1]:
             flat.pop()
         self.add_block(" | ".join(flat), "row")
 
     def include(self, other: Extract) -> None:
-        """The text of another extract with its places."""
+        """Adds the text and markers of another extract."""
         if self.length:
             self._append("\n\n")
         self._place_markers()
@@ -69,7 +69,7 @@ class TextBuilder:
         self._append(other.text)
 
     def build(self, empty_reason: str) -> Extract:
-        """What was written; Unreadable with this reason when it is nothing."""
+        """The extract; raises UnreadableFile with `empty_reason` when there is no text."""
         if not self.length:
             raise UnreadableFile(empty_reason)
         title = " ".join(self.title[:MAX_LABEL_LENGTH].split())
@@ -90,7 +90,7 @@ class TextBuilder:
 
 
 def build_text(fill: Callable[[TextBuilder], None], empty_reason: str = "no text in it") -> Extract:
-    """What a reader writes, up to the limit."""
+    """The extract that `fill` writes into a builder, up to the limit."""
     out = TextBuilder()
     with suppress(TextLimitReached):
         fill(out)

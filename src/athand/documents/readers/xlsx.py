@@ -1,4 +1,4 @@
-"""Workbooks: the rows of every sheet, with the values that were last computed."""
+"""Excel workbooks: the rows of every sheet with their cached values, dates formatted."""
 
 import re
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ _MAX_CODE_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class CellFormats:
-    """Which styles of cells show a date, by their numbers, and where the counting of days begins."""
+    """The indexes of cell styles that show dates, and the epoch of the workbook."""
 
     dates: frozenset[str] = frozenset()
     since_1904: bool = False
 
 
 def read_formats(container: ZipContainer, part: str, book: Node) -> CellFormats:
-    """What the styles of a workbook say about dates."""
+    """The date styles and epoch of a workbook."""
     properties = book.child("workbookPr")
     since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
     nodes = list(iterate_elements(container.read_pieces(part), _STYLE_LISTS)) if part in container else []
@@ -44,7 +44,7 @@ def _is_date(number: str, codes: dict[str, str]) -> bool:
 
 
 def format_date(value: str, since_1904: bool) -> str:
-    """A count of days as a date, with the time if there is one; a part of a day as a time."""
+    """A serial number as ISO date, with the time if there is one; a fraction of a day as time."""
     try:
         days = float(value)
         epoch = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30) + timedelta(days=0 < days < 60)
@@ -57,7 +57,7 @@ def format_date(value: str, since_1904: bool) -> str:
 
 
 def format_number(value: str) -> str:
-    """A number with the 15 digits that a workbook shows; `0.30000000000000004` is 0.3."""
+    """A number with 15 significant digits, as Excel shows it: `0.30000000000000004` is 0.3."""
     if "." not in value and "e" not in value.lower():
         return value
     try:
@@ -71,7 +71,7 @@ _MAX_COLUMN_GAP = 10
 
 
 def read_xlsx(data: bytes) -> Extract:
-    """The text of a workbook with its sheets as places."""
+    """The text of a workbook with sheet markers."""
     return build_text(lambda out: _add_workbook(ZipContainer(data), out))
 
 
@@ -83,7 +83,7 @@ def _add_workbook(container: ZipContainer, out: TextBuilder) -> None:
     style = read_formats(container, parts.get("styles", ""), book)
     strings = list(_shared_strings(container, parts.get("sharedStrings", "")))
     out.title = read_title(container)
-    for sheet in (node for node in book.descendants() if node.name == "sheet"):
+    for sheet in (node for node in book.iterate() if node.name == "sheet"):
         relation = targets.get(sheet.get("r:id"))
         if relation and relation.kind == "worksheet" and relation.target in container:
             out.add_marker("sheet", sheet.get("name"))
@@ -98,13 +98,13 @@ def _shared_strings(container: ZipContainer, part: str) -> Iterator[str]:
 
 
 def _rich_text(node: Node) -> str:
-    """The text of a cell in which parts have their own fonts; how it is spoken (`rPh`) is left out."""
+    """The text of a rich text cell, without phonetic runs (`rPh`)."""
     runs = (run for run in node.nodes() if run.name in ("t", "r"))
-    return "".join(text.text() for run in runs for text in run.descendants() if text.name == "t")
+    return "".join(text.text() for run in runs for text in run.iterate() if text.name == "t")
 
 
 def _row_values(row: Node, strings: list[str], style: CellFormats) -> Iterator[str]:
-    """The values of a row; small gaps between them stay, so that columns keep their place."""
+    """The values of a row; small gaps are kept as empty cells, so that columns stay aligned."""
     last = 0
     for cell in row.nodes():
         column = _column_number(cell.get("r")) or last + 1

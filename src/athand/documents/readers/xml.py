@@ -1,4 +1,4 @@
-"""XML read as a stream of small trees; declarations of entities are refused, depth is limited, nothing is fetched."""
+"""Streaming XML parser (expat) that yields small trees; refuses entity declarations, limits depth, fetches nothing."""
 
 from collections.abc import Callable, Iterable, Iterator
 from xml.parsers import expat
@@ -10,7 +10,7 @@ _SPACE = " "
 
 
 class Node:
-    """An element: local names only, but attributes of relationships are kept apart as `r:id`."""
+    """An element with local names; attributes of the relationships namespace are named `r:id`."""
 
     __slots__ = ("attributes", "children", "name")
 
@@ -23,18 +23,18 @@ class Node:
         return self.attributes.get(attribute, default)
 
     def nodes(self) -> Iterator["Node"]:
-        """The elements directly within."""
+        """The child elements."""
         return (child for child in self.children if isinstance(child, Node))
 
     def child(self, name: str) -> "Node | None":
-        """The first element of this name directly within."""
+        """The first child element of this name."""
         for node in self.children:
             if isinstance(node, Node) and node.name == name:
                 return node
         return None
 
-    def descendants(self) -> Iterator["Node"]:
-        """The element itself and all within it, in the order of the document."""
+    def iterate(self) -> Iterator["Node"]:
+        """The element and its descendants in document order."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -42,13 +42,13 @@ class Node:
             stack.extend(reversed(list(node.nodes())))
 
     def find(self, name: str) -> "Node | None":
-        """The first element of this name anywhere within."""
-        return next((node for node in self.descendants() if node.name == name), None)
+        """The first element of this name among itself and its descendants."""
+        return next((node for node in self.iterate() if node.name == name), None)
 
     def text(self) -> str:
-        """All text within."""
+        """The concatenated text of the element."""
         if len(self.children) == 1 and isinstance(self.children[0], str):
-            return self.children[0]  # nearly always: this is the quick way
+            return self.children[0]  # the usual case, faster
         parts: list[str] = []
         stack: list[Node | str] = [self]
         while stack:
@@ -61,18 +61,18 @@ class Node:
 
 
 def iterate_elements(pieces: Iterable[bytes], wanted: Iterable[str]) -> Iterator[Node]:
-    """The outermost elements with these local names, one after the other; the rest is not kept."""
+    """Yields the outermost elements with these local names; nothing else is kept in memory."""
     builder = _TreeBuilder(frozenset(wanted))
     parser = _create_parser(builder)
     for piece in pieces:
         _feed(parser, piece, False)
-        yield from builder.take_finished()
+        yield from builder.pop_nodes()
     _feed(parser, b"", True)
-    yield from builder.take_finished()
+    yield from builder.pop_nodes()
 
 
 def first_element(pieces: Iterable[bytes], name: str) -> Node:
-    """The first element of this name, which a sound document has."""
+    """The first element of this name; raises UnreadableFile without one."""
     for node in iterate_elements(pieces, (name,)):
         return node
     raise UnreadableFile(f"damaged: it has no {name} element")
@@ -109,7 +109,7 @@ class _TreeBuilder:
         if self._open:
             self._open[-1].children.append(text)
 
-    def take_finished(self) -> list[Node]:
+    def pop_nodes(self) -> list[Node]:
         done, self._done = self._done, []
         return done
 

@@ -1,4 +1,4 @@
-"""Documents that are zip archives: unpacked in pieces, within limits, whatever the archive says of itself."""
+"""Zip containers of Office, EPUB and ODF files: decompressed within limits, and the relations between Office parts."""
 
 import zipfile
 import zlib
@@ -54,7 +54,7 @@ class ZipContainer:
         return list(self._entries)
 
     def read_pieces(self, name: str) -> Iterator[bytes]:
-        """The bytes of a part, piece by piece; counted as they come, since a declared size can lie."""
+        """The bytes of a part in pieces, counted during decompression, since declared sizes can lie."""
         entry = self._entries.get(name)
         if entry is None:
             raise UnreadableFile(f"damaged: it has no part {name[:100]}")
@@ -69,7 +69,7 @@ class ZipContainer:
             yield piece
 
     def read(self, name: str) -> bytes:
-        """A whole part."""
+        """The bytes of a whole part."""
         return b"".join(self.read_pieces(name))
 
     def _decompress(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -92,14 +92,14 @@ class ZipContainer:
 
 @dataclass(frozen=True, slots=True)
 class PartRelation:
-    """What another part is to this one (`worksheet`, `notesSlide`), and its name."""
+    """A relation to another part: its kind (`worksheet`, `notesSlide`) and the name of that part."""
 
     kind: str
     target: str
 
 
 def read_relations(container: ZipContainer, part: str) -> dict[str, PartRelation]:
-    """The parts that this one points to, by the ids it uses; those outside of the document are left out."""
+    """The relations of a part by id, without external ones."""
     folder, _, name = part.rpartition("/")
     relations_part = f"{folder}/_rels/{name}.rels".lstrip("/")
     if relations_part not in container:
@@ -113,13 +113,13 @@ def read_relations(container: ZipContainer, part: str) -> dict[str, PartRelation
 
 
 def resolve_target(base: str, target: str) -> str:
-    """The name of a part, as another part writes it."""
+    """The name of a part from a relative target in another part."""
     target = unquote(target.partition("#")[0])
     return normpath(join("/", dirname(base), target)).lstrip("/")
 
 
 def find_main_part(container: ZipContainer, usual: str) -> str:
-    """The part that holds the document itself."""
+    """The name of the main document part."""
     nodes = (each.target for each in read_relations(container, "").values() if each.kind == "officeDocument")
     name = next(nodes, usual)
     if name not in container:
@@ -128,7 +128,7 @@ def find_main_part(container: ZipContainer, usual: str) -> str:
 
 
 def read_title(container: ZipContainer) -> str:
-    """The title among the properties of an Office document."""
+    """The title in the core properties of an Office document."""
     part = "docProps/core.xml"
     nodes = iterate_elements(container.read_pieces(part), ("title",)) if part in container else iter(())
     return next((node.text() for node in nodes), "")
