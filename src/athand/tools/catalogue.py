@@ -135,8 +135,8 @@ def _write_changes(
         if {each.text for each in passages} - {each.text for each in embedded}:
             return None
         save_tools(transaction, [tool for _, tool in changes], context)
-        moved = [tool.id for before, tool in changes if before is not None and _needs_reindex(before, tool)]
-        transaction.remove(INDEX, offer.space, moved)
+        reindexed = [tool.id for before, tool in changes if before is not None and _needs_reindex(before, tool)]
+        transaction.remove(INDEX, offer.space, reindexed)
         transaction.put(INDEX, passages, vectors)
         _mark_listed(transaction, offer, to_microseconds(context.now()))
     return _summarize(changes, len(hashes))
@@ -201,23 +201,23 @@ def _new_tool(context: ToolContext, offer: Offer, id_: str, hash_: str, scan: Sc
 
 
 def _initial_state(context: ToolContext, offer: Offer, tool: StoredTool, *, is_first: bool) -> str:
-    """The state of a new tool: by the policy of the user, but never approved automatically with a dangerous flag."""
+    """The state of a new tool by the policy; under "first", only tools without a dangerous flag are approved."""
     policy = context.choices.policy
     if offer.by_hand or policy == "accept":
         return "approved"
-    is_welcome = policy == "first" and is_first and not any(flag.is_dangerous for flag in tool.flags)
-    return "approved" if is_welcome else "quarantined"
+    is_approved = policy == "first" and is_first and not any(flag.is_dangerous for flag in tool.flags)
+    return "approved" if is_approved else "quarantined"
 
 
 def _update_tool(context: ToolContext, offer: Offer, before: StoredTool, hash_: str, scan: Scanner) -> StoredTool:
     """A stored tool after a new offer: unchanged, replaced, or "changed" until the user approves the new definition."""
     definition = offer.definitions[before.id]
-    here = replace(before, is_deleted=False, flags=scan(definition))
-    is_taken_over = offer.by_hand or context.choices.policy == "accept" or before.state in ("quarantined", "rejected")
-    if hash_ != before.hash and not is_taken_over:
-        return replace(here, offered=definition, state="changed")
+    tool = replace(before, is_deleted=False, flags=scan(definition))
+    is_replaced = offer.by_hand or context.choices.policy == "accept" or before.state in ("quarantined", "rejected")
+    if hash_ != before.hash and not is_replaced:
+        return replace(tool, offered=definition, state="changed")
     state = "approved" if before.state == "changed" else before.state
-    return replace(here, definition=definition, hash=hash_, offered=None, state=state)
+    return replace(tool, definition=definition, hash=hash_, offered=None, state=state)
 
 
 def get_stored_tools(snapshot: Snapshot, space: str, ids: Sequence[str]) -> list[StoredTool]:

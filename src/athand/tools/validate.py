@@ -43,7 +43,7 @@ class _Validator:
     def errors(self, value: Any, normalized: Schema) -> Iterator["ValidationError"]:
         return iter(self._kind(normalized).iter_errors(value))
 
-    def fits(self, value: Any, normalized: Schema) -> bool:
+    def is_valid(self, value: Any, normalized: Schema) -> bool:
         return next(self.errors(value, normalized), None) is None
 
     def spend(self, steps: int) -> None:
@@ -67,13 +67,13 @@ def validate_arguments(arguments: object, schema: object) -> dict[str, Any]:
     """The arguments coerced to the schema; InvalidInput with all problems if they do not match."""
     given, normalized, validator = _to_object(arguments, schema), normalize(schema), _Validator()
     try:
-        ready: dict[str, Any] = coerce(given, normalized, validator)
-        wrong = list(dict.fromkeys(islice(_find_problems(validator, ready, normalized), 2 * _MOST_PROBLEMS)))
+        coerced: dict[str, Any] = coerce(given, normalized, validator)
+        problems = list(dict.fromkeys(islice(_find_problems(validator, coerced, normalized), 2 * _MOST_PROBLEMS)))
     except (_BudgetExceeded, RecursionError, OverflowError):  # it cannot be checked here; the server will
         return given
-    if wrong:
-        raise _invalid_arguments(wrong, schema)
-    return ready
+    if problems:
+        raise _invalid_arguments(problems, schema)
+    return coerced
 
 
 def _to_object(arguments: object, schema: object) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def _shorten(text: str, longest: int = _LONGEST_VALUE) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
-def _invalid_arguments(wrong: list[str], schema: object) -> InvalidInput:
-    more = "\n- and more" if len(wrong) > _MOST_PROBLEMS else ""
-    listed = "".join(f"\n- {each}" for each in wrong[:_MOST_PROBLEMS]) + more
+def _invalid_arguments(problems: list[str], schema: object) -> InvalidInput:
+    more = "\n- and more" if len(problems) > _MOST_PROBLEMS else ""
+    listed = "".join(f"\n- {each}" for each in problems[:_MOST_PROBLEMS]) + more
     try:
         compact = json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=str)
     except (ValueError, RecursionError):
@@ -201,10 +201,10 @@ def _parse_float(digits: str) -> float:
 
 def _coerce_to_any(schemas: list[Schema], value: Any, validator: _Validator) -> Any:
     """Coerce to the first schema that works; a value that matches one is left alone."""
-    if any(validator.fits(value, schema) for schema in schemas):
+    if any(validator.is_valid(value, schema) for schema in schemas):
         return value
     tried = ((coerce(value, schema, validator), schema) for schema in schemas)
-    return next((each for each, schema in tried if validator.fits(each, schema)), value)
+    return next((each for each, schema in tried if validator.is_valid(each, schema)), value)
 
 
 def _coerce_type(value: Any, schema: Schema, validator: _Validator) -> Any:
@@ -233,7 +233,7 @@ def _wrap_in_list(value: Any, schema: Schema, validator: _Validator) -> Any:
     if not item or "prefixItems" in schema or (isinstance(value, str) and any(mark in value for mark in _SEVERAL)):
         return value
     only = coerce(value, item, validator)
-    return [only] if validator.fits(only, item) else value
+    return [only] if validator.is_valid(only, item) else value
 
 
 def _property_schema(schema: Schema, name: str) -> Schema:

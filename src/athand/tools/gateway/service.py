@@ -53,14 +53,14 @@ class Gateway:
         """Connect in the background, and retry until it works."""
 
         async def start() -> None:
-            self._server(key).connect()
+            self._get_server(key).connect()
 
         loop = self._get_loop()
         asyncio.run_coroutine_threadsafe(start(), loop)
 
     def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
         """List the tools of a server again; returns after they were delivered."""
-        self._run_in_loop(lambda: self._server(key).refresh(seconds))
+        self._run_in_loop(lambda: self._get_server(key).refresh(seconds))
 
     def call(
         self,
@@ -76,7 +76,7 @@ class Gateway:
         `check` runs after the tools of the running server were delivered; an error it raises stops the call.
         """
         _check_json(arguments)
-        return self._run_in_loop(lambda: self._server(key).call(tool, arguments, seconds, check))
+        return self._run_in_loop(lambda: self._get_server(key).call(tool, arguments, seconds, check))
 
     def wait(self, seconds: float) -> bool:
         """Wait until every requested server has been listed or has failed once; False on timeout."""
@@ -112,7 +112,7 @@ class Gateway:
         async def run() -> None:
             launch = await self._get_launch(key)
             await login(self._tokens, key, launch, open_page, seconds)
-            self._server(key).restart()
+            self._get_server(key).restart()
 
         self._run_in_loop(run)
 
@@ -186,7 +186,7 @@ class Gateway:
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
-    def _server(self, key: ServerKey) -> "UpstreamServer":
+    def _get_server(self, key: ServerKey) -> "UpstreamServer":
         from athand.tools.gateway.server import UpstreamServer
 
         if key not in self._servers:

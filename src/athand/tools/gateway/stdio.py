@@ -60,10 +60,10 @@ async def stdio_server(diagnostics: Diagnostics) -> AsyncIterator[tuple[Any, Any
 async def _start_supervisor() -> _ServerProcess:
     reading, lifeline = os.pipe()  # not inherited, except for the end that is passed on
     pipe = asyncio.subprocess.PIPE
-    keep = (sys.executable, "-I", "-S", str(_SUPERVISOR), str(reading))
+    argv = (sys.executable, "-I", "-S", str(_SUPERVISOR), str(reading))
     try:
         process = await asyncio.create_subprocess_exec(
-            *keep, stdin=pipe, stdout=pipe, stderr=pipe, env={}, pass_fds=(reading,), start_new_session=True
+            *argv, stdin=pipe, stdout=pipe, stderr=pipe, env={}, pass_fds=(reading,), start_new_session=True
         )
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise RuntimeError("a process was started without its streams")
