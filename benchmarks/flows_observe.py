@@ -7,9 +7,9 @@ import asyncio
 import statistics
 import time
 
-from athand.flows.browser.options import LaunchOptions
+from athand.flows.browser.model import LaunchOptions
 from athand.flows.browser.process import BrowserProcess
-from athand.flows.browser.snapshot import look
+from athand.flows.browser.snapshot import capture_snapshot
 from athand.flows.profiles import Profiles
 
 ELEMENTS = 150
@@ -23,12 +23,12 @@ PAGE = f"<!doctype html><title>Rows</title><main><h1>Rows</h1>{ROWS}</main>"
 
 
 def main() -> dict[str, float]:
-    running = BrowserProcess(LaunchOptions(), Profiles().get("default"))
+    process = BrowserProcess(LaunchOptions(), Profiles().get("default"))
     try:
-        running.start()
-        figures = running.run(measure, 300)
+        process.start()
+        figures = process.run(measure, 300)
     finally:
-        running.close()
+        process.close()
     for name, value in figures.items():
         print(f"{name:32} {value:10.1f}")
     return figures
@@ -36,10 +36,10 @@ def main() -> dict[str, float]:
 
 async def measure(context):
     await context.page.set_content(PAGE)
-    session, profile = await context.session(), context.profile
-    ours = await timed(lambda: look(session, profile), ROUNDS)
+    session, profile = await context.cdp_session(), context.profile
+    ours = await timed(lambda: capture_snapshot(session, profile), ROUNDS)
     theirs = await timed(lambda: one_by_one(context.page, profile.test_id_attribute), 3)
-    seen = (await look(session, profile)).observation.test_ids
+    seen = (await capture_snapshot(session, profile)).observation.test_ids
     asked = await one_by_one(context.page, profile.test_id_attribute)
     same = [(each["testId"], each["tag"], each["visible"]) for each in seen] == [each[:3] for each in asked]
     if not same or len(seen) != ELEMENTS:

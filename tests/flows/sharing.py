@@ -40,8 +40,8 @@ class Chromium:
     async def _started(self):
         own = self.playwright.chromium
         return await own.launch(
-            executable_path=chromium.find(None, own.executable_path),
-            args=chromium.flags(),
+            executable_path=chromium.find_executable(None, own.executable_path),
+            args=chromium.launch_flags(),
             env={**os.environ, "HOME": self._folder.name, "TMPDIR": self._folder.name},
             timeout=PATIENCE * 1000,
         )

@@ -9,7 +9,7 @@ from tests.flows.waiting import asks_for_data, goes_to, opens_a_tab, settled_onc
 from tests.waiting import PATIENCE, until
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
-from athand.flows.browser import actions, context
+from athand.flows.browser import context, targets
 
 
 def said(browser, name="said"):
@@ -383,15 +383,15 @@ def test_many_threads_may_use_one_browser(at, shared_flows):
 
 def test_an_interrupted_call_ends_and_leaves_a_browser_that_works(at, monkeypatch):
     browser = at("/slow.html")
-    seek, sought = actions.seek, []
+    locate, sought = targets.locate, []
 
     async def interrupted(context, target, snapshot):
         sought.append(target.value)
         if len(sought) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return await seek(context, target, snapshot)
+        return await locate(context, target, snapshot)
 
-    monkeypatch.setattr(actions, "seek", interrupted)
+    monkeypatch.setattr(targets, "locate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         browser.click(test_id="nowhere")
     assert browser.click(test_id="start").ok

@@ -1,7 +1,7 @@
 """The join of a DOM snapshot and an accessibility tree, from made-up captures: no browser needed."""
 
-from athand.flows.browser.dom import documents
-from athand.flows.browser.merge_ax import MAX_NODES, join
+from athand.flows.browser.dom import parse_documents
+from athand.flows.browser.merge_ax import MAX_NODES, merge_ax
 from athand.flows.browser.targets import css_string
 
 
@@ -57,7 +57,9 @@ class Page:
             "styles": [[visible] for _ in self.placed],
         }
         captured = {"nodes": nodes, "layout": layout, "frameId": self.text("F")}
-        return join(documents({"documents": [captured], "strings": self.strings}), [self.ax], "data-testid", **given)
+        return merge_ax(
+            parse_documents({"documents": [captured], "strings": self.strings}), [self.ax], "data-testid", **given
+        )
 
 
 def test_only_what_is_named_or_can_be_used_is_a_node():
@@ -74,7 +76,7 @@ def test_only_what_is_named_or_can_be_used_is_a_node():
         ("textbox", "", "e2"),
         ("generic", "", ""),
     ]
-    assert found[2].as_test_id() == {"testId": "box", "tag": "div", "text": "", "visible": True}
+    assert found[2].to_test_id() == {"testId": "box", "tag": "div", "text": "", "visible": True}
 
 
 def test_refs_of_an_earlier_look_stay_and_new_ones_go_on():
@@ -90,7 +92,7 @@ def test_text_is_what_can_be_read():
     page.add(box, "#text", kind=3, value=" Seen  \n text ")
     page.add(box, "#text", kind=3, value="hidden", box=None)
     page.add(page.add(box, "B"), "#text", kind=3, value="x" * 300)
-    text = page.joined()[0].as_test_id()["text"]
+    text = page.joined()[0].to_test_id()["text"]
     assert text.startswith("Seen text xxx") and len(text) == 100
 
 
@@ -102,7 +104,7 @@ def test_a_place_is_named_by_an_id_or_counted():
     page.add(form, "BUTTON", role="button", name="A")
     page.add(form, "BUTTON", role="button", name="B")
     page.add(body, "BUTTON", role="button", name="C", id="odd:id")
-    paths = [each.document.css(each.node) for each in page.joined()]
+    paths = [each.document.css_path(each.node) for each in page.joined()]
     assert paths == [
         "#the-form > button:nth-of-type(1)",
         "#the-form > button:nth-of-type(2)",
@@ -116,7 +118,7 @@ def test_what_is_in_a_closed_shadow_root_is_known_to_be():
     page.add(host, "BUTTON", role="button", name="A", shadow="open")
     inner = page.add(host, "DIV", shadow="closed")
     page.add(inner, "BUTTON", role="button", name="B", shadow="open")
-    assert [each.document.is_closed(each.node) for each in page.joined()] == [False, True]
+    assert [each.document.is_in_closed_shadow(each.node) for each in page.joined()] == [False, True]
 
 
 def test_clickable_things_without_a_role_are_nodes_unless_they_hold_others():

@@ -15,7 +15,7 @@ from tests.flows.webapp import PAGES
 from tests.waiting import PATIENCE, until
 
 from athand.errors import ActionFailed, Conflict, InvalidInput, Unavailable
-from athand.flows.browser import chromium, folders, process
+from athand.flows.browser import chromium, process
 
 
 @pytest.fixture
@@ -203,14 +203,14 @@ def test_an_address_that_fails_ends_the_launch(flows):
 
 def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(chromium, "_PLACES", ())
+    monkeypatch.setattr(chromium, "_EXECUTABLE_PATHS", ())
     with pytest.raises(Unavailable, match="athand flows setup-browser"):
-        chromium.find(None)
+        chromium.find_executable(None)
     own = tmp_path / "chromium"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
-    assert chromium.find(None) == str(own)
-    assert chromium.find(None, own="/no/such") == str(own)
+    assert chromium.find_executable(None) == str(own)
+    assert chromium.find_executable(None, own="/no/such") == str(own)
 
 
 def test_without_playwright_it_says_how_to_get_it(flows, monkeypatch):
@@ -221,11 +221,11 @@ def test_without_playwright_it_says_how_to_get_it(flows, monkeypatch):
 
 def test_installing_says_what_failed(monkeypatch):
     monkeypatch.setattr(
-        chromium, "_installers", lambda: [(sys.executable, "-c", "print('no disk'); raise SystemExit(3)")]
+        chromium, "_install_commands", lambda: [(sys.executable, "-c", "print('no disk'); raise SystemExit(3)")]
     )
     said = []
     with pytest.raises(Unavailable, match="no disk"):
-        chromium.install(said.append)
+        chromium.install_chromium(said.append)
     assert "no disk" in said
 
 
@@ -298,7 +298,7 @@ def test_what_a_killed_program_left_is_taken_away_by_the_next(temporary):
 
 def test_only_what_nobody_uses_is_taken_away(temporary, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    used = folders.ProfileFolder()
+    used = process.ProfileFolder()
     outside = temporary / "outside"
     outside.mkdir(mode=0o700)
     (outside / "owner.lock").touch()
@@ -308,7 +308,7 @@ def test_only_what_nobody_uses_is_taken_away(temporary, monkeypatch):
         folder.mkdir(mode=mode)
         (folder / "owner.lock").touch()
     (temporary / "athand-browser-new").mkdir(mode=0o700)
-    folders.sweep()
+    process.remove_stale_folders()
     kept = {"outside", "athand-browser-link", "athand-browser-open", "athand-browser-new", used.path.name}
     assert {each.name for each in temporary.iterdir()} == kept
     used.remove()

@@ -21,7 +21,7 @@ def flows(shared_flows):
 @pytest.fixture
 def login(flows, browser, at):
     """The browser at the login page, in a session of its own."""
-    with browser.recording(flows.start_session(goal="Log in as anna").id):
+    with browser.record_into(flows.start_session(goal="Log in as anna").id):
         yield at("/login.html")
 
 
@@ -84,12 +84,12 @@ def test_failed_calls_are_steps_too(flows, login):
 def test_knowledge_of_earlier_sessions_comes_with_the_description(flows, at):
     described = {"goal": "Send 3 coins to anna", "flow_tags": ["send"]}
     for _ in range(2):
-        with (browser := at("/shop.html#/send")).recording(flows.start_session(**described).id):
+        with (browser := at("/shop.html#/send")).record_into(flows.start_session(**described).id):
             browser.describe_screen()
             browser.type("anna", test_id="recipient")
             browser.type("3", test_id="amount")
             browser.click(test_id="send-confirm")
-    with (browser := at("/shop.html#/send")).recording(flows.start_session(**described).id):
+    with (browser := at("/shop.html#/send")).record_into(flows.start_session(**described).id):
         first = browser.describe_screen()
         assert first.prior_knowledge.suggested_next_actions[0].preferred_target.value == "recipient"
         assert first.to_dict()["priorKnowledge"]["suggestedNextActions"][0]["action"] == "type"

@@ -48,7 +48,7 @@ def browser(shared_flows, in_shared_chromium):
 def purchase(flows, browser, site):
     """A session that bought something, in the usual ways: by test id, ref, selector, role and name."""
     session = flows.start_session(goal=GOAL, flow_tags=["buy"], app="shop")
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(site.url)
         browser.type("Ada", test_id="username")
         browser.type(PASSWORD, role="textbox", name="Password")
@@ -236,7 +236,7 @@ def test_one_of_several_that_look_the_same_is_found_by_its_place_while_there_are
     )
     site.pages["/list"] = f'<h1 id="shown">List</h1><ul>{rows}</ul>'
     session = flows.start_session(app="shop", goal="Delete b")
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(f"{site.url}/list")
         second = [node for node in browser.describe_screen().observation.a11y if node["name"] == "Delete"][1]
         browser.click(ref=second["ref"])
@@ -266,7 +266,7 @@ def test_a_name_in_the_goal_leads_to_another_element(flows, browser, site):
         + '<p role="status" id="out"></p>'
     )
     session = flows.start_session(app="shop", goal='Click on the "Ok" button')
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(f"{site.url}/choice")
         browser.click(role="button", name="Ok")
 
@@ -282,7 +282,7 @@ def test_a_value_of_the_goal_in_a_selector_leads_to_another_element(flows, brows
     rows = "".join(f"<li>{each} {icon.format(look, each)}</li>" for each in ("Ada", "Bo"))
     site.pages["/rows"] = f'<h1>Rows</h1><ul>{rows}</ul><p role="status" id="out"></p>'
     session = flows.start_session(app="shop", goal='Open the row of "Ada"')
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(f"{site.url}/rows")
         browser.click(selector='li:has-text("Ada") >> .open')
 
@@ -298,7 +298,7 @@ def test_a_value_of_the_goal_in_a_selector_leads_to_another_element(flows, brows
 def test_an_element_with_another_number_is_used_unless_the_goal_asks_for_a_number(flows, browser, site):
     site.pages["/cart"] = "<h1>Cart</h1><button>Pay 10.50 euro</button><button>Back</button>"
     session = flows.start_session(app="shop", goal="Pay what is in the cart")
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(f"{site.url}/cart")
         browser.click(role="button", name="Pay 10.50 euro")
     site.change("/cart", ("10.50", "7"))
@@ -316,7 +316,7 @@ def test_lists_of_another_length_are_gone_through(flows, browser, site):
     boxes = "".join(f'<label><input type="checkbox">{each}</label>' for each in ("milk", "eggs", "bread", "salt"))
     site.pages["/boxes"] = f"<h1>List</h1>{boxes}<button>Submit</button>"
     session = flows.start_session(app="shop", goal='Select "milk" and "eggs" and click Submit')
-    with browser.recording(session.id):
+    with browser.record_into(session.id):
         browser.navigate(f"{site.url}/boxes")
         browser.click(role="checkbox", name="milk")
         browser.click(role="checkbox", name="eggs")
@@ -361,10 +361,10 @@ def test_what_was_typed_in_secret_is_kept_in_no_session_of_the_same_browser(flow
         '<p role="status" id="out"></p>'
     )
     one, other = flows.start_session(app="shop"), flows.start_session(app="shop")
-    with browser.recording(one.id):
+    with browser.record_into(one.id):
         browser.navigate(f"{site.url}/echo")
         browser.type("correct-horse-9", role="textbox", name="Password")
-    with browser.recording(other.id):
+    with browser.record_into(other.id):
         browser.describe_screen()
     browser.describe_screen()
     for session_id in (one.id, other.id, browser.session_id):

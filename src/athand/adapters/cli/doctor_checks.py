@@ -172,14 +172,14 @@ def _flows(settings: "Settings", status: "Status") -> Check:
 
 def _browser(chosen: str | None) -> str:
     """The browser that flows would use; Playwright is asked only where the machine has none."""
-    from athand.flows.browser.chromium import NO_PLAYWRIGHT, find, located
+    from athand.flows.browser.chromium import NO_PLAYWRIGHT, find_executable, find_launch_executable
 
     if find_spec("playwright") is None:
         raise Unavailable(NO_PLAYWRIGHT)
     try:
-        return find(chosen, None)
+        return find_executable(chosen, None)
     except Unavailable:
-        return located(chosen)
+        return find_launch_executable(chosen)
 
 
 def _files(session: "Session", settings: "Settings") -> Check:

@@ -155,11 +155,11 @@ def _hidden_text(session: Session) -> str:
 def _done(browser: "Browser", step: dict[str, Any]) -> "Noun":
     """What came of one step; the browser records it."""
     from athand.flows.actions import ACTIONS, LOOKS, verb_of
-    from athand.flows.browser import batch
+    from athand.flows.browser.service import prepare_calls
 
     if verb_of(str(step.get("tool"))) not in (*ACTIONS, *LOOKS):
         raise InvalidInput(f"No tool {step.get('tool')!r}. Known: {', '.join((*ACTIONS, *LOOKS))}.")
-    [(_, call)] = batch.prepared(browser, [step], "")
+    [(_, call)] = prepare_calls(browser, [step], "")
     noun: Noun = call()
     return noun
 
@@ -172,9 +172,9 @@ def setup_browser(session: Session, /) -> None:
 
     named = load_settings(data_dir=session.data_dir).chromium
     try:
-        path = chromium.find(named)
+        path = chromium.find_executable(named)
     except Unavailable:
-        path = chromium.install(lambda line: session.say(f" {in_one_line(line)}"))
+        path = chromium.install_chromium(lambda line: session.say(f" {in_one_line(line)}"))
     if session.as_json:
         session.show({"browser": path})
     else:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from athand.adapters.cli.render import cell, plain_table, print_table
 from athand.adapters.cli.words import ago, bar, counted, fraction, in_one_line, moment, took
-from athand.flows.browser.model import ActionResult, Described, Screenshot, State
+from athand.flows.browser.model import ActionResult, BrowserState, ScreenDescription, Screenshot
 from athand.flows.model import UNKNOWN
 
 if TYPE_CHECKING:
@@ -176,13 +176,13 @@ def _cells(of: Mapping[str, Any], names: Iterable[str], style: str) -> list[Text
 
 def print_done(console: Console, done: "Noun") -> None:
     """What a tool of the browser answered."""
-    if isinstance(done, Described):
+    if isinstance(done, ScreenDescription):
         _print_place(console, done.state.screen, done.state.url)
         _print_seen(console, done.observation)
         if done.prior_knowledge:
             console.print()
             print_knowledge(console, done.prior_knowledge.to_dict())
-    elif isinstance(done, State):
+    elif isinstance(done, BrowserState):
         _print_state(console, done)
     elif isinstance(done, Screenshot):
         console.print(Text(f" {done.path}"), soft_wrap=True)
@@ -197,7 +197,7 @@ def _print_place(console: Console, screen: str, url: str) -> None:
     console.print(place, overflow="ellipsis", no_wrap=True)
 
 
-def _print_state(console: Console, state: State) -> None:
+def _print_state(console: Console, state: BrowserState) -> None:
     _print_place(console, state.screen, state.url)
     table = plain_table("", "tab", "title", "address", flexible="address")
     for tab in state.tabs:

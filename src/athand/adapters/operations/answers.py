@@ -87,10 +87,10 @@ def _noun(kind: Any, told: Told) -> Schema:
 
 
 def _shows_its_fields(kind: Any) -> bool:
-    from athand.flows.browser.model import Described
+    from athand.flows.browser.model import ScreenDescription
     from athand.flows.model import CamelCased
 
-    return not issubclass(kind, (Described, CamelCased))
+    return not issubclass(kind, (ScreenDescription, CamelCased))
 
 
 def _hits(kind: Any, told: Told) -> Schema:

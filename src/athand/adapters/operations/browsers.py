@@ -10,7 +10,7 @@ from athand.errors import ActionFailed, Conflict, InvalidInput
 if TYPE_CHECKING:
     from athand.flows import Flows
     from athand.flows.browser import Browser
-    from athand.flows.browser.model import Closed, Launched
+    from athand.flows.browser.model import CleanupResult, LaunchResult
 
 _MOST = 8  # at once
 
@@ -24,7 +24,7 @@ class Browsers:
         self._lock = threading.Lock()  # of the dictionary
         self._launching = threading.Lock()  # one launch at a time: two may name the same session
 
-    def launch(self, **options: Any) -> "Launched":
+    def launch(self, **options: Any) -> "LaunchResult":
         """Start a browser and keep it; one whose session is open is refused, unless it has died."""
         with self._launching:
             self._forget_dead(but=options.get("session"))
@@ -50,7 +50,7 @@ class Browsers:
             raise ActionFailed(told, code="NOT_LAUNCHED")
         return browser
 
-    def cleanup(self, session_id: str | None = None) -> "Closed":
+    def cleanup(self, session_id: str | None = None) -> "CleanupResult":
         """Close a browser."""
         return self._ended(self.get(session_id))
 
@@ -81,7 +81,7 @@ class Browsers:
             if session_id != but and not browser.is_alive:
                 self._ended(browser)
 
-    def _ended(self, browser: "Browser") -> "Closed":
+    def _ended(self, browser: "Browser") -> "CleanupResult":
         try:
             return browser.cleanup()
         finally:

@@ -16,17 +16,17 @@ from athand.adapters.operations.flow_parameters import (
 )
 from athand.adapters.operations.model import AppContext, operation
 from athand.flows.browser.model import (
-    Accessibility,
+    AccessibilitySnapshot,
     ActionResult,
-    Batch,
-    Closed,
-    Described,
-    Launched,
+    BatchResult,
+    BrowserState,
+    CleanupResult,
+    LaunchResult,
+    ScreenDescription,
     Screenshot,
-    State,
     TestIds,
 )
-from athand.flows.browser.snapshot import LIMIT, MOST
+from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, MAX_TEST_IDS
 from athand.flows.model import DEFAULT_APP
 
 _LOOK: dict[str, Any] = {"toolset": "flows", "scope": "call-tools", "open_world": True}
@@ -39,7 +39,7 @@ Ref = Annotated[str | None, Field(description="The element with this ref (e1, e2
 Role = Annotated[str | None, Field(description="The element with this accessible role; with a name")]
 Name = Annotated[str | None, Field(description="The accessible name, beside a role")]
 Timeout = Annotated[float | None, Field(gt=0, le=300, description="How many seconds to wait at most")]
-Most = Annotated[int, Field(ge=1, le=MOST, description="How many test ids at most")]
+Most = Annotated[int, Field(ge=1, le=MAX_TEST_IDS, description="How many test ids at most")]
 Tab = Annotated[int | None, Field(ge=0, description="The number of a tab, as ui_get_state has it")]
 
 
@@ -59,7 +59,7 @@ def ui_launch(
     viewport: Annotated[tuple[int, int], Field(description="Width and height in pixels")] = (1280, 720),
     timeout_s: Annotated[float, Field(gt=0, le=300, description="How long to wait for a target")] = 10.0,
     dialogs: Annotated[Literal["dismiss", "accept"], Field(description="What dialogs are answered")] = "dismiss",
-) -> Launched:
+) -> LaunchResult:
     """Start a real browser and a session; every later call is recorded in it. Ends with ui_cleanup.
 
     Saying the goal makes what earlier sessions know more useful.
@@ -82,7 +82,7 @@ def ui_launch(
 
 
 @operation("browser/cleanup", **_ACT, title="Close a browser")
-def ui_cleanup(ctx: AppContext, session_id: Own = None) -> Closed:
+def ui_cleanup(ctx: AppContext, session_id: Own = None) -> CleanupResult:
     """Close a browser and end its session. What was recorded stays."""
     return ctx.browsers.cleanup(session_id)
 
@@ -91,13 +91,13 @@ def ui_cleanup(ctx: AppContext, session_id: Own = None) -> Closed:
 
 
 @operation("browser/get_state", **_LOOK, title="Where the browser is")
-def ui_get_state(ctx: AppContext, session_id: Own = None) -> State:
+def ui_get_state(ctx: AppContext, session_id: Own = None) -> BrowserState:
     """Tell the screen, the address and the tabs of the browser, and what dialogs said."""
     return ctx.browsers.get(session_id).get_state()
 
 
 @operation("browser/list_testids", **_LOOK, title="Test ids of the page")
-def ui_list_testids(ctx: AppContext, limit: Most = LIMIT, session_id: Own = None) -> TestIds:
+def ui_list_testids(ctx: AppContext, limit: Most = DEFAULT_TEST_IDS, session_id: Own = None) -> TestIds:
     """List the test ids of the page with tag, text, visibility, role and name."""
     return ctx.browsers.get(session_id).list_testids(limit)
 
@@ -107,7 +107,7 @@ def ui_accessibility_snapshot(
     ctx: AppContext,
     root: Annotated[str | None, Field(description="Only what is inside the element with this test id")] = None,
     session_id: Own = None,
-) -> Accessibility:
+) -> AccessibilitySnapshot:
     """List the accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
     return ctx.browsers.get(session_id).accessibility_snapshot(root)
 
@@ -115,10 +115,10 @@ def ui_accessibility_snapshot(
 @operation("browser/describe_screen", **_LOOK, title="Describe the screen")
 def ui_describe_screen(
     ctx: AppContext,
-    limit: Most = LIMIT,
+    limit: Most = DEFAULT_TEST_IDS,
     screenshot: Annotated[bool, Field(description="With a picture")] = False,
     session_id: Own = None,
-) -> Described:
+) -> ScreenDescription:
     """Tell all there is to see, and under `priorKnowledge` what worked on this screen before: what to do next, how sure
     that is, and what to avoid. Begin with this on every new screen.
     """  # noqa: D205 - one sentence that is too long for a line
@@ -272,7 +272,7 @@ def ui_run_steps(
     ],
     stop_on_error: Annotated[bool, Field(description="End at the first that fails")] = True,
     session_id: Own = None,
-) -> Batch:
+) -> BatchResult:
     """Do several steps one after the other, each with the tool's name and its arguments; all are recorded."""
     return ctx.browsers.get(session_id).run_steps(steps, stop_on_error)
 

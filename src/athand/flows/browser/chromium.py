@@ -1,4 +1,4 @@
-"""Which browser to use, how to start it quietly, and how to get one."""
+"""Finds the Chromium executable, its launch flags, and installs one where there is none."""
 
 import os
 import shutil
@@ -9,8 +9,16 @@ from pathlib import Path
 
 from athand.errors import InvalidInput, Unavailable
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge", "microsoft-edge")
-_PLACES = (
+_EXECUTABLE_NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "msedge",
+    "microsoft-edge",
+)
+_EXECUTABLE_PATHS = (
     "/usr/lib/chromium/chromium",
     "/snap/bin/chromium",
     "/opt/google/chrome/chrome",
@@ -21,7 +29,7 @@ _PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
-_QUIET = (
+_QUIET_FLAGS = (
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -32,79 +40,79 @@ _QUIET = (
 )
 NO_PLAYWRIGHT = "Browsers need Playwright, which is not installed. Run: pip install 'athand[browser]'"
 _NO_BROWSER = "No Chromium was found on this machine. Run `athand flows setup-browser`, or name one with executable=."
-_INSTALL_LIMIT_S = 1800
+_INSTALL_TIMEOUT_S = 1800
 
 
-def find(executable: str | None, own: str | None = None) -> str:
-    """The browser to start: the one that was named, else Playwright's own, else what this machine has."""
+def find_executable(executable: str | None, own: str | None = None) -> str:
+    """The browser to start: the named one, else Playwright's own (`own`), else one of this machine."""
     if executable:
         found = shutil.which(executable)
         if found is None:
             raise InvalidInput(f"There is no browser {executable!r} that can be started. Give the path of one.")
         return found
-    known = [own or "", *(shutil.which(name) or "" for name in _NAMES), *_PLACES]
-    chosen = next((path for path in known if path and Path(path).is_file()), None)
+    candidates = [own or "", *(shutil.which(name) or "" for name in _EXECUTABLE_NAMES), *_EXECUTABLE_PATHS]
+    chosen = next((path for path in candidates if path and Path(path).is_file()), None)
     if chosen is None:
         raise Unavailable(_NO_BROWSER)
     return chosen
 
 
-def located(executable: str | None = None) -> str:
-    """The browser that a launch would start, Playwright's own among them."""
-    return find(executable, None if executable else _playwright_path())
+def find_launch_executable(executable: str | None = None) -> str:
+    """The browser that a launch would start; asks Playwright for the path of its own."""
+    return find_executable(executable, None if executable else _playwright_executable())
 
 
-def flags(extension: Path | None = None) -> list[str]:
-    """What it is started with: nothing that calls home, and an unpacked extension where one is wanted."""
-    wanted = list(_QUIET)
+def launch_flags(extension: Path | None = None) -> list[str]:
+    """Command-line flags: no background network traffic, and an unpacked extension if one is given."""
+    flags = list(_QUIET_FLAGS)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        wanted.append("--no-sandbox")  # Chromium refuses to run as root with one
+        flags.append("--no-sandbox")  # Chromium refuses to run as root with one
     if extension is not None:
-        wanted += [
+        flags += [
             f"--disable-extensions-except={extension}",
             f"--load-extension={extension}",
             "--disable-features=DisableLoadExtensionCommandLineSwitch",
         ]
-    return wanted
+    return flags
 
 
-def install(progress: Callable[[str], None] = lambda line: None) -> str:
-    """Get a browser: Playwright's own, or as root on Debian the system's; returns its path."""
-    own = _playwright_path()
+def install_chromium(progress: Callable[[str], None] = lambda line: None) -> str:
+    """Installs Playwright's Chromium, or as root on Debian the package of the system; returns its path."""
+    own = _playwright_executable()
     failures: list[str] = []
-    for command in _installers():
+    for command in _install_commands():
         progress(" ".join(command))
-        failure = _run(command, progress)
+        failure = _run_installer(command, progress)
         if failure is not None:
             failures.append(failure)
         elif "install" in command:
-            return find(None, own)
+            return find_executable(None, own)
     raise Unavailable(f"No browser could be installed. {' '.join(failures)} Install Chromium by hand.")
 
 
-def _installers() -> list[Sequence[str]]:
-    known: list[Sequence[str]] = [(sys.executable, "-m", "playwright", "install", "chromium")]
+def _install_commands() -> list[Sequence[str]]:
+    commands: list[Sequence[str]] = [(sys.executable, "-m", "playwright", "install", "chromium")]
     if shutil.which("apt-get") and os.geteuid() == 0:
-        known.append(("apt-get", "update"))  # a new machine knows of no packages yet
-        known.append(("apt-get", "install", "--yes", "--no-install-recommends", "chromium"))
-    return known
+        commands.append(("apt-get", "update"))  # a new machine has no package lists yet
+        commands.append(("apt-get", "install", "--yes", "--no-install-recommends", "chromium"))
+    return commands
 
 
-def _run(command: Sequence[str], progress: Callable[[str], None]) -> str | None:
-    """Run an installer, passing on what it says; its last words if it failed."""
-    said: list[str] = []
-    quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+def _run_installer(command: Sequence[str], progress: Callable[[str], None]) -> str | None:
+    """Runs an installer and passes its output on; returns an error text if it failed."""
+    lines: list[str] = []
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quietly
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
         for line in process.stdout or ():
-            said.append(line.strip())
+            lines.append(line.strip())
             progress(line.rstrip())
-        code = process.wait(_INSTALL_LIMIT_S)
-    return None if code == 0 else f"`{' '.join(command[-3:])}` failed with status {code}: {' '.join(said[-2:])}."
+        code = process.wait(_INSTALL_TIMEOUT_S)
+    return None if code == 0 else f"`{' '.join(command[-3:])}` failed with status {code}: {' '.join(lines[-2:])}."
 
 
-def _playwright_path() -> str:
+def _playwright_executable() -> str:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:

@@ -1,234 +1,241 @@
-"""A running browser: its tabs, what each of them shows, the dialogs that came up, and whether it still lives."""
+"""The tabs of a running Chromium: the one in use, its snapshots, pending requests and dialogs."""
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from athand.errors import ActionFailed, Unavailable
-from athand.flows.browser import chromium
-from athand.flows.browser.options import LaunchOptions
-from athand.flows.browser.snapshot import LIMIT, PageSnapshot, look
+from athand.errors import ActionFailed, AthandError, InvalidInput
+from athand.flows.browser.model import LaunchOptions, Tab
+from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, PageSnapshot, capture_snapshot
 from athand.flows.profiles import Profile
+from athand.inputs import check_name
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, CDPSession, Dialog, Page, Playwright, Request
+    from playwright.async_api import BrowserContext, CDPSession, Dialog, Page, Request
 
-_SETTLE_MIN_S, _SETTLE_MAX_S = 0.05, 1.0  # a page gets this long after an action to show what it does
-_WAITED_FOR = ("document", "script", "xhr", "fetch", "stylesheet")
-_PASSING = ("Execution context was destroyed", "navigat", "Frame", "not found", "No node", "detached")
-_TRIES = 5
+_SETTLE_MIN_S, _SETTLE_MAX_S = 0.05, 1.0  # how long after an action its requests for data are waited for
+_AWAITED_RESOURCES = ("document", "script", "xhr", "fetch", "stylesheet")
+_TRANSIENT_ERRORS = ("Execution context was destroyed", "navigat", "Frame", "not found", "No node", "detached")
+_SNAPSHOT_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The last snapshot that was handed out: refs are those of this one."""
+class RefSnapshot:
+    """The last snapshot handed to the caller: refs are valid for this page and snapshot only."""
 
     page: "Page"
     snapshot: PageSnapshot
 
 
 class PageContext:
-    """One Chromium with a profile of its own, used from one event loop."""
+    """The tabs of one Chromium, used from one event loop; wraps Playwright's BrowserContext."""
 
-    def __init__(self, options: LaunchOptions, profile: Profile, folder: Path) -> None:
+    def __init__(self, options: LaunchOptions, profile: Profile, screenshot_folder: Path) -> None:
         self.options = options
         self.profile = profile
-        self.folder = folder  # for the profile of the browser
-        self.shown: Shown | None = None
-        self.is_gone = False
-        self.messages: list[str] = []  # of dialogs and crashes, all there were
-        self._told = 0
-        self._sessions: dict[Page, CDPSession] = {}
+        self.ref_snapshot: RefSnapshot | None = None
+        self.is_closed = False
+        self.messages: list[str] = []  # of dialogs and crashes since the launch
+        self._reported_messages = 0
+        self._screenshot_folder = screenshot_folder
+        self._cdp_sessions: dict[Page, CDPSession] = {}
         self._pending: dict[Request, float] = {}
         self._page: Page | None = None
-        self._playwright: Playwright | None = None
         self._context: BrowserContext | None = None
 
-    async def start(self) -> None:
-        """Start the browser with one empty tab."""
-        try:
-            from playwright.async_api import Error, async_playwright
-        except ImportError as error:
-            raise Unavailable(chromium.NO_PLAYWRIGHT) from error
-        self._playwright = await async_playwright().start()
-        extension = None if self.options.extension is None else Path(self.options.extension).resolve()
-        width, height = self.options.viewport
-        try:
-            self._context = await self._playwright.chromium.launch_persistent_context(
-                self.folder,
-                executable_path=chromium.find(self.options.executable, self._playwright.chromium.executable_path),
-                headless=self.options.headless,
-                args=chromium.flags(extension),
-                ignore_default_args=["--disable-extensions"] if extension else None,
-                viewport={"width": width, "height": height},
-                accept_downloads=False,
-                timeout=60_000,
-            )
-        except Error as error:
-            raise Unavailable(f"The browser did not start: {_first_line(error)}", code="LAUNCH_FAILED") from error
-        self._context.set_default_timeout(self.options.timeout_s * 1000)
-        self._watch()
+    def attach(self, context: "BrowserContext") -> None:
+        """Uses a Playwright context that was just launched, and listens to its events."""
+        self._context = context
+        context.set_default_timeout(self.options.timeout_s * 1000)
+        context.on("close", lambda _: setattr(self, "is_closed", True))
+        context.on("dialog", self._on_dialog)
+        context.on("request", self._on_request)
+        context.on("requestfinished", self._on_request_end)
+        context.on("requestfailed", self._on_request_end)
+        context.on("page", self._on_page)
+        for page in context.pages:
+            self._on_page(page)
 
-    async def stop(self) -> None:
-        """End the browser."""
-        self.is_gone = True
-        if self._playwright is None:
-            return
+    async def close(self) -> None:
+        """Closes all tabs, which ends Chromium."""
         from playwright.async_api import Error
 
-        try:
-            if self._context is not None:
-                with contextlib.suppress(Error):  # it may have ended already
-                    await self._context.close()
-        finally:
-            await self._playwright.stop()
-
-    def screenshots(self) -> Path:
-        """The folder for pictures: the one that was named, or one that goes with the browser."""
-        folder = Path(self.options.screenshots or self.folder.parent / "screenshots")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder
+        if self._context is not None:
+            with contextlib.suppress(Error):  # it may have ended already
+                await self._context.close()
 
     @property
     def pages(self) -> "list[Page]":
-        """The open tabs, in the order they came."""
+        """The open tabs, in the order they were opened."""
         return [] if self._context is None else [page for page in self._context.pages if not page.is_closed()]
 
     @property
     def page(self) -> "Page":
-        """The tab that is used."""
-        if self.is_gone or not self.pages:
-            raise gone()
+        """The tab in use."""
+        if self.is_closed or not self.pages:
+            raise browser_closed_error()
         if self._page is None or self._page not in self.pages:
             self._page = self.pages[-1]
         return self._page
 
-    def use(self, page: "Page") -> None:
-        """Go on with another tab."""
+    def use_page(self, page: "Page") -> None:
+        """Makes another tab the one in use."""
         self._page = page
 
-    async def session(self, page: "Page | None" = None) -> "CDPSession":
-        """The wire to a tab."""
-        page = page or self.page
-        if page not in self._sessions:
-            self._sessions[page] = await page.context.new_cdp_session(page)
-        return self._sessions[page]
+    async def list_tabs(self) -> tuple[Tab, ...]:
+        """All tabs, in the order they were opened."""
+        pages = enumerate(self.pages)
+        return tuple([Tab(number, page.url, await self.title(page), page is self.page) for number, page in pages])
 
-    async def look(self, *, limit: int = LIMIT, keep_refs: bool = True) -> PageSnapshot:
-        """What the tab shows now; a page that is just changing is looked at again."""
+    async def title(self, page: "Page") -> str:
+        """The title of a tab, without running a script in the page."""
+        answer: Mapping[str, Any] = await (await self.cdp_session(page)).send("Target.getTargetInfo")
+        return str(answer["targetInfo"]["title"])
+
+    async def cdp_session(self, page: "Page | None" = None) -> "CDPSession":
+        """The CDP session of a tab; default: the tab in use."""
+        page = page or self.page
+        if page not in self._cdp_sessions:
+            self._cdp_sessions[page] = await page.context.new_cdp_session(page)
+        return self._cdp_sessions[page]
+
+    async def ping(self) -> None:
+        """Raises if the browser does not answer."""
+        await (await self.cdp_session()).send("Browser.getVersion")
+
+    async def take_snapshot(self, *, limit: int = DEFAULT_TEST_IDS, keep_refs: bool = True) -> PageSnapshot:
+        """Takes a snapshot of the tab in use; tries again while the page is changing."""
         from playwright.async_api import Error
 
         page = self.page
-        for left in reversed(range(_TRIES)):
+        last = self.ref_snapshot
+        for tries_left in reversed(range(_SNAPSHOT_TRIES)):
             try:
-                refs = self.shown.snapshot.refs if keep_refs and self.shown and self.shown.page is page else None
-                return await look(await self.session(page), self.profile, limit=limit, refs=refs)
+                refs = last.snapshot.refs if keep_refs and last and last.page is page else None
+                return await capture_snapshot(await self.cdp_session(page), self.profile, limit=limit, refs=refs)
             except Error as error:
-                if self.is_gone or page.is_closed() or not left or not any(each in str(error) for each in _PASSING):
+                is_transient = any(each in str(error) for each in _TRANSIENT_ERRORS)
+                if self.is_closed or page.is_closed() or not tries_left or not is_transient:
                     raise
                 await asyncio.sleep(0.1)
-        raise gone()
+        raise browser_closed_error()
 
-    async def show(self, *, limit: int = LIMIT) -> PageSnapshot:
-        """A look that is handed out: its refs can be used until the next one."""
-        snapshot = await self.look(limit=limit, keep_refs=False)
-        self.shown = Shown(self.page, snapshot)
+    async def take_ref_snapshot(self, *, limit: int = DEFAULT_TEST_IDS) -> PageSnapshot:
+        """Takes a snapshot for the caller, with new refs; they are valid until the next one."""
+        snapshot = await self.take_snapshot(limit=limit, keep_refs=False)
+        self.ref_snapshot = RefSnapshot(self.page, snapshot)
         return snapshot
 
+    async def save_screenshot(self, name: str | None = None, *, full_page: bool = False) -> Path:
+        """Saves a screenshot in a file that only the user can read."""
+        self._screenshot_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._screenshot_folder / _screenshot_name(name)
+        image = await self.page.screenshot(full_page=full_page)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(image)
+        return path
+
     async def settle(self, since: float, until: float) -> None:
-        """Wait for the page that an action asked for, as long as there is time, and for data a little."""
-        from playwright.async_api import TimeoutError as TookTooLong
+        """Waits for a page that an action since then navigates to, up to `until`, and shortly for its data."""
+        from playwright.async_api import TimeoutError as PlaywrightTimeout
 
         await asyncio.sleep(_SETTLE_MIN_S)
-        while self._is_waiting(since, until, time.monotonic()):
+        while self._is_loading(since, until, time.monotonic()):
             await asyncio.sleep(0.02)
         if self.pages:
-            with contextlib.suppress(TookTooLong):  # then what has come so far is looked at
+            with contextlib.suppress(PlaywrightTimeout):  # the snapshot then shows what has loaded so far
                 await self.page.wait_for_load_state("domcontentloaded")
 
-    def _is_waiting(self, since: float, until: float, now: float) -> bool:
-        asked = [request for request, begun in self._pending.items() if begun >= since]
-        return (now < since + _SETTLE_MAX_S and bool(asked)) or (now < until and any(map(_is_page, asked)))
+    def _is_loading(self, since: float, until: float, now: float) -> bool:
+        requests = [request for request, started in self._pending.items() if started >= since]
+        is_waiting_for_data = now < since + _SETTLE_MAX_S and bool(requests)
+        return is_waiting_for_data or (now < until and any(map(_is_page_load, requests)))
 
-    async def title(self, page: "Page") -> str:
-        """What the tab is called, without asking the page."""
-        told: Mapping[str, Any] = await (await self.session(page)).send("Target.getTargetInfo")
-        return str(told["targetInfo"]["title"])
-
-    def news(self) -> list[str]:
-        """The messages since this was last asked."""
-        new, self._told = self.messages[self._told :], len(self.messages)
-        return new
-
-    def limit(self, until: float) -> None:
-        """Playwright waits until then for anything, and a second at least."""
+    def set_timeout(self, until: float) -> None:
+        """Sets Playwright's timeout for the tab in use to end then, in a second at least."""
         self.page.set_default_timeout(max(1.0, until - time.monotonic()) * 1000)
 
-    async def ping(self) -> None:
-        """Fails if the browser does not answer."""
-        await (await self.session()).send("Browser.getVersion")
+    def take_new_messages(self) -> list[str]:
+        """The messages of dialogs and crashes since the last call."""
+        new, self._reported_messages = self.messages[self._reported_messages :], len(self.messages)
+        return new
 
-    def _watch(self) -> None:
-        assert self._context is not None  # noqa: S101 - it has just been made
-        self._context.on("close", lambda _: setattr(self, "is_gone", True))
-        self._context.on("dialog", self._answer)
-        self._context.on("request", self._begun)
-        self._context.on("requestfinished", self._ended)
-        self._context.on("requestfailed", self._ended)
-        self._context.on("page", self._watch_page)
-        for page in self._context.pages:
-            self._watch_page(page)
+    def translate_error(self, error: Exception) -> AthandError:
+        """Turns an error of Playwright into one of ours."""
+        from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-    def _watch_page(self, page: "Page") -> None:
-        page.on("crash", self._crashed)
-        page.on("close", self._forget)
+        if self.is_closed or not self.pages or "has been closed" in str(error) or "crashed" in str(error):
+            return browser_closed_error()
+        if isinstance(error, PlaywrightTimeout):
+            return ActionFailed(
+                f"It took longer than {self.options.timeout_s:g} s: {first_line(error)[:300]}", code="TIMEOUT"
+            )
+        return ActionFailed(f"The browser said: {first_line(error)[:300]}", code="BROWSER_ERROR")
 
-    async def _crashed(self, page: "Page") -> None:
+    def _on_page(self, page: "Page") -> None:
+        page.on("crash", self._on_crash)
+        page.on("close", self._on_page_close)
+
+    def _on_page_close(self, page: "Page") -> None:
+        self._cdp_sessions.pop(page, None)
+
+    async def _on_crash(self, page: "Page") -> None:
         self.messages.append("A page crashed and its tab was closed.")
-        self.is_gone = self.is_gone or len(self.pages) <= 1
+        self.is_closed = self.is_closed or len(self.pages) <= 1
         await page.close()
 
-    def _forget(self, page: "Page") -> None:
-        self._sessions.pop(page, None)
-
-    def _ended(self, request: "Request") -> None:
-        self._pending.pop(request, None)
-
-    def _begun(self, request: "Request") -> None:
-        if request.resource_type in _WAITED_FOR:
+    def _on_request(self, request: "Request") -> None:
+        if request.resource_type in _AWAITED_RESOURCES:
             self._pending[request] = time.monotonic()
 
-    async def _answer(self, dialog: "Dialog") -> None:
-        """Answer at once, for a page with an open dialog does nothing else; leaving a page is always allowed."""
+    def _on_request_end(self, request: "Request") -> None:
+        self._pending.pop(request, None)
+
+    async def _on_dialog(self, dialog: "Dialog") -> None:
+        """Answers at once, because an open dialog blocks the page; beforeunload dialogs are always accepted."""
         from playwright.async_api import Error
 
         accepts = self.options.dialogs == "accept" or dialog.type == "beforeunload"
         if dialog.type != "beforeunload":
             answer = "accepted" if accepts else "dismissed"
             self.messages.append(f"The page said in a dialog ({dialog.type}): {dialog.message!r}; it was {answer}.")
-        with contextlib.suppress(Error):  # the page may have gone away with it
+        with contextlib.suppress(Error):  # the page may be gone, and the dialog with it
             await (dialog.accept() if accepts else dialog.dismiss())
 
 
-def _is_page(request: "Request") -> bool:
-    """Whether this is the page of a tab, not of a frame in it."""
+def _is_page_load(request: "Request") -> bool:
+    """Whether a request loads the page of a tab, not one of a frame in it."""
     from playwright.async_api import Error
 
     try:
         return request.is_navigation_request() and request.frame.parent_frame is None
     except Error:
-        return False  # a new tab that is not quite there
+        return False  # the request of a new tab whose frame is not known yet
 
 
-def gone() -> ActionFailed:
-    """The browser has ended by itself."""
+def browser_closed_error() -> ActionFailed:
+    """The error for a browser that has crashed or was closed."""
     return ActionFailed("The browser has crashed or was closed. Launch it again.", code="BROWSER_CLOSED")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """The first line of an error message that is not blank; the class name if there is none."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def _screenshot_name(name: str | None) -> str:
+    """A plain file name that ends in .png; default: one made of the time."""
+    if name is None:
+        return f"screen-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.png"
+    check_name("name", name)
+    if name != Path(name).name or name.startswith(".") or "\\" in name or ":" in name:
+        raise InvalidInput(f"{name!r} must be a plain file name without folders. Set the folder with screenshots=.")
+    return name if name.endswith(".png") else f"{name}.png"

@@ -1,4 +1,4 @@
-"""The life of a browser and of the session it writes; every call is done in the browser's thread and recorded."""
+"""Launch and cleanup of a browser and its session; every tool call runs in the browser's thread and is recorded."""
 
 import threading
 import time
@@ -9,15 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from athand.errors import ActionFailed, AthandError, Conflict, NotFound
-from athand.flows.browser import tabs
-from athand.flows.browser.actions import Attempt
+from athand.flows.browser import actions
 from athand.flows.browser.context import PageContext
-from athand.flows.browser.model import Closed, Launched
-from athand.flows.browser.options import LaunchOptions, check_seconds
+from athand.flows.browser.model import CleanupResult, LaunchOptions, LaunchResult, check_seconds
 from athand.flows.browser.process import BrowserProcess
-from athand.flows.browser.recorder import StepRecorder
-from athand.flows.browser.snapshot import LIMIT
-from athand.flows.model import UNKNOWN, Observation, Step
+from athand.flows.browser.recorder import Attempt, StepRecorder
+from athand.flows.browser.snapshot import DEFAULT_TEST_IDS
+from athand.flows.model import Observation, Step
 
 if TYPE_CHECKING:
     from athand.flows.service import Flows
@@ -26,7 +24,7 @@ T = TypeVar("T")
 
 
 class BrowserLifecycle:
-    """Launches and ends a browser, does work in it, and keeps each piece of work as a step."""
+    """Launches and closes a browser, runs tool calls in it, and records each of them as a step."""
 
     def __init__(self, flows: "Flows", **options: Any) -> None:
         self._flows = flows
@@ -34,7 +32,7 @@ class BrowserLifecycle:
         self._lock = threading.RLock()
         self._process: BrowserProcess | None = None
         self._recorder: StepRecorder | None = None
-        self._end: Callable[[], Any] = lambda: None
+        self._finalizer: Callable[[], Any] = lambda: None
 
     @property
     def is_open(self) -> bool:
@@ -44,114 +42,104 @@ class BrowserLifecycle:
     @property
     def is_alive(self) -> bool:
         """Whether the browser that was launched still answers."""
-        running = self._process
-        return running is not None and running.is_alive()
+        process = self._process
+        return process is not None and process.is_alive()
 
     @property
     def session_id(self) -> str | None:
         """The session that steps are recorded in."""
         return self._recorder.session.id if self._recorder else None
 
-    def launch(self, **options: Any) -> Launched:
-        """Start a browser and a session, as the options say; those the browser was made with are the defaults."""
+    def launch(self, **options: Any) -> LaunchResult:
+        """Starts a browser and a session; options default to those given when the browser was prepared."""
         attempt = Attempt("launch")
         with self._lock:
             if self.is_alive:
                 busy = Conflict("A browser is running already. Use it, or clean up first.", code="ALREADY_LAUNCHED")
-                raise self._failed(attempt, busy)
+                raise self._record_failure(attempt, busy)
             self._close()
-            chosen = LaunchOptions.checked({**self._options, **options})
+            chosen = LaunchOptions.parse({**self._options, **options})
             recorder = self._recorder = StepRecorder(self._flows, chosen)
-            pictures = chosen.screenshots or self._flows.pictures(recorder.session.id)
-            running = self._process = BrowserProcess(replace(chosen, screenshots=pictures), recorder.profile)
-            self._end = weakref.finalize(self, running.close)  # also for one that is forgotten, or when we exit
-            attempt.begun, attempt.given = time.perf_counter(), chosen.shown
+            attempt.started, attempt.input = time.perf_counter(), chosen.launch_record
             try:
-                self._start(attempt, running)
-                step, _ = self._do(attempt, lambda context: tabs.arrive(context, attempt, chosen.url))
+                self._start(attempt, chosen, recorder)
+                step, _ = self._run(attempt, lambda context: actions.open_first_page(context, attempt, chosen.url))
             except BaseException:
                 self._close()
                 raise
-            return Launched(recorder.session.id, recorder.session.app, *place(attempt), step.id, note(attempt))
+            return LaunchResult(recorder.session.id, recorder.session.app, *attempt.location, step.id, attempt.note)
 
-    def cleanup(self) -> Closed:
-        """Close the browser and take its profile away; it may be launched again."""
+    def cleanup(self) -> CleanupResult:
+        """Closes the browser and removes its profile; it can be launched again."""
         with self._lock:
             was_open = self.is_open
             try:
-                step = self._recorder.keep(Attempt("cleanup")) if self._recorder and was_open else None
-            except NotFound:  # its session was deleted meanwhile: there is nothing to write into
+                step = self._recorder.record(Attempt("cleanup")) if self._recorder and was_open else None
+            except NotFound:  # the session was deleted meanwhile
                 step = None
             finally:
                 self._close()
-            return Closed(self.session_id, was_open, step.id if step else None)
+            return CleanupResult(self.session_id, was_open, step.id if step else None)
 
-    def observe(self, limit: int = LIMIT) -> Observation:
-        """What is on the page, without a record of having looked; its refs can be used."""
+    def observe(self, limit: int = DEFAULT_TEST_IDS) -> Observation:
+        """What is on the page, with new refs; not recorded as a step."""
         with self._lock:
-            running, _ = self._need(Attempt("describe_screen"))
-            return running.run(lambda context: context.show(limit=limit), running.context.options.timeout_s).observation
+            process, _ = self._require_open(Attempt("describe_screen"))
+            timeout_s = process.context.options.timeout_s
+            return process.run(lambda context: context.take_ref_snapshot(limit=limit), timeout_s).observation
 
     @contextmanager
-    def recording(self, session_id: str | None = None, **more: Any) -> Iterator[None]:
-        """While it lasts, steps go into another session, and actions have more in their input."""
+    def record_into(self, session_id: str | None = None, **extra_input: Any) -> Iterator[None]:
+        """Records steps into another session meanwhile, with more in the input of actions."""
         with self._lock:
-            _, recorder = self._need(Attempt("launch"))
-            with recorder.elsewhere(session_id, more):
+            _, recorder = self._require_open(Attempt("launch"))
+            with recorder.redirect(session_id, extra_input):
                 yield
 
-    def _start(self, attempt: Attempt, running: BrowserProcess) -> None:
+    def _start(self, attempt: Attempt, options: LaunchOptions, recorder: StepRecorder) -> None:
+        screenshots = options.screenshots or self._flows.pictures(recorder.session.id)
+        process = self._process = BrowserProcess(replace(options, screenshots=screenshots), recorder.profile)
+        self._finalizer = weakref.finalize(self, process.close)  # also when it is garbage-collected, and at exit
         try:
-            running.start()
+            process.start()
         except AthandError as error:
-            raise self._failed(attempt, error) from error
+            raise self._record_failure(attempt, error) from error
 
-    def _do(
+    def _run(
         self,
         attempt: Attempt,
         work: Callable[[PageContext], Awaitable[T]],
         *,
-        before_keeping: Callable[[StepRecorder], None] = lambda recorder: None,
+        before_recording: Callable[[StepRecorder], None] = lambda recorder: None,
     ) -> tuple[Step, T]:
-        """Do it, keep it as a step, and hand back both; what fails is kept too, and raised."""
+        """Runs a tool call and records it; returns step and result. A failure is recorded too, and raised."""
         with self._lock:
-            running, recorder = self._need(attempt)
-            attempt.begun = attempt.begun or time.perf_counter()
+            process, recorder = self._require_open(attempt)
+            attempt.started = attempt.started or time.perf_counter()
             try:
-                limit = running.context.options.timeout_s
+                timeout_s = process.context.options.timeout_s
                 if attempt.timeout_s is not None:
-                    limit = check_seconds("timeout_s", attempt.timeout_s)
-                done = running.run(work, limit)
-                before_keeping(recorder)
+                    timeout_s = check_seconds("timeout_s", attempt.timeout_s)
+                result = process.run(work, timeout_s)
+                before_recording(recorder)
             except AthandError as error:
-                raise self._failed(attempt, error) from error.__cause__
-            attempt.notes += running.context.news()
-            return recorder.keep(attempt), done
+                raise self._record_failure(attempt, error) from error.__cause__
+            attempt.notes += process.context.take_new_messages()
+            return recorder.record(attempt), result
 
-    def _need(self, attempt: Attempt) -> tuple[BrowserProcess, StepRecorder]:
-        """The browser and its session, or the error that there is none."""
+    def _require_open(self, attempt: Attempt) -> tuple[BrowserProcess, StepRecorder]:
+        """The process and its recorder; raises NOT_LAUNCHED if there is none."""
         if self._process is None or self._recorder is None:
-            missing = ActionFailed("No browser is running. Launch one first.", code="NOT_LAUNCHED")
-            raise self._failed(attempt, missing)
+            error = ActionFailed("No browser is running. Launch one first.", code="NOT_LAUNCHED")
+            raise self._record_failure(attempt, error)
         return self._process, self._recorder
 
-    def _failed(self, attempt: Attempt, error: AthandError) -> AthandError:
-        """The same error, recorded where there is a session."""
+    def _record_failure(self, attempt: Attempt, error: AthandError) -> AthandError:
+        """Records a failed call if there is a session, and returns the error."""
         if self._recorder is not None:
-            self._recorder.keep(attempt, error)
+            self._recorder.record(attempt, error)
         return error
 
     def _close(self) -> None:
         self._process = None
-        self._end()
-
-
-def place(attempt: Attempt) -> tuple[str, str]:
-    """Screen and address where an attempt led."""
-    seen = attempt.after.observation if attempt.after else Observation()
-    return seen.screen or UNKNOWN, seen.url
-
-
-def note(attempt: Attempt) -> str | None:
-    """What should be known about an attempt that went well."""
-    return " ".join(attempt.notes) or None
+        self._finalizer()

@@ -1,35 +1,36 @@
-"""DOM and accessibility tree made one list of elements, joined on the number the browser gives each node. Pure."""
+"""Merges DOM and accessibility tree into one list of elements, by the browser's backend node id. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from athand.flows.browser.dom import Document
+from athand.flows.browser.dom import DomDocument
 
 INTERACTIVE = frozenset(
     "button link textbox searchbox combobox listbox option checkbox radio switch slider spinbutton tab menuitem "
     "menuitemcheckbox menuitemradio treeitem".split()
 )
-MAX_NODES = 300  # of the accessibility tree in one observation
-_PLACES = frozenset(
+MAX_NODES = 300  # accessibility nodes in one observation
+MAX_NAME = 100  # characters of a name, value or option
+_CONTAINERS = frozenset(
     "main navigation banner contentinfo complementary region search form dialog alertdialog article list table grid "
     "menu menubar tablist tabpanel tree toolbar radiogroup group".split()
 )
 _NOISE = frozenset("generic none presentation paragraph row rowgroup strong emphasis code legend caption time".split())
-# What browsers call things for which ARIA has another word.
-_ROLES = {"image": "img", "DisclosureTriangle": "button", "Date": "textbox", "InputTime": "textbox"}
+# Roles of Chromium for which ARIA has another word.
+_ARIA_ROLES = {"image": "img", "DisclosureTriangle": "button", "Date": "textbox", "InputTime": "textbox"}
 _STATES = ("disabled", "checked", "expanded", "pressed", "selected", "focused", "required", "readonly", "invalid")
-_TELLING_WHEN_FALSE = ("checked", "expanded", "pressed")
-_SURFACES = ("html", "body")  # scripts listen there to all clicks
-_LONGEST, _DEEPEST, _MOST_OPTIONS = 100, 4, 20
-Ax = Mapping[str, Any]
+_STATES_LISTED_WHEN_FALSE = ("checked", "expanded", "pressed")
+_ROOT_TAGS = ("html", "body")  # scripts listen there to all clicks
+_MAX_DEPTH, _MAX_OPTIONS = 4, 20
+AxNode = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """An element of the page: what it is for people, and where it is for the browser."""
+class PageElement:
+    """An element of the page: role and name from the accessibility tree, position from the DOM."""
 
-    document: Document
+    document: DomDocument
     node: int
     attributes: Mapping[str, str]
     test_id: str | None
@@ -38,16 +39,16 @@ class Element:
     visible: bool
     states: Mapping[str, Any] = field(default_factory=dict)
     path: tuple[str, ...] = ()
-    ref: str = ""  # none for what is no node of the accessibility tree
+    ref: str = ""  # empty for elements that the observation does not list as accessibility nodes
 
     @property
     def backend_id(self) -> int:
-        """The number by which the browser knows it."""
+        """The browser's id of the node."""
         return self.document.backend_ids[self.node]
 
     @property
     def tag(self) -> str:
-        """The real name of the element."""
+        """The tag name."""
         return self.document.tag(self.node)
 
     @property
@@ -55,21 +56,21 @@ class Element:
         """Whether it takes no input now."""
         return bool(self.states.get("disabled"))
 
-    def as_test_id(self) -> dict[str, Any]:
-        """How the observation lists it among the test ids."""
-        shown = {
+    def to_test_id(self) -> dict[str, Any]:
+        """Its entry among the test ids of an observation."""
+        entry = {
             "testId": self.test_id,
             "tag": self.tag,
             "text": self.document.text(self.node),
             "visible": self.visible,
         }
-        known = {"role": self.role, "name": self.name}
-        is_told = self.role[:1].islower() and self.role not in _NOISE  # the browser's own words have capitals
-        return shown | {key: value for key, value in known.items() if value and is_told}
+        is_aria_role = self.role[:1].islower() and self.role not in _NOISE  # Chromium's own roles are capitalized
+        more = {"role": self.role, "name": self.name} if is_aria_role else {}
+        return entry | {key: value for key, value in more.items() if value}
 
-    def as_node(self) -> dict[str, Any]:
-        """How the observation lists it among the accessibility nodes; what is in a password field is not in it."""
-        facts = {
+    def to_node(self) -> dict[str, Any]:
+        """Its entry among the accessibility nodes of an observation; the value of a password field is left out."""
+        more = {
             "testId": self.test_id,
             "inputType": self.attributes.get("type", "").lower() if self.tag in ("input", "button") else "",
             "autocomplete": self.attributes.get("autocomplete"),
@@ -77,118 +78,132 @@ class Element:
             "tag": self.tag,
             "frame": list(self.document.frame_path),
         }
-        shown = {"ref": self.ref, "role": self.role, "name": self.name, **self.states, "path": list(self.path)}
-        return shown | {key: value for key, value in facts.items() if value}
+        entry = {"ref": self.ref, "role": self.role, "name": self.name, **self.states, "path": list(self.path)}
+        return entry | {key: value for key, value in more.items() if value}
 
 
-def join(
-    documents: Sequence[Document], trees: Sequence[Sequence[Ax]], test_id: str, refs: Mapping[int, str] | None = None
-) -> list[Element]:
-    """All elements that have a test id or mean something, in document order; those with a ref keep it."""
-    nodes = {each["backendDOMNodeId"]: each for tree in trees for each in tree if _counts(each)}
-    found: list[Element] = []
+def merge_ax(
+    documents: Sequence[DomDocument],
+    ax_trees: Sequence[Sequence[AxNode]],
+    test_id_attribute: str,
+    refs: Mapping[int, str] | None = None,
+) -> list[PageElement]:
+    """All elements with a test id or a meaningful role, in document order; those in `refs` keep their ref."""
+    ax_nodes = {each["backendDOMNodeId"]: each for tree in ax_trees for each in tree if _is_exposed(each)}
+    elements: list[PageElement] = []
     paths: dict[tuple[int, int], tuple[str, ...]] = {}
-    for document, node in _in_order(documents, documents[0]):
-        element = _element(document, node, nodes, test_id, _path_to(document, node, paths))
-        paths[id(document), node] = _with(element)
-        if element.test_id is not None or _means_something(element):
-            found.append(element)
-    return _numbered(found, refs or {})
+    for document, node in _iterate_elements(documents, documents[0]):
+        path = _parent_path(document, node, paths)
+        element = _build_element(document, node, ax_nodes, test_id_attribute, path)
+        paths[id(document), node] = _child_path(element)
+        if element.test_id is not None or _is_meaningful(element):
+            elements.append(element)
+    return _assign_refs(elements, refs or {})
 
 
-def _counts(node: Ax) -> bool:
+def _is_exposed(node: AxNode) -> bool:
     return not node["ignored"] and "backendDOMNodeId" in node
 
 
-def _in_order(documents: Sequence[Document], document: Document) -> Iterator[tuple[Document, int]]:
+def _iterate_elements(documents: Sequence[DomDocument], document: DomDocument) -> Iterator[tuple[DomDocument, int]]:
+    """All elements in document order, those of a frame after the frame element."""
     for node in document.elements:
         yield document, node
         if node in document.frames:
-            yield from _in_order(documents, documents[document.frames[node]])
+            yield from _iterate_elements(documents, documents[document.frames[node]])
 
 
-def _path_to(document: Document, node: int, paths: Mapping[tuple[int, int], tuple[str, ...]]) -> tuple[str, ...]:
+def _parent_path(document: DomDocument, node: int, paths: Mapping[tuple[int, int], tuple[str, ...]]) -> tuple[str, ...]:
     parent = document.parents[node]
     if (id(document), parent) in paths:
         return paths[id(document), parent]
     return paths.get((id(document.owner[0]), document.owner[1]), ()) if document.owner else ()
 
 
-def _with(element: Element) -> tuple[str, ...]:
-    """The path of what is inside an element: its own place in it, if it is one."""
-    if element.role not in _PLACES:
+def _child_path(element: PageElement) -> tuple[str, ...]:
+    """The path of the elements inside of this one: a container adds its own role and name."""
+    if element.role not in _CONTAINERS:
         return element.path
     own = f'{element.role} "{element.name[:40]}"' if element.name else element.role
-    return (*element.path, own)[-_DEEPEST:]
+    return (*element.path, own)[-_MAX_DEPTH:]
 
 
-def _element(document: Document, node: int, nodes: Mapping[int, Ax], test_id: str, path: tuple[str, ...]) -> Element:
-    ax = nodes.get(document.backend_ids[node], {})
-    role, attributes = _value(ax, "role"), document.attributes(node)
-    name = " ".join(_value(ax, "name").split())[:_LONGEST]
-    role = _ROLES.get(role, role)
-    own = attributes.get(test_id)
-    if own is None and not ax and node not in document.clickable:
-        return Element(document, node, attributes, None, "", "", False, path=path)
-    states = _states(ax, attributes)
+def _build_element(
+    document: DomDocument,
+    node: int,
+    ax_nodes: Mapping[int, AxNode],
+    test_id_attribute: str,
+    path: tuple[str, ...],
+) -> PageElement:
+    ax = ax_nodes.get(document.backend_ids[node], {})
+    role, attributes = _ax_value(ax, "role"), document.attributes(node)
+    name = " ".join(_ax_value(ax, "name").split())[:MAX_NAME]
+    role = _ARIA_ROLES.get(role, role)
+    test_id = attributes.get(test_id_attribute)
+    if test_id is None and not ax and node not in document.clickable:
+        return PageElement(document, node, attributes, None, "", "", False, path=path)
+    states = _read_states(ax, attributes)
     if role == "combobox" and document.tag(node) == "select":
-        states["options"] = _options(document, node, nodes)
-    if role not in INTERACTIVE and _is_to_click(document, node, attributes, nodes):
+        states["options"] = _read_options(document, node, ax_nodes)
+    if role not in INTERACTIVE and _is_click_target(document, node, attributes, ax_nodes):
         states["clickable"] = True
-        role, name = _called(role, name, document.text(node))
-    return Element(document, node, attributes, own, role, name, document.is_visible(node), states, path)
+        role, name = _label_click_target(role, name, document.text(node))
+    return PageElement(document, node, attributes, test_id, role, name, document.is_visible(node), states, path)
 
 
-def _is_to_click(document: Document, node: int, attributes: Mapping[str, str], nodes: Mapping[int, Ax]) -> bool:
-    """Whether it is there to be clicked: no surface with such things in it, and no part of one."""
-    if node not in document.clickable or document.tag(node) in _SURFACES or "for" in attributes:
+def _is_click_target(
+    document: DomDocument, node: int, attributes: Mapping[str, str], ax_nodes: Mapping[int, AxNode]
+) -> bool:
+    """Whether a clickable element is meant itself: neither part of another target nor a surface around some."""
+    if node not in document.clickable or document.tag(node) in _ROOT_TAGS or "for" in attributes:
         return False
-    around = document.above(node)
-    if any(_is_used(document, each, nodes) or "contenteditable" in document.attributes(each) for each in around):
+    if any(
+        _is_interactive(document, each, ax_nodes) or "contenteditable" in document.attributes(each)
+        for each in document.ancestors(node)
+    ):
         return False
-    return not any(_is_used(document, each, nodes) or _is_read(document, each) for each in document.below(node))
+    return not any(
+        _is_interactive(document, each, ax_nodes) or (each in document.clickable and document.text(each))
+        for each in document.descendants(node)
+    )
 
 
-def _is_used(document: Document, node: int, nodes: Mapping[int, Ax]) -> bool:
-    return _value(nodes.get(document.backend_ids[node], {}), "role") in INTERACTIVE
+def _is_interactive(document: DomDocument, node: int, ax_nodes: Mapping[int, AxNode]) -> bool:
+    return _ax_value(ax_nodes.get(document.backend_ids[node], {}), "role") in INTERACTIVE
 
 
-def _is_read(document: Document, node: int) -> bool:
-    """Whether it listens to clicks and says something."""
-    return node in document.clickable and bool(document.text(node))
-
-
-def _called(role: str, name: str, text: str) -> tuple[str, str]:
-    """Role and name of something to click: its own, else what can be read on it."""
+def _label_click_target(role: str, name: str, text: str) -> tuple[str, str]:
+    """Role and name of a click target: its own, or generic with its text."""
     if name and role[:1].islower() and role != "generic":
         return role, name
     return "generic", text or name
 
 
-def _states(ax: Ax, attributes: Mapping[str, str]) -> dict[str, Any]:
-    told = {each["name"]: each["value"].get("value") for each in ax.get("properties", ())}
+def _read_states(ax: AxNode, attributes: Mapping[str, str]) -> dict[str, Any]:
+    properties = {each["name"]: each["value"].get("value") for each in ax.get("properties", ())}
     states: dict[str, Any] = {}
     for name in _STATES:
-        value = {"true": True, "false": False}.get(told.get(name, ""), told.get(name)) if name in told else None
-        if value or (value is False and name in _TELLING_WHEN_FALSE):
+        own = properties.get(name)
+        value = {"true": True, "false": False}.get(own or "", own) if name in properties else None
+        if value or (value is False and name in _STATES_LISTED_WHEN_FALSE):
             states[name] = value
-    if "level" in told:
-        states["level"] = told["level"]
+    if "level" in properties:
+        states["level"] = properties["level"]
     if attributes.get("type", "").lower() == "password":
         states["protected"] = True
-    elif value := _value(ax, "value"):
-        states["value"] = str(value)[:_LONGEST]
+    elif text := _ax_value(ax, "value"):
+        states["value"] = text[:MAX_NAME]
     return states
 
 
-def _options(document: Document, node: int, nodes: Mapping[int, Ax]) -> list[str]:
-    """What can be chosen in a list of the browser's own."""
-    inside = [each for each in document.below(node) if document.tag(each) == "option"]
-    names = (_value(nodes.get(document.backend_ids[each], {}), "name") for each in inside[:_MOST_OPTIONS])
-    return [name[:_LONGEST] for name in names]
+def _read_options(document: DomDocument, node: int, ax_nodes: Mapping[int, AxNode]) -> list[str]:
+    """The names of the options of a <select>."""
+    inside = [each for each in document.descendants(node) if document.tag(each) == "option"]
+    names = (_ax_value(ax_nodes.get(document.backend_ids[each], {}), "name") for each in inside[:_MAX_OPTIONS])
+    return [name[:MAX_NAME] for name in names]
 
 
-def _means_something(element: Element) -> bool:
+def _is_meaningful(element: PageElement) -> bool:
     if element.states.get("clickable"):
         return bool(element.name)
     if element.role in INTERACTIVE:
@@ -196,37 +211,32 @@ def _means_something(element: Element) -> bool:
     return bool(element.name and element.role[:1].islower() and element.role not in _NOISE)
 
 
-def _numbered(found: Sequence[Element], refs: Mapping[int, str]) -> list[Element]:
-    kept = _most_telling(found)
+def _assign_refs(elements: Sequence[PageElement], refs: Mapping[int, str]) -> list[PageElement]:
+    listed = _select_nodes(elements)
     number = max((int(ref[1:]) for ref in refs.values()), default=0)
-    done: list[Element] = []
-    for element in found:
+    numbered: list[PageElement] = []
+    for element in elements:
         ref = ""
-        if id(element) in kept:
+        if id(element) in listed:
             ref = refs.get(element.backend_id, "")
             if not ref:
                 number += 1
                 ref = f"e{number}"
-        done.append(_with_ref(element, ref))
-    return done
+        numbered.append(replace(element, ref=ref))
+    return numbered
 
 
-def _most_telling(found: Sequence[Element]) -> set[int]:
-    """The nodes that there is room for: first those that can be used."""
-    nodes = [each for each in found if _means_something(each)]
-    usable = [each for each in nodes if _can_be_used(each)]
-    others = [each for each in nodes if not _can_be_used(each)]
+def _select_nodes(elements: Sequence[PageElement]) -> set[int]:
+    """The ids of the elements listed as accessibility nodes: usable ones first, up to the limit."""
+    nodes = [each for each in elements if _is_meaningful(each)]
+    usable = [each for each in nodes if _is_usable(each)]
+    others = [each for each in nodes if not _is_usable(each)]
     return {id(each) for each in [*usable, *others][:MAX_NODES]}
 
 
-def _can_be_used(element: Element) -> bool:
+def _is_usable(element: PageElement) -> bool:
     return element.role in INTERACTIVE or "clickable" in element.states
 
 
-def _with_ref(element: Element, ref: str) -> Element:
-    parts = (element.document, element.node, element.attributes, element.test_id, element.role, element.name)
-    return Element(*parts, element.visible, element.states, element.path, ref)
-
-
-def _value(node: Ax, key: str) -> str:
+def _ax_value(node: AxNode, key: str) -> str:
     return str(node.get(key, {}).get("value") or "")

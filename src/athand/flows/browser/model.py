@@ -1,16 +1,68 @@
-"""What the tools of the browser answer."""
+"""Launch options of a browser, checked before anything is started, and the answers of its tools."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from athand.flows.model import Observation, PriorKnowledge
+from athand.errors import InvalidInput
+from athand.flows.model import DEFAULT_APP, Observation, PriorKnowledge
+from athand.inputs import check_choice, check_text
 from athand.types import Noun
+
+SCHEMES = ("http", "https", "file", "chrome-extension", "about", "data")
+DIALOGS = ("dismiss", "accept")
+_MAX_TIMEOUT_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """The options of a launch: the first half describes the session, the second the browser."""
+
+    goal: str | None = None
+    flow_tags: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    app: str = DEFAULT_APP
+    app_version: str | None = None
+    git: Mapping[str, Any] | None = None  # default: read from the working folder
+    session: str | None = None  # continued if it exists
+    notes: Mapping[str, Any] | None = None  # kept with the session's launch options
+    url: str | None = None
+    headless: bool = True
+    executable: str | None = None
+    extension: str | Path | None = None  # the folder of an unpacked extension
+    viewport: tuple[int, int] = (1280, 720)
+    timeout_s: float = 10.0
+    dialogs: str = "dismiss"  # the answer to alert, confirm and prompt
+    screenshots: str | Path | None = None  # the folder for screenshots
+    local_files: bool = True  # whether file: addresses are allowed
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> "LaunchOptions":
+        """Checks options given by name; raises InvalidInput that says what is wrong."""
+        known = [each.name for each in fields(cls)]
+        if unknown := sorted(set(given) - set(known)):
+            raise InvalidInput(f"launch has no option {', '.join(unknown)}. Known: {', '.join(known)}.")
+        options = cls(**given)
+        if options.url is not None:
+            check_url(options.url, local_files=options.local_files)
+        check_choice("dialogs", options.dialogs, DIALOGS)
+        check_seconds("timeout_s", options.timeout_s)
+        _check_viewport(options.viewport)
+        _check_extension(options.extension)
+        return options
+
+    @property
+    def launch_record(self) -> dict[str, Any]:
+        """The options that are stored with the session."""
+        kept = {"url": self.url, "headless": self.headless, "extension": self.extension and Path(self.extension).name}
+        return {key: value for key, value in kept.items() if value is not None} | dict(self.notes or {})
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult(Noun):
-    """What came of an action: where it led, and what should be known about it."""
+    """The result of an action: the screen and address after it, and a note about side effects."""
 
     ok: bool
     screen: str
@@ -21,8 +73,8 @@ class ActionResult(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Launched(Noun):
-    """A browser that is running, and the session its steps are recorded in."""
+class LaunchResult(Noun):
+    """The session that a launched browser records, and the first page."""
 
     session_id: str
     app: str
@@ -33,8 +85,8 @@ class Launched(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Closed(Noun):
-    """The end of a session."""
+class CleanupResult(Noun):
+    """The result of closing a browser."""
 
     session_id: str | None
     was_running: bool
@@ -52,8 +104,8 @@ class Tab(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class State(Noun):
-    """Where the browser is."""
+class BrowserState(Noun):
+    """Session, screen, address, tabs and dialogs of a browser."""
 
     session_id: str
     app: str
@@ -61,15 +113,15 @@ class State(Noun):
     url: str
     title: str
     tabs: tuple[Tab, ...] = ()
-    dialogs: tuple[str, ...] = ()  # since the state was last asked for
+    dialogs: tuple[str, ...] = ()  # the newest messages of dialogs and crashes
     step_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TestIds(Noun):
-    """The test ids of a page; `total` counts those that were not listed too."""
+    """The test ids of a page; `total` also counts those that are not listed."""
 
-    __test__ = False  # pytest takes every Test… for one of its own
+    __test__ = False  # pytest would collect a class named Test…
 
     screen: str
     url: str
@@ -79,8 +131,8 @@ class TestIds(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Accessibility(Noun):
-    """The accessibility nodes of a page, with refs that can be used until the next snapshot."""
+class AccessibilitySnapshot(Noun):
+    """The accessibility nodes of a page, with refs that are valid until the next snapshot."""
 
     screen: str
     url: str
@@ -90,17 +142,17 @@ class Accessibility(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Screenshot(Noun):
-    """A picture of the page, in a file that only the user can read."""
+    """A screenshot of the page, in a file that only the user can read."""
 
     path: str
     step_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Described(Noun):
-    """A screen: what is on it, where the browser is, and what earlier sessions know about it."""
+class ScreenDescription(Noun):
+    """A screen: its elements, the state of the browser, and prior knowledge of earlier sessions."""
 
-    state: State
+    state: BrowserState
     observation: Observation
     total_test_ids: int
     step_id: str
@@ -108,9 +160,9 @@ class Described(Noun):
     screenshot: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The description as plain JSON values; prior knowledge has the names that agents know."""
+        """The description as plain JSON values, with the key names of the agent tools."""
         seen = self.observation
-        shown: dict[str, Any] = {
+        description: dict[str, Any] = {
             "screen": seen.screen,
             "url": seen.url,
             "state": self.state.to_dict(),
@@ -120,17 +172,48 @@ class Described(Noun):
             "step_id": self.step_id,
         }
         if self.screenshot is not None:
-            shown["screenshot"] = self.screenshot
+            description["screenshot"] = self.screenshot
         if self.prior_knowledge is not None:
-            shown["priorKnowledge"] = self.prior_knowledge.to_dict()
-        return shown
+            description["priorKnowledge"] = self.prior_knowledge.to_dict()
+        return description
 
 
 @dataclass(frozen=True, slots=True)
-class Batch(Noun):
-    """The results of several steps, in order; each has `tool`, `ok`, and what the tool said or the error."""
+class BatchResult(Noun):
+    """The results of several steps, in order; each has `tool`, `ok`, and `result` or `error`."""
 
     ok: bool
     results: tuple[Mapping[str, Any], ...]
     not_run: int = 0
     step_id: str = field(default="")
+
+
+def check_url(value: object, *, local_files: bool = True) -> str:
+    """Returns an address that the browser may open."""
+    url = check_text("url", value, longest=100_000)
+    scheme = urlsplit(url.strip()).scheme.lower()
+    if scheme not in SCHEMES:
+        raise InvalidInput(
+            f"{url[:100]!r} is no address to go to. Begin it with one of: {', '.join(SCHEMES)}.", code="BAD_URL"
+        )
+    if scheme == "file" and not local_files:
+        raise InvalidInput("This browser opens no files of the machine. Serve them over http.", code="BAD_URL")
+    return url.strip()
+
+
+def check_seconds(what: str, value: object) -> float:
+    """Returns a timeout in seconds, above 0 and limited."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= _MAX_TIMEOUT_S:
+        raise InvalidInput(f"{what} must be a number above 0 and up to {_MAX_TIMEOUT_S}, not {value!r}.")
+    return float(value)
+
+
+def _check_viewport(value: object) -> None:
+    sizes = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+    if len(sizes) != 2 or not all(isinstance(each, int) and 1 <= each <= 10_000 for each in sizes):
+        raise InvalidInput(f"viewport must be a width and a height in pixels, such as (1280, 720), not {value!r}.")
+
+
+def _check_extension(value: str | Path | None) -> None:
+    if value is not None and not (Path(value) / "manifest.json").is_file():
+        raise InvalidInput(f"{str(value)!r} is no unpacked extension: there is no manifest.json in it.")

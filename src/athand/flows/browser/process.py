@@ -1,45 +1,58 @@
-"""A browser together with the thread it lives in: runs work in it, tells what went wrong, and ends without a trace."""
+"""A Chromium process with its event-loop thread and a temporary profile folder, which is removed at the end."""
 
+import fcntl
 import os
+import shutil
 import signal
+import stat
+import tempfile
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from athand.errors import AthandError
-from athand.flows.browser import folders
-from athand.flows.browser.actions import translated
-from athand.flows.browser.context import PageContext
+from athand.errors import AthandError, Unavailable
+from athand.flows.browser import chromium
+from athand.flows.browser.context import PageContext, first_line
 from athand.flows.browser.loop_thread import LoopThread
-from athand.flows.browser.options import LaunchOptions
+from athand.flows.browser.model import LaunchOptions
 from athand.flows.profiles import Profile
 
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Playwright
+
 T = TypeVar("T")
-_OVERHEAD_S = 5.0  # for what surrounds an action: looking before and after
+_OVERHEAD_S = 5.0  # added to the limit of an action for the snapshots before and after it
 _START_S, _STOP_S, _PING_S = 90.0, 15.0, 5.0
+_PREFIX = "athand-browser-"
+_LOCK = "owner.lock"  # locked by the process that created the folder, as long as it lives
+_MAX_TEMP_PATH = 31  # Chromium puts a socket below it, and the path of a socket is limited to 103 characters
 
 
 class BrowserProcess:
-    """A context and its worker, from launch to close."""
+    """Playwright and one Chromium, from launch to close; runs work in their event loop."""
 
     def __init__(self, options: LaunchOptions, profile: Profile) -> None:
-        folders.sweep()
-        self._folder = folders.ProfileFolder()
-        self.context = PageContext(options, profile, self._folder.profile)
+        remove_stale_folders()
+        self._folder = ProfileFolder()
+        screenshots = Path(options.screenshots or self._folder.path / "screenshots")
+        self.context = PageContext(options, profile, screenshots)
         self._loop_thread = LoopThread(self._folder.path)
+        self._playwright: Playwright | None = None
 
     def start(self) -> None:
-        """Start the browser."""
-        self._loop_thread.call(self.context.start, _START_S)
+        """Starts Chromium with one empty tab."""
+        self._loop_thread.call(self._start, _START_S)
 
     def run(self, work: Callable[[PageContext], Awaitable[T]], timeout_s: float) -> T:
-        """Do something in the browser; its errors are ours."""
-        return self._loop_thread.call(lambda: self._guarded(work), timeout_s + _OVERHEAD_S)
+        """Runs work in the event loop and translates errors of Playwright."""
+        return self._loop_thread.call(lambda: self._run(work), timeout_s + _OVERHEAD_S)
 
     def is_alive(self) -> bool:
-        """Whether the browser answers at all."""
-        if self.context.is_gone:
+        """Whether the browser answers."""
+        if self.context.is_closed:
             return False
         try:
             self.run(lambda context: context.ping(), _PING_S)
@@ -48,32 +61,124 @@ class BrowserProcess:
         return True
 
     def close(self) -> None:
-        """End browser and thread, and take the profile away; again is no harm."""
-        if self._loop_thread.is_current:  # the garbage collector may come by here, where nothing can be waited for
+        """Ends browser and thread and removes the profile; may be called again."""
+        if self._loop_thread.is_current:  # called by the garbage collector in the loop's thread, which cannot wait
             threading.Thread(target=self.close, name="athand-browser-end").start()
             return
         if not self._loop_thread.is_running:
             return
-        process = self._process()
+        pid = self._read_pid()
         try:
-            self._loop_thread.call(self.context.stop, _STOP_S)
+            self._loop_thread.call(self._stop, _STOP_S)
         except AthandError:
-            if process is not None:
+            if pid is not None:
                 with suppress(ProcessLookupError):  # it has ended after all
-                    os.kill(process, signal.SIGTERM)
+                    os.kill(pid, signal.SIGTERM)
         self._loop_thread.stop()
         self._folder.remove()
 
-    def _process(self) -> int | None:
-        """The number of the browser's process, which it writes into its profile."""
-        lock = self.context.folder / "SingletonLock"
-        number = str(lock.readlink()).rpartition("-")[2] if lock.is_symlink() else ""
-        return int(number) if number.isdigit() else None
+    async def _start(self) -> None:
+        try:
+            from playwright.async_api import Error, async_playwright
+        except ImportError as error:
+            raise Unavailable(chromium.NO_PLAYWRIGHT) from error
+        self._playwright = await async_playwright().start()
+        try:
+            self.context.attach(await self._launch_chromium(self._playwright))
+        except Error as error:
+            raise Unavailable(f"The browser did not start: {first_line(error)}", code="LAUNCH_FAILED") from error
 
-    async def _guarded(self, work: Callable[[PageContext], Awaitable[T]]) -> T:
+    async def _launch_chromium(self, playwright: "Playwright") -> "BrowserContext":
+        options = self.context.options
+        extension = None if options.extension is None else Path(options.extension).resolve()
+        width, height = options.viewport
+        return await playwright.chromium.launch_persistent_context(
+            self._folder.profile,
+            executable_path=chromium.find_executable(options.executable, playwright.chromium.executable_path),
+            headless=options.headless,
+            args=chromium.launch_flags(extension),
+            ignore_default_args=["--disable-extensions"] if extension else None,
+            viewport={"width": width, "height": height},
+            accept_downloads=False,
+            timeout=60_000,
+        )
+
+    async def _stop(self) -> None:
+        self.context.is_closed = True
+        if self._playwright is not None:
+            try:
+                await self.context.close()
+            finally:
+                await self._playwright.stop()
+
+    async def _run(self, work: Callable[[PageContext], Awaitable[T]]) -> T:
         from playwright.async_api import Error
 
         try:
             return await work(self.context)
         except Error as error:
-            raise translated(error, self.context) from error
+            raise self.context.translate_error(error) from error
+
+    def _read_pid(self) -> int | None:
+        """The process id of Chromium, which it writes into its profile."""
+        lock = self._folder.profile / "SingletonLock"
+        number = str(lock.readlink()).rpartition("-")[2] if lock.is_symlink() else ""
+        return int(number) if number.isdigit() else None
+
+
+class ProfileFolder:
+    """A temporary folder that only the user can read, for the profile of a browser and all it writes."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_temp_dir()))
+        new = self.path / "new.lock"
+        self._lock: int | None = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        new.rename(self.path / _LOCK)  # the file only appears under its name once it is locked
+
+    @property
+    def profile(self) -> Path:
+        """Chromium's user data directory."""
+        return self.path / "profile"
+
+    def remove(self) -> None:
+        """Removes the folder; may be called again."""
+        if self._lock is not None:
+            _remove_tree(self.path)
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_stale_folders() -> None:
+    """Removes the profile folders of processes that were killed before they could do it."""
+    for folder in _temp_dir().glob(f"{_PREFIX}*"):
+        try:
+            _remove_if_stale(folder)
+        except OSError:
+            continue  # its owner lives or has just created it, or another process removes it too
+
+
+def _remove_if_stale(folder: Path) -> None:
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or stat.S_IMODE(facts.st_mode) != 0o700 or facts.st_uid != os.geteuid():
+        return
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove_tree(folder)
+    finally:
+        os.close(lock)
+
+
+def _remove_tree(folder: Path) -> None:
+    """Removes a folder; tries again while the last process of the browser still writes into it."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
+
+
+def _temp_dir() -> Path:
+    usual = tempfile.gettempdir()
+    return Path(usual if len(usual) <= _MAX_TEMP_PATH else "/tmp")  # noqa: S108 - mkdtemp makes it safe

@@ -1,29 +1,45 @@
-"""The browser and its tools: looking, acting, moving, several steps at once, and what is known."""
+"""The browser and its tools: looking, acting, tabs, several steps in one call, and prior knowledge."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from athand.errors import AthandError
-from athand.flows.browser import actions, batch, looking, tabs
-from athand.flows.browser.actions import Attempt, LocatedElement
+from athand.errors import AthandError, InvalidInput
+from athand.flows.actions import ACTIONS, LOOKS, verb_of
+from athand.flows.browser import actions
+from athand.flows.browser.actions import WAIT_STATES, WaitCondition
 from athand.flows.browser.context import PageContext
-from athand.flows.browser.lifecycle import BrowserLifecycle, note, place
-from athand.flows.browser.model import Accessibility, ActionResult, Batch, Described, Screenshot, State, TestIds
-from athand.flows.browser.options import check_url
-from athand.flows.browser.snapshot import LIMIT, MOST, PageSnapshot
-from athand.flows.browser.targets import parts, wanted
+from athand.flows.browser.lifecycle import BrowserLifecycle
+from athand.flows.browser.model import (
+    AccessibilitySnapshot,
+    ActionResult,
+    BatchResult,
+    BrowserState,
+    ScreenDescription,
+    Screenshot,
+    TestIds,
+    check_url,
+)
+from athand.flows.browser.recorder import Attempt
+from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, MAX_TEST_IDS, PageSnapshot
+from athand.flows.browser.targets import LocatedElement, find_element, parse_target, target_fields
 from athand.flows.model import FlowHit, FlowSession, SessionSummary, Step
 from athand.flows.secrets import is_secret
 from athand.inputs import check_choice, check_limit, check_text
-from athand.types import Hits
+from athand.types import Hits, plain
 
 Use = Callable[[PageContext, LocatedElement], Awaitable[None]]
-_NEWEST_DIALOGS = 10
+PreparedCall = tuple[str, Callable[[], Any]]  # verb and call
+_MAX_DIALOGS = 10
+_MAX_STEPS = 100
+_BATCH_TOOLS = (*ACTIONS, *LOOKS)
+_ARGUMENT_KEYS = ("args", "input")  # the arguments of a step may be in one of these, or beside the tool
+_ARGUMENT_NAMES = {"testId": "test_id", "a11yRef": "ref", "timeoutS": "timeout_s", "fullPage": "full_page"}
 
 
 class Browser(BrowserLifecycle):
-    """A real browser that remembers. Any thread may use it; calls wait for one another.
+    """A real browser whose every use is recorded. Any thread may use it; calls are serialized.
 
     A target is one of test_id=, selector=, ref=, or role= and name=; also as target={"testId": …}.
     """
@@ -38,61 +54,63 @@ class Browser(BrowserLifecycle):
 
     # Looking
 
-    def get_state(self) -> State:
-        """Where the browser is, its tabs, and what dialogs said."""
+    def get_state(self) -> BrowserState:
+        """Session, screen, address, tabs, and the newest messages of dialogs."""
         attempt = Attempt("get_state")
 
-        async def work(context: PageContext) -> State:
-            return await self._state(context, await _seen(context, attempt))
+        async def work(context: PageContext) -> BrowserState:
+            return await self._read_state(context, await _take_snapshot(context, attempt))
 
-        step, state = self._do(attempt, work)
+        step, state = self._run(attempt, work)
         return replace(state, step_id=step.id)
 
-    def list_testids(self, limit: int = LIMIT) -> TestIds:
+    def list_testids(self, limit: int = DEFAULT_TEST_IDS) -> TestIds:
         """The test ids of the page with tag, text, visibility, role and name."""
-        attempt = Attempt("list_testids", {"limit": check_limit(limit, MOST)})
-        step, snapshot = self._do(attempt, lambda context: _seen(context, attempt, limit=limit))
-        return TestIds(*place(attempt), snapshot.observation.test_ids, snapshot.test_ids, step.id)
+        attempt = Attempt("list_testids", {"limit": check_limit(limit, MAX_TEST_IDS)})
+        step, snapshot = self._run(attempt, lambda context: _take_snapshot(context, attempt, limit=limit))
+        return TestIds(*attempt.location, snapshot.observation.test_ids, snapshot.test_id_count, step.id)
 
-    def accessibility_snapshot(self, root: str | Mapping[str, str] | None = None) -> Accessibility:
-        """The accessibility nodes of the page, or of what is inside one element: a test id, or a target."""
+    def accessibility_snapshot(self, root: str | Mapping[str, str] | None = None) -> AccessibilitySnapshot:
+        """The accessibility nodes of the page, or of one element and all inside it: a test id, or a target."""
         given = {"testId": root} if isinstance(root, str) else root
         attempt = Attempt("accessibility_snapshot", {"root": given} if given else {})
 
         async def work(context: PageContext) -> tuple[Mapping[str, Any], ...]:
-            snapshot = await _shown(context, attempt)
+            snapshot = await _take_ref_snapshot(context, attempt)
             if given is None:
                 return snapshot.observation.a11y
-            found = await actions.find(context, attempt, wanted(given))
-            return looking.nodes_inside(snapshot, found.element)
+            located = await find_element(context, attempt, parse_target(given))
+            return snapshot.nodes_inside(located.element)
 
-        step, nodes = self._do(attempt, work)
-        return Accessibility(*place(attempt), nodes, step.id)
+        step, nodes = self._run(attempt, work)
+        return AccessibilitySnapshot(*attempt.location, nodes, step.id)
 
-    def describe_screen(self, limit: int = LIMIT, screenshot: bool = False) -> Described:
-        """All there is to see, the state, and what earlier sessions know about this screen."""
-        attempt = Attempt("describe_screen", {"limit": check_limit(limit, MOST), "screenshot": screenshot})
+    def describe_screen(self, limit: int = DEFAULT_TEST_IDS, screenshot: bool = False) -> ScreenDescription:
+        """The elements of the page, the state of the browser, and what earlier sessions know about this screen."""
+        attempt = Attempt("describe_screen", {"limit": check_limit(limit, MAX_TEST_IDS), "screenshot": screenshot})
 
-        async def work(context: PageContext) -> tuple[PageSnapshot, State]:
-            snapshot = await _shown(context, attempt, limit=limit)
+        async def work(context: PageContext) -> tuple[PageSnapshot, BrowserState]:
+            snapshot = await _take_ref_snapshot(context, attempt, limit=limit)
             if screenshot:
-                attempt.screenshot = str(await looking.picture(context))
-            return snapshot, await self._state(context, snapshot)
+                attempt.screenshot = str(await context.save_screenshot())
+            return snapshot, await self._read_state(context, snapshot)
 
-        step, (snapshot, state) = self._do(attempt, work, before_keeping=lambda recorder: recorder.inform(attempt))
-        state = replace(state, step_id=step.id)
-        return Described(state, snapshot.observation, snapshot.test_ids, step.id, attempt.knowledge, attempt.screenshot)
+        step, (snapshot, state) = self._run(
+            attempt, work, before_recording=lambda recorder: recorder.add_prior_knowledge(attempt)
+        )
+        state, count = replace(state, step_id=step.id), snapshot.test_id_count
+        return ScreenDescription(state, snapshot.observation, count, step.id, attempt.knowledge, attempt.screenshot)
 
     def screenshot(self, name: str | None = None, full_page: bool = False) -> Screenshot:
-        """A picture of the page, saved under a plain name in the folder for screenshots."""
+        """A screenshot of the page, saved under a plain name in the folder for screenshots."""
         attempt = Attempt("screenshot", {"full_page": full_page})
 
         async def work(context: PageContext) -> str:
-            await _seen(context, attempt)
-            attempt.screenshot = str(await looking.picture(context, name, full_page=full_page))
+            await _take_snapshot(context, attempt)
+            attempt.screenshot = str(await context.save_screenshot(name, full_page=full_page))
             return attempt.screenshot
 
-        step, path = self._do(attempt, work)
+        step, path = self._run(attempt, work)
         return Screenshot(path, step.id)
 
     def wait_for(
@@ -105,21 +123,21 @@ class Browser(BrowserLifecycle):
         timeout_s: float | None = None,
         **target: Any,
     ) -> ActionResult:
-        """Wait until a target, a text, an address (a part, or with *) or a screen is there, or is hidden."""
+        """Waits until a target, a text, an address (a part, or with *) or a screen is there, or is hidden."""
         named = {"text": text, "url": url, "screen": screen}
         given = {key: value for key, value in named.items() if value is not None} | {"state": state}
         attempt = Attempt("wait_for", given, timeout_s=timeout_s)
 
         async def work(context: PageContext) -> None:
-            check_choice("state", state, looking.STATES)
-            await looking.wait(context, attempt, looking.WaitCondition.checked(target, text, url, screen), state)
+            check_choice("state", state, WAIT_STATES)
+            await actions.wait_for(context, attempt, WaitCondition.parse(target, text, url, screen), state)
 
-        return self._result(attempt, work)
+        return self._run_action(attempt, work)
 
     # Acting
 
     def click(self, *, timeout_s: float | None = None, **target: Any) -> ActionResult:
-        """Click the target."""
+        """Clicks the target."""
         return self._act(Attempt("click", timeout_s=timeout_s), target, actions.click)
 
     def type(
@@ -132,71 +150,73 @@ class Browser(BrowserLifecycle):
         timeout_s: float | None = None,
         **target: Any,
     ) -> ActionResult:
-        """Type into the target, over what is in it unless `clear` is off; `submit` presses Enter."""
+        """Types into the target, over its content unless `clear` is off; `submit` presses Enter."""
         given = {"text": text, "clear": clear, "submit": submit} | ({"secret": True} if secret else {})
         attempt = Attempt("type", given, timeout_s=timeout_s)
 
-        async def use(context: PageContext, found: LocatedElement) -> None:
-            if attempt.before and found.element and secret is not False:
-                node = {"a11yRef": found.element.ref}
+        async def use(context: PageContext, located: LocatedElement) -> None:
+            if attempt.before and located.element and secret is not False:
+                node = {"a11yRef": located.element.ref}
                 if is_secret(node, attempt.before.observation, given, context.profile):
-                    attempt.given["secret"] = True
-            await actions.type_text(context, found, text, clear=clear, submit=submit)
+                    attempt.input["secret"] = True
+            await actions.type_text(context, located, text, clear=clear, submit=submit)
 
         return self._act(attempt, target, use)
 
     def press(self, key: str, *, timeout_s: float | None = None, **target: Any) -> ActionResult:
-        """Press a key such as Enter or Control+a, on the target or where the focus is."""
+        """Presses a key such as Enter or Control+a, on the target or where the focus is."""
         attempt = Attempt("press", {"key": key}, timeout_s=timeout_s)
-        return self._act(attempt, target, lambda context, found: actions.press(context, found, key), is_needed=False)
+        return self._act(
+            attempt, target, lambda context, located: actions.press(context, located, key), is_target_needed=False
+        )
 
     def select(
         self, value: str | None = None, *, label: str | None = None, timeout_s: float | None = None, **target: Any
     ) -> ActionResult:
-        """Choose in a list, by value or label."""
+        """Chooses an option of a list, by value or label."""
         chosen = {"value": value} if label is None else {"value": label, "by": "label"}
         attempt = Attempt("select", chosen, timeout_s=timeout_s)
 
-        async def use(context: PageContext, found: LocatedElement) -> None:
-            await actions.select(context, found, check_text("value", chosen["value"]), by_label=label is not None)
+        async def use(context: PageContext, located: LocatedElement) -> None:
+            await actions.select(context, located, check_text("value", chosen["value"]), by_label=label is not None)
 
         return self._act(attempt, target, use)
 
-    # Moving
+    # Tabs
 
     def navigate(self, url: str, *, timeout_s: float | None = None) -> ActionResult:
-        """Go to an address."""
+        """Opens an address in the tab in use."""
         attempt = Attempt("navigate", {"url": url}, timeout_s=timeout_s)
 
         async def work(context: PageContext) -> None:
-            await tabs.navigate(context, attempt, check_url(url, local_files=context.options.local_files))
+            await actions.navigate(context, attempt, check_url(url, local_files=context.options.local_files))
 
-        return self._result(attempt, work)
+        return self._run_action(attempt, work)
 
     def switch_tab(self, index: int | None = None, *, url: str | None = None, title: str | None = None) -> ActionResult:
-        """Go on in another tab: by its number, or by a part of its address or title."""
+        """Continues in another tab: by its number, or by a part of its address or title."""
         named = {"index": index, "url": url, "title": title}
         attempt = Attempt("switch_tab", {key: value for key, value in named.items() if value is not None})
-        return self._result(attempt, lambda context: tabs.switch(context, attempt, index, url, title))
+        return self._run_action(attempt, lambda context: actions.switch_tab(context, attempt, index, url, title))
 
     def close_tab(self, index: int | None = None) -> ActionResult:
-        """Close a tab, the one that is used if none is named."""
+        """Closes a tab; default: the one in use."""
         attempt = Attempt("close_tab", {} if index is None else {"index": index})
-        return self._result(attempt, lambda context: tabs.close(context, attempt, index))
+        return self._run_action(attempt, lambda context: actions.close_tab(context, attempt, index))
 
-    def run_steps(self, steps: Sequence[Mapping[str, Any]], stop_on_error: bool = True) -> Batch:
-        """Several tools one after the other, each {"tool": "click", "testId": …}; each is a step of its own too."""
+    def run_steps(self, steps: Sequence[Mapping[str, Any]], stop_on_error: bool = True) -> BatchResult:
+        """Runs several tools in order, each {"tool": "click", "testId": …}; each is recorded as a step of its own."""
         attempt = Attempt("run_steps", {"steps": list(steps), "stop_on_error": stop_on_error})
         with self._lock:
-            _, recorder = self._need(attempt)
+            _, recorder = self._require_open(attempt)
             try:
-                calls = batch.prepared(self, steps, recorder.profile.prefix)
+                calls = prepare_calls(self, steps, recorder.profile.prefix)
             except AthandError as error:
-                raise self._failed(attempt, error) from None
-            done, first_error = batch.run(calls, stop_on_error=stop_on_error)
-            return replace(done, step_id=recorder.keep(attempt, first_error).id)
+                raise self._record_failure(attempt, error) from None
+            result, first_error = _run_calls(calls, stop_on_error=stop_on_error)
+            return replace(result, step_id=recorder.record(attempt, first_error).id)
 
-    # Knowing
+    # Knowledge
 
     def knowledge_search(
         self,
@@ -206,12 +226,12 @@ class Browser(BrowserLifecycle):
         scope: str | Mapping[str, str] = "all",
         filters: Mapping[str, Any] | None = None,
     ) -> Hits[FlowHit]:
-        """The steps of earlier sessions that fit; scope `current` is this session."""
+        """The steps of earlier sessions that match; scope `current` is this session."""
         session = self.session_id if scope == "current" else None
         return self._flows.search(query, limit=limit, scope=scope, session=session, filters=filters)
 
     def knowledge_last(self, n: int = 20) -> list[Step]:
-        """The newest steps of this session, or of all before a launch."""
+        """The newest steps of this session, or of all sessions before a launch."""
         return self._flows.last(n, session=self.session_id)
 
     def knowledge_sessions(self, limit: int = 10, filters: Mapping[str, Any] | None = None) -> list[FlowSession]:
@@ -219,34 +239,87 @@ class Browser(BrowserLifecycle):
         return self._flows.sessions(limit, filters)
 
     def knowledge_summarize(self, session: str | None = None) -> SessionSummary:
-        """A session at a glance: this one if none is named."""
+        """The summary of a session; default: this one."""
         return self._flows.summarize(check_text("session", session or self.session_id))
 
-    def _act(self, attempt: Attempt, target: Mapping[str, Any], use: Use, *, is_needed: bool = True) -> ActionResult:
+    def _act(
+        self, attempt: Attempt, target: Mapping[str, Any], use: Use, *, is_target_needed: bool = True
+    ) -> ActionResult:
         async def work(context: PageContext) -> None:
-            said = wanted(target) if is_needed or parts(target) else None
-            await actions.act(context, attempt, said, lambda found: use(context, found))
+            spec = parse_target(target) if is_target_needed or target_fields(target) else None
+            await actions.act(context, attempt, spec, lambda located: use(context, located))
 
-        return self._result(attempt, work)
+        return self._run_action(attempt, work)
 
-    def _result(self, attempt: Attempt, work: Callable[[PageContext], Awaitable[None]]) -> ActionResult:
-        step, _ = self._do(attempt, work)
-        return ActionResult(True, *place(attempt), step.id, step.duration_ms or 0.0, note(attempt))
+    def _run_action(self, attempt: Attempt, work: Callable[[PageContext], Awaitable[None]]) -> ActionResult:
+        step, _ = self._run(attempt, work)
+        return ActionResult(True, *attempt.location, step.id, step.duration_ms or 0.0, attempt.note)
 
-    async def _state(self, context: PageContext, snapshot: PageSnapshot) -> State:
-        session, seen = self._recorder.session if self._recorder else None, snapshot.observation
-        title, open_tabs = await context.title(context.page), await tabs.listed(context)
-        named = (session.id, session.app) if session else ("", "")
-        return State(*named, seen.screen or "", seen.url, title, open_tabs, tuple(context.messages[-_NEWEST_DIALOGS:]))
+    async def _read_state(self, context: PageContext, snapshot: PageSnapshot) -> BrowserState:
+        session = self._recorder.session if self._recorder else None
+        return BrowserState(
+            session_id=session.id if session else "",
+            app=session.app if session else "",
+            screen=snapshot.observation.screen or "",
+            url=snapshot.observation.url,
+            title=await context.title(context.page),
+            tabs=await context.list_tabs(),
+            dialogs=tuple(context.messages[-_MAX_DIALOGS:]),
+        )
 
 
-async def _seen(context: PageContext, attempt: Attempt, *, limit: int = LIMIT) -> PageSnapshot:
-    """Look, for the record."""
-    snapshot = attempt.before = attempt.after = await context.look(limit=limit)
+async def _take_snapshot(context: PageContext, attempt: Attempt, *, limit: int = DEFAULT_TEST_IDS) -> PageSnapshot:
+    """Takes a snapshot and records it."""
+    snapshot = attempt.before = attempt.after = await context.take_snapshot(limit=limit)
     return snapshot
 
 
-async def _shown(context: PageContext, attempt: Attempt, *, limit: int = LIMIT) -> PageSnapshot:
-    """Look, for the record and for the caller, who gets new refs."""
-    snapshot = attempt.before = attempt.after = await context.show(limit=limit)
+async def _take_ref_snapshot(context: PageContext, attempt: Attempt, *, limit: int = DEFAULT_TEST_IDS) -> PageSnapshot:
+    """Takes a snapshot with new refs for the caller and records it."""
+    snapshot = attempt.before = attempt.after = await context.take_ref_snapshot(limit=limit)
     return snapshot
+
+
+def prepare_calls(tools: object, steps: Sequence[Mapping[str, Any]], prefix: str) -> list[PreparedCall]:
+    """The calls of several steps, checked before any of them runs; raises InvalidInput that names the wrong step."""
+    if isinstance(steps, (str, Mapping)) or not 1 <= len(steps) <= _MAX_STEPS:
+        raise InvalidInput(
+            f"steps must be a list of 1 to {_MAX_STEPS} steps such as {{'tool': 'click', 'testId': 'send'}}."
+        )
+    return [_prepare_call(tools, number, step, prefix) for number, step in enumerate(steps, 1)]
+
+
+def _prepare_call(tools: object, number: int, step: Mapping[str, Any], prefix: str) -> PreparedCall:
+    if not isinstance(step, Mapping):
+        raise InvalidInput(f"Step {number} must be a dictionary with a tool, not {step!r}.")
+    verb = verb_of(str(step.get("tool", step.get("action", ""))), prefix)
+    if verb not in _BATCH_TOOLS:
+        raise InvalidInput(f"Step {number} has no tool that can run in a batch. Known: {', '.join(_BATCH_TOOLS)}.")
+    method, arguments = getattr(tools, verb), _step_arguments(step)
+    try:
+        inspect.signature(method).bind(**arguments)
+    except TypeError as error:
+        raise InvalidInput(f"Step {number} ({verb}) has wrong arguments: {error}.") from error
+    return verb, lambda: method(**arguments)
+
+
+def _step_arguments(step: Mapping[str, Any]) -> dict[str, Any]:
+    inner = (step[key] for key in _ARGUMENT_KEYS if isinstance(step.get(key), Mapping))
+    arguments = {key: value for each in inner for key, value in each.items()}
+    arguments |= {key: value for key, value in step.items() if key not in ("tool", "action", *_ARGUMENT_KEYS)}
+    return {_ARGUMENT_NAMES.get(key, key): value for key, value in arguments.items()}
+
+
+def _run_calls(calls: Sequence[PreparedCall], *, stop_on_error: bool) -> tuple[BatchResult, AthandError | None]:
+    """Runs calls in order, up to the first error if `stop_on_error`; returns the results and the first error."""
+    results: list[Mapping[str, Any]] = []
+    first_error: AthandError | None = None
+    for verb, call in calls:
+        try:
+            results.append({"tool": verb, "ok": True, "result": plain(call().to_dict())})
+        except AthandError as error:
+            first_error = first_error or error
+            results.append({"tool": verb, "ok": False, "error": {"code": error.code, "message": str(error)}})
+            if stop_on_error:
+                break
+    return BatchResult(first_error is None, tuple(results), len(calls) - len(results)), first_error

@@ -1,12 +1,13 @@
-"""Looking at a page through the browser's own eyes: no script runs in it."""
+"""Takes snapshots of a page over CDP (DOM snapshot and accessibility trees), without running a script in it."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from athand.flows.browser.dom import STYLES, Document, documents
-from athand.flows.browser.merge_ax import Element, join
+from athand.errors import ActionFailed
+from athand.flows.browser.dom import STYLES, DomDocument, parse_documents
+from athand.flows.browser.merge_ax import PageElement, merge_ax
 from athand.flows.model import Observation
 from athand.flows.profiles import Profile
 from athand.flows.screens import detect
@@ -14,52 +15,66 @@ from athand.flows.screens import detect
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
 
-LIMIT, MOST = 150, 500
+DEFAULT_TEST_IDS, MAX_TEST_IDS = 150, 500  # test ids in one observation
 _CAPTURE = {"computedStyles": list(STYLES), "includePaintOrder": False, "includeDOMRects": True}
 
 
 @dataclass(frozen=True, slots=True)
 class PageSnapshot:
-    """A page at one moment: what it shows, and the elements behind it."""
+    """A page at one moment: the observation, and the elements behind it."""
 
     observation: Observation
-    elements: tuple[Element, ...]
-    document_id: str  # another one after each navigation
-    test_ids: int = 0  # that there are, listed or not
-    refs: Mapping[int, str] = field(default_factory=dict)
-    documents: tuple[Document, ...] = ()
+    elements: tuple[PageElement, ...]
+    document_id: str  # changes with each navigation
+    test_id_count: int = 0  # listed in the observation or not
+    refs: Mapping[int, str] = field(default_factory=dict)  # backend node id → ref
+    documents: tuple[DomDocument, ...] = ()
 
     def texts(self) -> list[str]:
-        """All that can be read, by document."""
+        """The visible text of each document."""
         return [each.text(0, longest=1_000_000) for each in self.documents]
 
-    def by_ref(self, ref: str) -> Element | None:
-        """The element that a ref of this snapshot means."""
+    def by_ref(self, ref: str) -> PageElement | None:
+        """The element with a ref of this snapshot."""
         return next((each for each in self.elements if each.ref == ref), None)
 
+    def nodes_inside(self, root: PageElement | None) -> tuple[Mapping[str, Any], ...]:
+        """The accessibility nodes of an element and all inside it, frames and shadow roots included."""
+        if root is None:
+            text = "What is inside this element cannot be told. Name it by a test id."
+            raise ActionFailed(text, code="TARGET_NOT_FOUND")
+        nodes = {root.node, *root.document.descendants(root.node)}
+        return tuple(each.to_node() for each in self.elements if each.ref and _is_inside(each, root.document, nodes))
 
-async def look(
-    session: "CDPSession", profile: Profile, *, limit: int = LIMIT, refs: Mapping[int, str] | None = None
+
+async def capture_snapshot(
+    session: "CDPSession", profile: Profile, *, limit: int = DEFAULT_TEST_IDS, refs: Mapping[int, str] | None = None
 ) -> PageSnapshot:
-    """What is on the page now; elements that had a ref in `refs` keep it."""
+    """Takes a snapshot of the page; elements that have a ref in `refs` keep it."""
     captured, tree = await asyncio.gather(
         session.send("DOMSnapshot.captureSnapshot", _CAPTURE), session.send("Page.getFrameTree")
     )
     root = tree["frameTree"]
-    trees = await asyncio.gather(*(_accessible(session, frame_id) for frame_id in _frame_ids(root)))
-    pages = documents(captured)
-    elements = join(pages, trees, profile.test_id_attribute, refs)
-    snapshot = _sight(elements, _address(root["frame"]), root["frame"]["loaderId"], profile, limit)
-    return replace(snapshot, documents=tuple(pages))
+    ax_trees = await asyncio.gather(*(_fetch_ax_tree(session, frame_id) for frame_id in _frame_ids(root)))
+    documents = parse_documents(captured)
+    elements = merge_ax(documents, ax_trees, profile.test_id_attribute, refs)
+    return PageSnapshot(
+        observation=_build_observation(elements, _frame_url(root["frame"]), profile, limit),
+        elements=tuple(elements),
+        document_id=root["frame"]["loaderId"],
+        test_id_count=sum(each.test_id is not None for each in elements),
+        refs={each.backend_id: each.ref for each in elements if each.ref},
+        documents=tuple(documents),
+    )
 
 
-async def _accessible(session: "CDPSession", frame_id: str) -> Sequence[Mapping[str, Any]]:
+async def _fetch_ax_tree(session: "CDPSession", frame_id: str) -> Sequence[Mapping[str, Any]]:
     from playwright.async_api import Error
 
     try:
         answer = await session.send("Accessibility.getFullAXTree", {"frameId": frame_id})
     except Error as error:
-        if "Frame" in str(error):  # it has just gone, or lives in another process
+        if "Frame" in str(error):  # the frame has just been removed, or lives in another process
             return ()
         raise
     nodes: Sequence[Mapping[str, Any]] = answer["nodes"]
@@ -72,22 +87,28 @@ def _frame_ids(tree: Mapping[str, Any]) -> Iterator[str]:
         yield from _frame_ids(child)
 
 
-def _address(frame: Mapping[str, Any]) -> str:
+def _frame_url(frame: Mapping[str, Any]) -> str:
     return f"{frame['url']}{frame.get('urlFragment', '')}"
 
 
-def _sight(elements: Sequence[Element], url: str, document_id: str, profile: Profile, limit: int) -> PageSnapshot:
+def _build_observation(elements: Sequence[PageElement], url: str, profile: Profile, limit: int) -> Observation:
+    test_ids = tuple(each.to_test_id() for each in _select_test_ids(elements, limit))
+    a11y = tuple(each.to_node() for each in elements if each.ref)
+    unnamed = Observation(None, url, test_ids, a11y)
+    screen = detect(url, unnamed.visible_test_ids, a11y, profile)
+    return Observation(screen, url, test_ids, a11y)
+
+
+def _select_test_ids(elements: Sequence[PageElement], limit: int) -> list[PageElement]:
+    """The elements with a test id, in document order; above the limit visible ones are preferred."""
     named = [each for each in elements if each.test_id is not None]
-    listed = _listed(named, limit)
-    a11y = tuple(each.as_node() for each in elements if each.ref)
-    seen = Observation(None, url, tuple(each.as_test_id() for each in listed), a11y)
-    screen = detect(url, seen.visible_test_ids, a11y, profile)
-    seen = Observation(screen, url, seen.test_ids, a11y)
-    refs = {each.backend_id: each.ref for each in elements if each.ref}
-    return PageSnapshot(seen, tuple(elements), document_id, len(named), refs)
-
-
-def _listed(named: Sequence[Element], limit: int) -> list[Element]:
-    """As many as may be, visible ones first, in document order."""
     chosen = {id(each) for each in sorted(named, key=lambda each: not each.visible)[:limit]}
     return [each for each in named if id(each) in chosen]
+
+
+def _is_inside(element: PageElement, document: DomDocument, nodes: Set[int]) -> bool:
+    """Whether an element is one of these nodes of a document, or in a frame below one of them."""
+    position: tuple[DomDocument, int] | None = (element.document, element.node)
+    while position is not None and position[0] is not document:
+        position = position[0].owner
+    return position is not None and position[1] in nodes

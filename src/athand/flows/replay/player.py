@@ -141,7 +141,7 @@ class _Player:
         if not self._browser.is_open:
             self._browser.launch(session=outcome.session_id, app=planned[0][0].app)
         done = 0
-        with self._browser.recording(outcome.session_id):
+        with self._browser.record_into(outcome.session_id):
             for step, was in planned:
                 try:
                     if not done:
@@ -219,7 +219,7 @@ class _Player:
             raise _Differs(step, seen, "TARGET_NOT_FOUND", f"{missing} {found.reason}")
         healed = Healed(step.position, step.target, found.target, found.element, found.score, found.reason)
         kept = {"step": was.id, "target": dict(was.target), "element": found.element, "score": found.score}
-        with self._browser.recording(healed=kept):
+        with self._browser.record_into(healed=kept):
             self._act(step, _first_way(found.target))
         self._healed.append(healed)
 
