@@ -24,6 +24,7 @@ from athand.documents.rows import (
     choose_key_phrases,
     chunks_by_id,
     get_document,
+    get_document_columns,
     to_chunk,
     to_documents,
 )
@@ -31,10 +32,13 @@ from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_count, check_limit, is_text
 from athand.store import Row, Snapshot
 
-_LIST, _DATA = "list_documents", "get_document_data"
-MAX_LISTED = 500
+_LIST, _DATA, _TEXT = "list_documents", "get_document_data", "get_document_text"  # kinds of cursors
+MAX_LISTED = 500  # documents or chunks per page
 MAX_CHUNKS = 100
 MAX_NEIGHBOURS = 10
+MAX_CHARACTERS = 200_000
+_MAX_LINES = 1_000_000_000
+_CHUNK_BATCH = 32  # chunks read together
 _PREVIEW_LENGTH = 120
 _PHRASES_OF_EACH, _PHRASES_TOGETHER = 8, 48
 
@@ -98,32 +102,40 @@ def get_document_data(
 ) -> DocumentData:
     """Metadata of a document: outline, a page of its chunks, and its problem if it has one."""
     document = get_document(snapshot, folder_id, document_id)
-    place = {"space": folder_id, "id": document_id}
-    [(encoding, characters, outline, hash_)] = snapshot.rows(
-        "SELECT encoding, characters, outline, hash FROM documents WHERE space = :space AND id = :id", place
+    encoding, characters, outline, hash_ = get_document_columns(
+        snapshot, folder_id, document_id, "encoding, characters, outline, hash"
     )
     state = {"folder_id": folder_id, "document_id": document_id, "hash": hash_, "after": -1}
     if token is not None:
         state = cursors.decode_for_document(_DATA, token, state)
     limit = check_limit(limit, MAX_LISTED)
-    rows = snapshot.rows(
-        f"SELECT {CHUNK_COLUMNS} FROM document_chunks c WHERE c.space = :space AND c.document_id = :id "
-        "AND c.position > :after ORDER BY c.position LIMIT :limit",
-        {**place, "after": state["after"], "limit": limit + 1},
-    )
-    chunks = [to_chunk(row) for row in rows[:limit]]
-    more = len(rows) > limit
-    problem = snapshot.rows("SELECT reason FROM document_problems WHERE space = :space AND id = :id", place)
+    chunks = _read_chunks_after(snapshot, folder_id, document_id, state["after"], limit + 1)
+    page, more = chunks[:limit], len(chunks) > limit
     return DocumentData(
         document,
         encoding,
         characters,
         tuple(Heading(*each) for each in json.loads(outline)),
-        tuple(map(_to_preview, chunks)),
-        Continuation(more, cursors.encode(_DATA, {**state, "after": chunks[-1].chunk_index}) if more else None),
-        problem[0][0] if problem else None,
+        tuple(map(_to_preview, page)),
+        Continuation(more, cursors.encode(_DATA, {**state, "after": page[-1].chunk_index}) if more else None),
+        _read_problem(snapshot, folder_id, document_id),
         freshness,
     )
+
+
+def _read_chunks_after(snapshot: Snapshot, folder_id: str, document_id: str, position: int, limit: int) -> list[Chunk]:
+    rows = snapshot.rows(
+        f"SELECT {CHUNK_COLUMNS} FROM document_chunks c WHERE c.space = :space AND c.document_id = :id "
+        "AND c.position > :after ORDER BY c.position LIMIT :limit",
+        {"space": folder_id, "id": document_id, "after": position, "limit": limit},
+    )
+    return [to_chunk(row) for row in rows]
+
+
+def _read_problem(snapshot: Snapshot, folder_id: str, document_id: str) -> str | None:
+    sql = "SELECT reason FROM document_problems WHERE space = :space AND id = :id"
+    rows = snapshot.rows(sql, {"space": folder_id, "id": document_id})
+    return rows[0][0] if rows else None
 
 
 def get_chunks(snapshot: Snapshot, folder_id: str, chunk_ids: object, neighbours: int) -> list[Chunk]:
@@ -207,12 +219,6 @@ def _to_preview(chunk: Chunk) -> ChunkPreview:
     )
 
 
-_TEXT = "get_document_text"
-MAX_CHARACTERS = 200_000
-_CHUNK_BATCH = 32
-_MAX_LINES = 1_000_000_000
-
-
 def get_document_text(
     snapshot: Snapshot,
     folder_id: str,
@@ -224,27 +230,23 @@ def get_document_text(
     cursors: Cursors,
 ) -> DocumentText:
     """A window of a document's text with the cursor of the next one."""
-    document = get_document(snapshot, folder_id, document_id)
+    hash_, characters, line_count = get_document_columns(snapshot, folder_id, document_id, "hash, characters, lines")
     max_length = max(1, check_count("max_chars", max_chars, MAX_CHARACTERS))
-    [(hash_, characters)] = snapshot.rows(
-        "SELECT hash, characters FROM documents WHERE space = :space AND id = :id",
-        {"space": folder_id, "id": document_id},
-    )
-    place = {"folder_id": folder_id, "document_id": document_id, "hash": hash_}
+    document = {"folder_id": folder_id, "document_id": document_id, "hash": hash_}
     lines = [start_line, end_line]
     if token is not None:
-        state = cursors.decode_for_document(_TEXT, token, place)
+        state = cursors.decode_for_document(_TEXT, token, document)
         start, stop, lines = state["start"], state["stop"], _check_same_lines(state["lines"], lines)
     else:
-        start, stop = _line_range_offsets(snapshot, folder_id, document_id, start_line, end_line, document.lines)
+        start, stop = _line_range_offsets(snapshot, folder_id, document_id, start_line, end_line, line_count)
     end = min(start + max_length, stop)
     text = _read_between(snapshot, folder_id, document_id, start, end)
     first = _line_at(snapshot, folder_id, document_id, start)
     last = first + text.count("\n") - text.endswith("\n") if text else first
     more = end < stop
-    next_token = cursors.encode(_TEXT, {**place, "start": end, "stop": stop, "lines": lines}) if more else None
+    next_token = cursors.encode(_TEXT, {**document, "start": end, "stop": stop, "lines": lines}) if more else None
     continuation = Continuation(more, next_token)
-    return DocumentText(folder_id, document_id, text, start, end, first, last, characters, document.lines, continuation)
+    return DocumentText(folder_id, document_id, text, start, end, first, last, characters, line_count, continuation)
 
 
 def _check_same_lines(known: list[int | None], given: list[int | None]) -> list[int | None]:

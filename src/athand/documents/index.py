@@ -41,6 +41,7 @@ _CHUNK_COLUMNS = (
 )
 
 Progress = Callable[[int, int], None]
+FileProblem = tuple[str, bool, str]  # reason, whether the file is indexed nevertheless, stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class UpdatePlan:
     hashes: dict[str, str]  # by indexed document
     to_read: tuple[str, ...]
     to_remove: tuple[str, ...]
-    problems: dict[str, tuple[str, bool, str]]  # by path: reason, whether it is indexed nevertheless, stamp
+    problems: dict[str, FileProblem]  # by path
     is_needed: bool  # whether there is anything to write
 
     @property
@@ -74,29 +75,37 @@ def plan_update(context: DocumentContext, folder: FolderRecord) -> UpdatePlan:
     with context.store.snapshot() as snapshot:
         known = _indexed_documents(snapshot, folder.folder_id)
         before = _read_problems(snapshot, folder.folder_id)
-    with open_root(folder.path) as root:
-        listing = walk_folder(
-            root, _store_path_within(context, folder.path), "/".join([*Path(folder.path).parts[-2:], ""]).lstrip("/")
-        )
+    listing = _walk(context, folder.path)
     if known and listing.is_empty:
         raise Unavailable(
             f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
             f"if this is meant, forget it with: athand docs remove {folder.folder_id}"
         )
-    stamps = {path: stamp for path, (stamp, _) in known.items()}
+    return _compare(folder, listing, known, before)
+
+
+def _walk(context: DocumentContext, path: str) -> FolderListing:
+    parent_names = "/".join([*Path(path).parts[-2:], ""]).lstrip("/")
+    with open_root(path) as root:
+        return walk_folder(root, _store_path_within(context, path), parent_names)
+
+
+def _compare(
+    folder: FolderRecord, listing: FolderListing, known: dict[str, tuple[str, str]], before: dict[str, FileProblem]
+) -> UpdatePlan:
+    """The difference of a listing to the indexed documents (stamp and hash) and the problems before."""
     failed = {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
     changed = {
         path: None
         for path, stamp in listing.files.items()
-        if (failed[path] != stamp.with_change_time if path in failed else stamps.get(path) != str(stamp))
+        if (failed[path] != stamp.with_change_time if path in failed else known.get(path, ("", ""))[0] != str(stamp))
     }
-    gone = [path for path in known if path not in listing.files and not listing.is_unread(path)]
-    kept = {path: before[path] for path in before if path in listing.files and path not in changed}
-    found = {path: (reason, False, "") for path, reason in listing.problems.items()}
+    removed = [path for path in known if path not in listing.files and not listing.is_unread(path)]
+    problems = {path: before[path] for path in before if path in listing.files and path not in changed}
+    problems |= {path: (reason, False, "") for path, reason in listing.problems.items()}
     hashes = {path: hash_ for path, (_, hash_) in known.items()}
-    problems = kept | found
-    is_needed = bool(changed or gone or problems != before or folder.state != "ready")
-    return UpdatePlan(folder, listing, hashes, tuple(changed), tuple(gone), problems, is_needed)
+    is_needed = bool(changed or removed or problems != before or folder.state != "ready")
+    return UpdatePlan(folder, listing, hashes, tuple(changed), tuple(removed), problems, is_needed)
 
 
 def apply_update(
@@ -269,12 +278,12 @@ def _indexed_documents(snapshot: Snapshot, space: str) -> dict[str, tuple[str, s
     return {id_: (stamp, hash_) for id_, stamp, hash_ in found}
 
 
-def _read_problems(snapshot: Snapshot, space: str) -> dict[str, tuple[str, bool, str]]:
+def _read_problems(snapshot: Snapshot, space: str) -> dict[str, FileProblem]:
     sql = "SELECT id, reason, is_indexed, stamp FROM document_problems WHERE space = :space"
     return {id_: (reason, bool(indexed), stamp) for id_, reason, indexed, stamp in snapshot.rows(sql, {"space": space})}
 
 
-def _write_problems(transaction: Transaction, space: str, problems: dict[str, tuple[str, bool, str]]) -> None:
+def _write_problems(transaction: Transaction, space: str, problems: dict[str, FileProblem]) -> None:
     if _read_problems(transaction, space) == problems:
         return
     transaction.execute("DELETE FROM document_problems WHERE space = :space", {"space": space})

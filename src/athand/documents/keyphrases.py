@@ -1,16 +1,19 @@
 """Key phrase extraction: candidates with weights from one document, and the choice by rarity in its folder.
 
-`phrase_candidates` runs at indexing; `choose_phrases` needs the term frequencies of the folder.
+`phrase_candidates` runs at indexing; `choose_by_frequency` needs the term frequencies of the folder.
 """
 
 import heapq
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 
 from athand.documents.extract import ChunkSpan, FileKind
+from athand.rank import inverse_frequency
 from athand.text import STOP_WORDS, split_identifier, stem, terms
 
 # Only the beginning of a long document is read, and all its headings.
@@ -24,6 +27,7 @@ _PLAIN_FACTOR = 0.7
 _SHORTLIST = 80
 _FEW_TOKENS = 400
 _MAX_CACHED_WORDS = 1 << 16
+_CACHED_DOCUMENTS = 4096
 # A longer phrase replaces a chosen part of it from this share of its score on; a longer identifier needs more.
 _LONGER_WINS_AT, _LONGER_NAME_WINS_AT = 0.45, 0.8
 
@@ -74,6 +78,26 @@ def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, mos
         weights = _phrases(_NOISE.sub(" . ", head), _headings(spans))
     ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     return ordered[:most]
+
+
+def choose_by_frequency(candidates: str, counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The key phrases of stored candidates (JSON), by the passages of a folder with each term; `""` counts all."""
+    total = counts[""]
+    idf = tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in candidate_terms(candidates))
+    return _choose_by_idf(candidates, idf)
+
+
+@lru_cache(maxsize=_CACHED_DOCUMENTS)
+def candidate_terms(candidates: str) -> tuple[str, ...]:
+    """The distinct terms of stored candidates (JSON); a phrase without any is a term itself."""
+    return tuple(dict.fromkeys(term for phrase, _ in json.loads(candidates) for term in terms(phrase) or [phrase]))
+
+
+@lru_cache(maxsize=_CACHED_DOCUMENTS)
+def _choose_by_idf(candidates: str, idf: tuple[float, ...]) -> tuple[str, ...]:
+    """The key phrases; `idf` is in the order of `candidate_terms`. Cached: the same documents are hit often."""
+    by_term = dict(zip(candidate_terms(candidates), idf, strict=True))
+    return tuple(choose_phrases([(phrase, weight) for phrase, weight in json.loads(candidates)], by_term.__getitem__))
 
 
 def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], most: int = 7) -> list[str]:

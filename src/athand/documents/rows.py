@@ -3,18 +3,15 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from athand.documents import keyphrases
+from athand.documents.keyphrases import candidate_terms, choose_by_frequency
 from athand.documents.model import Chunk, Document
 from athand.documents.scoring import INDEX
 from athand.errors import NotFound
 from athand.inputs import is_text
-from athand.rank import inverse_frequency
 from athand.store import Row, Snapshot, to_datetime
-from athand.text import terms
 
 CHUNK_COLUMNS = (
     "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
@@ -22,7 +19,6 @@ CHUNK_COLUMNS = (
 )
 DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
 _BATCH = 500
-_CACHED_DOCUMENTS = 4096  # size of the caches of key phrases
 
 Key = tuple[str, str]  # folder id, and path of a document or id of a chunk
 
@@ -46,13 +42,20 @@ def documents_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Docume
 
 
 def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Document:
-    """The document at a path of a folder; else NotFound."""
-    found = documents_by_id(snapshot, [(folder_id, document_id)]) if isinstance(document_id, str) else {}
-    if not found or not is_text(document_id):
+    """The document at a path of a folder, with its key phrases; else NotFound."""
+    columns = DOCUMENT_COLUMNS.replace("d.", "")
+    return to_documents(snapshot, [get_document_columns(snapshot, folder_id, document_id, columns)])[0]
+
+
+def get_document_columns(snapshot: Snapshot, folder_id: str, document_id: object, columns: str) -> Row:
+    """Columns of the document at a path of a folder; else NotFound."""
+    sql = f"SELECT {columns} FROM documents WHERE space = :space AND id = :id"
+    rows = snapshot.rows(sql, {"space": folder_id, "id": document_id}) if is_text(document_id) else []
+    if not rows:
         raise NotFound(
             f"No document {document_id!r} in {folder_id}. See what there is with: athand docs explore {folder_id}"
         )
-    return next(iter(found.values()))
+    return rows[0]
 
 
 def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
@@ -68,31 +71,10 @@ def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
 def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
     """The key phrases of each pair of folder id and candidates (JSON), chosen by the term frequencies of the folder."""
     wanted: dict[str, set[str]] = defaultdict(set)
-    for space, phrases in given:
-        wanted[space].update(_phrase_terms(phrases))
-    known = {space: snapshot.frequencies(INDEX, (space,), sorted(terms)) for space, terms in wanted.items()}
-    return [_choose_phrases(phrases, _idf(known[space], _phrase_terms(phrases))) for space, phrases in given]
-
-
-def _idf(counts: Mapping[str, int], terms: Sequence[str]) -> tuple[float, ...]:
-    """The inverse document frequency of each term in its folder."""
-    total = counts[""]
-    return tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in terms)
-
-
-@lru_cache(maxsize=_CACHED_DOCUMENTS)
-def _phrase_terms(phrases: str) -> tuple[str, ...]:
-    """The distinct terms of all phrases; a phrase without any is a term itself."""
-    return tuple(dict.fromkeys(term for phrase, _ in json.loads(phrases) for term in terms(phrase) or [phrase]))
-
-
-@lru_cache(maxsize=_CACHED_DOCUMENTS)
-def _choose_phrases(phrases: str, rarity: tuple[float, ...]) -> tuple[str, ...]:
-    """The key phrases of a document; cached, since the same documents are hit often."""
-    known = dict(zip(_phrase_terms(phrases), rarity, strict=True))
-    return tuple(
-        keyphrases.choose_phrases([(phrase, weight) for phrase, weight in json.loads(phrases)], known.__getitem__)
-    )
+    for space, candidates in given:
+        wanted[space].update(candidate_terms(candidates))
+    counts = {space: snapshot.frequencies(INDEX, (space,), sorted(terms)) for space, terms in wanted.items()}
+    return [choose_by_frequency(candidates, counts[space]) for space, candidates in given]
 
 
 def space_condition(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:

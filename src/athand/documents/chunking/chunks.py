@@ -31,6 +31,36 @@ class ChunkingStrategy:
     places: Sequence[tuple[int, str, str]] = ()
 
 
+def choose_strategy(extract: Extract, kind: FileKind) -> ChunkingStrategy:
+    """The strategy for a text: by its kind, and for prose by its markers if it has any."""
+    text = extract.text
+    if kind.name == "code":
+        return ChunkingStrategy(find_definitions(text, kind.language), split_code(text), definitions=True)
+    if kind.name == "markdown":
+        return _markdown_strategy(extract)
+    if kind.name == "table":
+        return ChunkingStrategy([], split_rows(text), read_table_header(text))
+    if kind.name == "data":
+        return ChunkingStrategy(find_keys(text, kind.language), split_code(text))
+    sections = sections_from_markers(extract) if extract.markers else find_titles(text)
+    split = split_rows(text) if kind.name == "xlsx" else split_prose(text)
+    return _drop_redundant_title(ChunkingStrategy(sections, split, extract.title, places=list_places(extract.markers)))
+
+
+def _markdown_strategy(extract: Extract) -> ChunkingStrategy:
+    blocks = scan_markdown(extract.text)
+    return _drop_redundant_title(
+        ChunkingStrategy(blocks.sections, split_prose(extract.text, blocks.kept), blocks.title or extract.title)
+    )
+
+
+def _drop_redundant_title(strategy: ChunkingStrategy) -> ChunkingStrategy:
+    """The strategy without its title if the text has a heading of the first level."""
+    if any(section.level == 1 and section.name for section in strategy.sections):
+        return replace(strategy, title="")
+    return strategy
+
+
 def build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan]:
     """The chunks of a text: its units, blank ones merged with their neighbours."""
     text, sections = extract.text, _cover_start(strategy.sections)
@@ -111,33 +141,3 @@ def _place_label(places: Sequence[tuple[int, str, str]], unit: Unit) -> str:
     first = max(first, 0)
     kind, begin, end = places[first][1], places[first][2], places[last][2]
     return f"{kind} {begin}" if first == last else f"{kind}s {begin}\u2013{end}"
-
-
-def choose_strategy(extract: Extract, kind: FileKind) -> ChunkingStrategy:
-    """The strategy for a text: by its kind, and for prose by its markers if it has any."""
-    text = extract.text
-    if kind.name == "code":
-        return ChunkingStrategy(find_definitions(text, kind.language), split_code(text), definitions=True)
-    if kind.name == "markdown":
-        return _markdown_strategy(extract)
-    if kind.name == "table":
-        return ChunkingStrategy([], split_rows(text), read_table_header(text))
-    if kind.name == "data":
-        return ChunkingStrategy(find_keys(text, kind.language), split_code(text))
-    sections = sections_from_markers(extract) if extract.markers else find_titles(text)
-    split = split_rows(text) if kind.name == "xlsx" else split_prose(text)
-    return _drop_redundant_title(ChunkingStrategy(sections, split, extract.title, places=list_places(extract.markers)))
-
-
-def _markdown_strategy(extract: Extract) -> ChunkingStrategy:
-    blocks = scan_markdown(extract.text)
-    return _drop_redundant_title(
-        ChunkingStrategy(blocks.sections, split_prose(extract.text, blocks.kept), blocks.title or extract.title)
-    )
-
-
-def _drop_redundant_title(strategy: ChunkingStrategy) -> ChunkingStrategy:
-    """The strategy without its title if the text has a heading of the first level."""
-    if any(section.level == 1 and section.name for section in strategy.sections):
-        return replace(strategy, title="")
-    return strategy

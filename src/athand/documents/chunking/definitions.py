@@ -12,6 +12,26 @@ _MAX_LINES_ABOVE = 40
 # The quotes between the two labels of a Terraform block.
 _QUOTES = re.compile(r"\"\s+\"")
 _CALL_END = re.compile(r"[)\]}]+[ \t\r]*$")
+_FAMILIES = (
+    (PYTHON, "python bazel gdscript"),
+    (RUBY, "ruby crystal"),
+    (SCRIPT, "javascript typescript"),
+    (SECTIONS, "vue svelte astro"),
+    (GO, "go v"),
+    (RUST, "rust"),
+    (JAVA, "java csharp dart groovy d"),
+    (KOTLIN, "kotlin swift scala solidity"),
+    (C, "c cpp objectivec cuda glsl"),
+    (PHP, "php"),
+    *OTHERS,
+    *TOOLS,
+)
+_BY_LANGUAGE = {language: grammar for grammar, languages in _FAMILIES for language in languages.split()}
+
+
+def get_grammar(language: str) -> Grammar:
+    """The grammar of a language; a generic one for unknown languages."""
+    return _BY_LANGUAGE.get(language.lower(), ANY)
 
 
 def find_definitions(text: str, language: str) -> list[Section]:
@@ -100,25 +120,3 @@ class _DefinitionScanner:
         if opened < 0 or self.source.count("\n", opened, line) > _MAX_LINES_ABOVE:
             return -1
         return self.source.rfind("\n", floor, opened + 1)
-
-
-_FAMILIES = (
-    (PYTHON, "python bazel gdscript"),
-    (RUBY, "ruby crystal"),
-    (SCRIPT, "javascript typescript"),
-    (SECTIONS, "vue svelte astro"),
-    (GO, "go v"),
-    (RUST, "rust"),
-    (JAVA, "java csharp dart groovy d"),
-    (KOTLIN, "kotlin swift scala solidity"),
-    (C, "c cpp objectivec cuda glsl"),
-    (PHP, "php"),
-    *OTHERS,
-    *TOOLS,
-)
-_BY_LANGUAGE = {language: grammar for grammar, languages in _FAMILIES for language in languages.split()}
-
-
-def get_grammar(language: str) -> Grammar:
-    """The grammar of a language; a generic one for unknown languages."""
-    return _BY_LANGUAGE.get(language.lower(), ANY)
