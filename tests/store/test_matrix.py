@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from athand import Athand
-from athand.store.sqlite import matrix_files
+from athand.store.sqlite import matrix, matrix_files
 from athand.store.sqlite.matrix_files import sign_planes
 
 
@@ -50,6 +50,25 @@ def test_full_blocks_go_to_files_and_are_read_by_the_next_process(tmp_path, smal
     assert stored_rows(path) == 64
     with Athand(str(path)) as third:
         assert answers(third) == expected
+
+
+def test_closing_a_snapshot_visits_only_matrices_with_blocks_to_save(tmp_path, small_blocks, monkeypatch):
+    visited = []
+    save = matrix.VectorMatrix.save
+    monkeypatch.setattr(matrix.VectorMatrix, "save", lambda *given: (visited.append(given[0]._corpus), save(*given)))
+    path = tmp_path / "store.db"
+    with Athand(str(path)) as athand:
+        fill(athand, 0, 10)
+        answers(athand)  # part of a block stays in memory
+        with athand._store.snapshot() as snapshot:
+            snapshot.rows("SELECT 1")
+        assert visited == []
+        for number in range(10, 20):
+            fill(athand, number, number + 1)
+        answers(athand)
+        assert (visited, stored_rows(path)) == (["memories"], 16)
+        answers(athand)
+        assert visited == ["memories"]
 
 
 def test_two_processes_extend_the_files_in_turn(tmp_path, small_blocks):

@@ -119,6 +119,7 @@ class SqliteStore:
         self._writing = threading.Lock()
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
+        self._unsaved: set[VectorMatrix] = set()  # those with full blocks that are not in the files yet
         self._finder = CandidateFinder()
         self._added: Counter[tuple[str, str]] = Counter()
         on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
@@ -234,7 +235,11 @@ class SqliteStore:
         model = coverage.covering_model(connection, corpus, model_id) if model_id else None
         if model is None:
             return None
-        return self._matrix(corpus, *model).refresh(connection)
+        matrix = self._matrix(corpus, *model)
+        view = matrix.refresh(connection)
+        if matrix.has_unsaved_blocks:
+            self._unsaved.add(matrix)
+        return view
 
     def _matrix(self, corpus: str, model: int, dimensions: int) -> VectorMatrix:
         with self._matrices_lock:
@@ -267,5 +272,10 @@ class SqliteStore:
             del self._added[corpus, model_id]
 
     def _save_matrices(self, connection: apsw.Connection) -> None:
-        for matrix in list(self._matrices.values()):
+        """Write full blocks to the files; most snapshots leave none, and then no matrix is visited."""
+        while self._unsaved:
+            try:
+                matrix = self._unsaved.pop()
+            except KeyError:  # another thread was faster
+                return
             matrix.save(connection)

@@ -63,10 +63,15 @@ class VectorMatrix:
                 self._view = MatrixView(tuple(rows.first_rows(len(rows)) for rows in self._rows))
             return self._view
 
+    @property
+    def has_unsaved_blocks(self) -> bool:
+        """Whether full blocks are in memory only, though there are files to write them to."""
+        return self._files is not None and any(rows.in_memory and rows.is_full for rows in self._rows)
+
     def save(self, connection: apsw.Connection) -> None:
         """Move full blocks from memory to the files. The connection must be in no transaction: see MatrixFiles."""
         with self._lock:
-            if self._files and any(rows.in_memory and rows.is_full for rows in self._rows):
+            if self._files and self.has_unsaved_blocks:
                 self._move_to_files(self._files, connection)
 
     def erase(self, numbers: Iterable[int]) -> None:
