@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from athand.embed.safetensors import load_safetensors
+from athand.embed.static import load_safetensors
 
 HEADS, WIDTH = 12, 384
 OPSET = 20  # the first with Gelu

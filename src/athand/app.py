@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from athand import archive
-from athand.config import Settings, load_settings
+from athand.config import Settings, load_settings, model_options
 from athand.copy import copy_store
 from athand.documents import Documents
 from athand.embed import LazyEmbedder
@@ -20,7 +20,6 @@ from athand.errors import AthandError
 from athand.flows import Flows
 from athand.inputs import check_path
 from athand.memories import GLOBAL_SPACE, Memories
-from athand.modelling import model_options
 from athand.search import CORPORA, Corpora, SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
 from athand.errors import InvalidInput
 from athand.inputs import check_text
+
+if TYPE_CHECKING:
+    from athand.embed import ModelOptions
+    from athand.embed import ModelState as ModelState
 
 DATABASE = "athand.db"
 _TRUE = {"1", "true", "yes", "on"}
@@ -186,3 +190,29 @@ def _flag(label: str, value: str) -> bool:
     if value.strip().lower() in _TRUE | _FALSE:
         return value.strip().lower() in _TRUE
     raise InvalidInput(f"{label} must be 1 or 0, not {value!r}.")
+
+
+def model_options(settings: Settings) -> "ModelOptions":
+    """How the settings want an embedding model to be loaded."""
+    from athand.embed import ModelOptions
+
+    return ModelOptions(
+        device=settings.device,
+        cache_dir=settings.data_folder / "models",
+        base_url=settings.embeddings_url,
+        api_key=settings.embeddings_key,
+    )
+
+
+def list_models(settings: Settings, current: str | None = None) -> "list[ModelState]":
+    """The embedding models that can be chosen; `current` defaults to that of the settings."""
+    from athand import embed
+
+    return embed.list_models(embed.LazyEmbedder(current or settings.model).name, model_options(settings))
+
+
+def fetch_model(settings: Settings, name: str) -> int:
+    """Downloads a model unless it is here, runs it once, and returns how many dimensions its vectors have."""
+    from athand import embed
+
+    return len(embed.load_embedder(name, model_options(settings)).embed_query("a question"))

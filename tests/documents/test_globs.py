@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from athand.documents.globs import check_path, path_filter, to_regex
 from athand.errors import InvalidInput
-from athand.store.sqlite.connections import _path_matches
+from athand.store.sqlite.sql import _path_matches
 
 NAMES = [
     "docs",

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from athand.embed import load_embedder
-from athand.embed.loader import BUNDLED
-from athand.embed.safetensors import load_safetensors
+from athand.embed.models import BUNDLED
+from athand.embed.static import load_safetensors
 from athand.errors import DataError
 
 # First dimensions of vectors made by the model's reference implementation.

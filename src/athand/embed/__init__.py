@@ -1,10 +1,8 @@
 """Texts in, vectors out: the models, how they are loaded, and the cache that spares them work."""
 
-from athand.embed.base import Embedder, unit_rows
-from athand.embed.cache import embed_texts
-from athand.embed.listing import ModelState, list_models
-from athand.embed.loader import LazyEmbedder, ModelOptions, load_embedder
-from athand.embed.models import DEFAULT_MODEL, MODELS, ModelCard
+from athand.embed.embedder import Embedder, embed_texts, unit_rows
+from athand.embed.loader import LazyEmbedder, load_embedder
+from athand.embed.models import DEFAULT_MODEL, MODELS, ModelCard, ModelOptions, ModelState, list_models
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from athand.embed.base import Embedder
+from athand.embed.embedder import Embedder
 from athand.types import Calibration, Matrix
 
 log = logging.getLogger("athand")

@@ -1,39 +1,31 @@
 """From a model's name to an embedder, on first use and never fatally."""
 
+import json
 import logging
 import platform
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
-from athand.embed.base import Embedder
-from athand.embed.models import DEFAULT_MODEL, MODELS, ModelCard
-from athand.embed.remembering import Remembering
-from athand.errors import InvalidInput, StoreError, Unavailable
+from athand.embed.calibrate import measure
+from athand.embed.download import sha256_of
+from athand.embed.embedder import CachingEmbedder, Embedder
+from athand.embed.models import BUNDLED, DEFAULT_MODEL, MODELS, ModelCard, ModelOptions, default_cache
+from athand.embed.static import load_safetensors
+from athand.errors import DataError, InvalidInput, StoreError, Unavailable
 
 log = logging.getLogger("athand")
-BUNDLED = Path(__file__).parent / "athand_static_1"
 _ENDPOINT = "openai:"
 # A model that could not be had is not asked for with every search.
 RETRY_SECONDS = 30
 _LOAD_LOCK = threading.Lock()  # two threads that open a store at the same moment do not load the model twice
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """How a model is to be loaded; the values come from the settings."""
-
-    device: str = "auto"
-    cache_dir: Path | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
 
 
 def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None) -> Embedder:
@@ -46,8 +38,6 @@ def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None
 
         return RemoteEmbedder(name.removeprefix(_ENDPOINT), options.base_url, options.api_key)
     if _is_folder(name):
-        from athand.embed.folder import load_folder
-
         return load_folder(Path(name), options.device)
     raise _unknown(name)
 
@@ -70,13 +60,6 @@ def _load_bundled(name: str) -> Embedder:
     from athand.embed.static import StaticEmbedder
 
     return StaticEmbedder(BUNDLED, MODELS[name])
-
-
-def default_cache() -> Path:
-    """Where models are kept when nobody says where."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("athand") / "models"
 
 
 def _is_folder(name: str) -> bool:
@@ -136,5 +119,77 @@ class LazyEmbedder:
 
     def _load(self) -> Embedder:
         with self._lock:
-            self._embedder = self._embedder or Remembering(load_embedder(self.name, self._options))
+            self._embedder = self._embedder or CachingEmbedder(load_embedder(self.name, self._options))
             return self._embedder
+
+
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+
+
+def load_folder(folder: Path, device: str) -> Embedder:
+    """The embedder of an ONNX export or of a static table; pickles are never opened."""
+    for name in ("onnx/model.onnx", "model.onnx"):
+        if (folder / name).is_file():
+            return _load_onnx(folder, folder / name, device)
+    if (folder / "model.safetensors").is_file():
+        return _load_static(folder, folder / "model.safetensors")
+    pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+    found = f"; {', '.join(pickles)} could run code and is not opened" if pickles else ""
+    raise InvalidInput(
+        f"{folder} holds no weights as model.onnx or model.safetensors{found}. "
+        f"Export the model with: optimum-cli export onnx --model {folder} {folder}-onnx"
+    )
+
+
+def _load_onnx(folder: Path, weights: Path, device: str) -> Embedder:
+    from athand.embed.onnx import OnnxEmbedder
+
+    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    card = ModelCard(
+        name=_identity(folder, weights),
+        kind="onnx",
+        dimensions=0,
+        query_prefix=prompts.get("query", ""),
+        pooling=_pooling(folder / "1_Pooling" / "config.json"),
+        max_tokens=_read(folder / "sentence_bert_config.json").get("max_seq_length") or 512,
+    )
+    return OnnxEmbedder(folder, card, device)
+
+
+def _load_static(folder: Path, weights: Path) -> Embedder:
+    from athand.embed.static import StaticEmbedder
+
+    tensors = load_safetensors(weights)
+    if not {"table", "scale"} <= tensors.keys():
+        raise InvalidInput(
+            f"{weights} is no table of token vectors, as static models are. "
+            f"Export a transformer with: optimum-cli export onnx --model {folder} {folder}-onnx"
+        )
+    card = ModelCard(_identity(folder, weights), "static", 2 * tensors["table"].shape[1])
+    return StaticEmbedder(folder, replace(card, calibration=measure(StaticEmbedder(folder, card))))
+
+
+def _identity(folder: Path, weights: Path) -> str:
+    """Folder name and content: other weights under the same name are another model."""
+    # Large exports keep their numbers beside the graph, in model.onnx_data.
+    digests = [sha256_of(part)[:12] for part in sorted(weights.parent.glob(f"{weights.name}*"))]
+    return f"{folder.resolve().name}@{'+'.join(digests)}"
+
+
+def _pooling(path: Path) -> Literal["mean", "cls"]:
+    modes = [mode for mode, used in _read(path).items() if mode.startswith("pooling_mode_") and used is True]
+    if modes in ([], ["pooling_mode_mean_tokens"]):
+        return "mean"
+    if modes == ["pooling_mode_cls_token"]:
+        return "cls"
+    raise InvalidInput(f"{path} asks for {', '.join(modes)}; only mean and cls pooling are known. Use another model.")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The JSON object in the file; a file that is not there says nothing."""
+    if not path.is_file():
+        return {}
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path} is not a JSON object ({error}). Fetch the model again.") from error

@@ -1,12 +1,16 @@
 """The model table: one entry per model a user can name."""
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
-from athand.types import Calibration
+from athand.types import Calibration, Noun
 
 DEFAULT_MODEL = "athand-static-1"
+BUNDLED = Path(__file__).parent / "athand_static_1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +96,73 @@ _CARDS = (
 )
 
 MODELS = {card.name: card for card in _CARDS}
+
+
+_PACKAGES = ("onnxruntime", "huggingface_hub")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a model is to be loaded; the values come from the settings."""
+
+    device: str = "auto"
+    cache_dir: Path | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState(Noun):
+    """A model and how it stands: `needs` is what must be installed first, `bytes` what its files take here."""
+
+    name: str
+    kind: str
+    dimensions: int | None
+    bytes: int | None
+    is_present: bool
+    is_calibrated: bool
+    is_current: bool
+    needs: str | None = None
+
+
+def default_cache() -> Path:
+    """Where models are kept when nobody says where."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("athand") / "models"
+
+
+def list_models(current: str, options: ModelOptions) -> list[ModelState]:
+    """All models of the table, and the current one if it is none of them."""
+    states = [_state(card, current, options.cache_dir or default_cache()) for card in MODELS.values()]
+    if current not in MODELS:
+        kind = "folder" if Path(current).is_dir() else "endpoint"
+        states.append(ModelState(current, kind, None, None, kind == "folder", False, True))
+    return states
+
+
+def _state(card: ModelCard, current: str, cache: Path) -> ModelState:
+    files = _files(card, cache)
+    is_here = bool(files)
+    missing = [] if card.kind == "static" else [name for name in _PACKAGES if find_spec(name) is None]
+    return ModelState(
+        name=card.name,
+        kind=card.kind,
+        dimensions=card.dimensions,
+        bytes=sum(file.stat().st_size for file in files) if is_here else None,
+        is_present=is_here,
+        is_calibrated=card.calibration is not None,
+        is_current=card.name == current,
+        needs="athand[onnx]" if missing else None,
+    )
+
+
+def _files(card: ModelCard, cache: Path) -> list[Path]:
+    """The files of a model, of either edition, if they are all here."""
+    if card.kind == "static":
+        return [file for file in BUNDLED.iterdir() if file.is_file()]
+    for edition in (card.for_processor(platform.machine()), card):
+        files = [cache / edition.name / name for name in edition.sha256]
+        if all(file.is_file() for file in files):
+            return files
+    return []

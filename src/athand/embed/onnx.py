@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from athand.embed.base import unit_rows
 from athand.embed.calibrate import measure
+from athand.embed.embedder import unit_rows
 from athand.embed.models import DEFAULT_MODEL, ModelCard
 from athand.errors import DataError, InvalidInput, Unavailable
 from athand.types import Calibration, Matrix, Vector

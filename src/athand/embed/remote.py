@@ -13,8 +13,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import numpy as np
 
-from athand.embed.base import unit_rows
 from athand.embed.calibrate import PASSAGES, QUESTIONS, from_vectors
+from athand.embed.embedder import unit_rows
 from athand.errors import InvalidInput, Unavailable
 from athand.types import Calibration, Matrix, Vector
 

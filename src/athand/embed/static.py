@@ -1,17 +1,19 @@
 """The bundled model: a table of token vectors, summed. numpy and tokenizers, nothing else."""
 
+import json
 import re
+import struct
 from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from athand.embed.base import unit_rows
+from athand.embed.embedder import unit_rows
 from athand.embed.models import ModelCard
-from athand.embed.safetensors import load_safetensors
+from athand.errors import DataError
 from athand.text import tokenize
 from athand.types import Calibration, Matrix, Vector
 
@@ -128,3 +130,23 @@ def _load_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     return tokenizer
+
+
+_DTYPES = {"I8": np.int8, "U8": np.uint8, "F16": np.float16, "F32": np.float32, "I32": np.int32, "I64": np.int64}
+
+
+def load_safetensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """All tensors of the file, memory-mapped."""
+    data = np.memmap(path, dtype=np.uint8, mode="r")
+    try:
+        size = struct.unpack("<Q", data[:8].tobytes())[0]
+        header = json.loads(data[8 : 8 + size].tobytes())
+        header.pop("__metadata__", None)
+        return {name: _tensor(data[8 + size :], entry) for name, entry in header.items()}
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path.name} is not a safetensors file ({error}). Install the model again.") from error
+
+
+def _tensor(body: np.ndarray[Any, Any], entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+    start, end = entry["data_offsets"]
+    return body[start:end].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])

@@ -100,7 +100,7 @@ def _store(athand: "Athand", status: "Status") -> Check:
 
 
 def _model(athand: "Athand", session: "Session", settings: "Settings", status: "Status") -> Check:
-    from athand.modelling import list_models
+    from athand.config import list_models
 
     name = str(status.model["name"])
     state = next(each for each in list_models(settings, session.model) if each.is_current)

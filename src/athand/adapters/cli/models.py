@@ -9,7 +9,7 @@ from athand.adapters.cli.session import Session, command, common_options, start_
 from athand.adapters.cli.words import sized
 
 if TYPE_CHECKING:
-    from athand.modelling import ModelState
+    from athand.config import ModelState
 
 # Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
 MODELS = ("athand-static-1", "bge-small-en-v1.5", "all-MiniLM-L6-v2", "all-mpnet-base-v2")
@@ -38,8 +38,7 @@ def models(**given: Any) -> None:
 @command(models, "list")
 def list_(session: Session, /) -> None:
     """List the models, and whether they are on this machine."""
-    from athand.config import load_settings
-    from athand.modelling import list_models
+    from athand.config import list_models, load_settings
 
     settings = load_settings(data_dir=session.data_dir)
     found = list_models(settings, session.model)
@@ -84,8 +83,7 @@ def use(session: Session, /, name: str) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.cli.config import change
     from athand.adapters.editing import toml
-    from athand.config import load_settings
-    from athand.modelling import list_models
+    from athand.config import list_models, load_settings
 
     list_models(load_settings(data_dir=session.data_dir), name)  # refuses what is no model
     file = change(lambda text: toml.put_key(text, "model", name), {"model": name})
@@ -108,8 +106,7 @@ def download(session: Session, /, name: str) -> None:
     Example:
       athand models download all-MiniLM-L6-v2
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.config import load_settings
-    from athand.modelling import fetch_model
+    from athand.config import fetch_model, load_settings
 
     dimensions = fetch_model(load_settings(data_dir=session.data_dir), name)
     if session.as_json:

@@ -16,8 +16,7 @@ from athand.store.candidates import (
     select_terms,
 )
 from athand.store.contract import Index
-from athand.store.postgres.coverage import Model
-from athand.store.postgres.passages import matches_checksum, unpack
+from athand.store.postgres.embeddings import Model, matches_checksum, unpack
 from athand.store.postgres.sql import Connection, rows
 from athand.store.postgres.vector_index import INDEXED_FROM, AnnPolicy, nearest
 from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache

@@ -11,18 +11,19 @@ import psycopg
 
 from athand.errors import AthandError, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row
-from athand.store.postgres import counts, coverage, maintenance, passages
+from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import CandidateFinder
 from athand.store.postgres.connections import (
     READING,
     WRITING,
+    ConnectionLost,
     Connections,
     LimitedConnection,
     begin,
+    explain_error,
     read_snapshot,
     roll_back,
 )
-from athand.store.postgres.errors import ConnectionLost, explain_error
 from athand.store.postgres.maintenance import distribute
 from athand.store.postgres.scan import scan_passages
 from athand.store.postgres.schema import VERSION
@@ -45,7 +46,7 @@ class PostgresSnapshot:
         self._connection = connection
         self._remembered = remembered
         self._ann_policy = ann_policy
-        self._models: dict[tuple[str, str], coverage.Model | None] = {}
+        self._models: dict[tuple[str, str], embeddings.Model | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a portable SELECT with named parameters."""
@@ -71,7 +72,7 @@ class PostgresSnapshot:
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
-        return passages.cached_vectors(self._connection, model_id, hashes)
+        return embeddings.cached_vectors(self._connection, model_id, hashes)
 
     def fingerprint(self, index: Index) -> str:
         """A hash of everything that is derived: equal when two indexes hold the same."""
@@ -82,12 +83,12 @@ class PostgresSnapshot:
             self._connection, index, query, self._model(index.corpus, query.model_id), self._ann_policy
         )
 
-    def _model(self, corpus: str, model_id: str | None) -> coverage.Model | None:
+    def _model(self, corpus: str, model_id: str | None) -> embeddings.Model | None:
         """The model if it covers the corpus, looked up once."""
         if model_id is None:
             return None
         if (corpus, model_id) not in self._models:
-            self._models[corpus, model_id] = coverage.covering_model(self._connection, corpus, model_id)
+            self._models[corpus, model_id] = embeddings.covering_model(self._connection, corpus, model_id)
         return self._models[corpus, model_id]
 
 
@@ -111,10 +112,10 @@ class PostgresTransaction(PostgresSnapshot):
         """Index these passages by word and by vector."""
         if not items:
             return
-        coverage.update_coverage(self._connection, index.corpus, vectors)
+        embeddings.update_coverage(self._connection, index.corpus, vectors)
         self._models.clear()
         if vectors is not None:
-            passages.put_vectors(self._connection, index.corpus, items, vectors)
+            embeddings.put_vectors(self._connection, index.corpus, items, vectors)
         if len(items) >= _MANY:
             self.loaded.add(index.corpus)
         self._maybe_compact(index, passages.put(self._connection, index, items), items[0].text)
@@ -194,17 +195,17 @@ class PostgresStore:
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
-            return coverage.missing_vectors(connection, corpus, model_id, after, limit)
+            return embeddings.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""
         with self.transaction(durable=False, spaces={each.space for each in items}) as transaction:
-            passages.put_vectors(transaction._connection, index.corpus, items, vectors)
+            embeddings.put_vectors(transaction._connection, index.corpus, items, vectors)
 
     def activate_model(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
         with self.transaction(durable=False) as transaction:
-            if not coverage.activate_model(transaction._connection, corpus, model_id):
+            if not embeddings.activate_model(transaction._connection, corpus, model_id):
                 return False
         self._maintain_indexes(corpus)
         return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from athand.errors import Unavailable
 from athand.store.contract import Index
 from athand.store.postgres import counts
-from athand.store.postgres.passages import matches_checksum, unpack
+from athand.store.postgres.embeddings import matches_checksum, unpack
 from athand.store.postgres.schema import CORPORA, REFERENCE_TABLES, SCHEMA
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.store.values import digest

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from athand.store.contract import Index
-from athand.store.postgres.coverage import Model
-from athand.store.postgres.passages import matches_checksum, unpack
+from athand.store.postgres.embeddings import Model, matches_checksum, unpack
 from athand.store.postgres.sql import Connection, execute, rows
 from athand.store.postgres.vector_index import vector_text
 from athand.types import Scan, ScanMatch, Vector

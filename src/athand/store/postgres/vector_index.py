@@ -10,7 +10,7 @@ from psycopg.errors import DiskFull
 
 from athand.store.candidates import Ranking, initial_depth
 from athand.store.postgres import counts
-from athand.store.postgres.coverage import Model
+from athand.store.postgres.embeddings import Model
 from athand.store.postgres.schema import SCHEMA
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.types import Query, Vector

@@ -5,15 +5,13 @@ import queue
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from athand.errors import AthandError, Conflict, DataError, StoreBusy, StoreError
 from athand.store.sqlite.schema import VERSION, migrate, version_of
+from athand.store.sqlite.sql import add_functions
 
 BUSY_SECONDS = 5
 MEMORY = ":memory:"
@@ -198,24 +196,3 @@ def _create_private_file(path: Path, read_only: bool) -> None:
         path.touch(mode=0o600)
     except OSError as error:
         raise StoreError(f"{path} cannot be created ({error.strerror}). Choose another path with --store.") from error
-
-
-def add_functions(connection: apsw.Connection) -> None:
-    """Teach a connection what portable SQL may call."""
-    connection.create_scalar_function("path_matches", _path_matches, 3, deterministic=True)
-
-
-def _path_matches(*given: Any) -> bool:
-    """Whether a glob fits a path or a directory above it. PostgreSQL uses its regular expression instead."""
-    path, glob, _ = given
-    return _fits(tuple(path.split("/")), tuple(glob.split("/")))
-
-
-@lru_cache(maxsize=1 << 14)
-def _fits(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
-    """Name by name: Python's own matching takes linear time within one, and there are few of them."""
-    if not patterns:
-        return True
-    if patterns[0] == "**":
-        return any(_fits(names[at:], patterns[1:]) for at in range(len(names) + 1 - (len(patterns) > 1)))
-    return bool(names) and fnmatchcase(names[0], patterns[0]) and _fits(names[1:], patterns[1:])

@@ -11,7 +11,7 @@ import apsw
 
 from athand.errors import StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row
-from athand.store.sqlite import backup, coverage, maintenance, passages
+from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import CandidateFinder, passages_of
 from athand.store.sqlite.connections import MEMORY, Connections
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
@@ -62,7 +62,7 @@ class SqliteSnapshot:
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors already known for these texts; damaged ones are left out."""
-        return passages.cached_vectors(self._connection, model_id, hashes)
+        return embeddings.cached_vectors(self._connection, model_id, hashes)
 
     def fingerprint(self, index: Index) -> str:
         """A hash of everything that is derived: equal when two indexes hold the same."""
@@ -92,9 +92,9 @@ class SqliteTransaction(SqliteSnapshot):
             return
         passages.put(self._connection, index, items)
         if vectors is not None:
-            passages.put_vectors(self._connection, vectors)
+            embeddings.put_vectors(self._connection, vectors)
             self.added[index.corpus, vectors.model_id] += len(items)
-        coverage.update_coverage(self._connection, index.corpus, vectors)
+        embeddings.update_coverage(self._connection, index.corpus, vectors)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
         """Take these items out of the index; their vectors stay known, in case the texts come back."""
@@ -156,17 +156,17 @@ class SqliteStore:
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages that have no vector of this model yet."""
         with self._connections.borrow() as connection:
-            return coverage.missing_vectors(connection, corpus, model_id, after, limit)
+            return embeddings.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
         """Keep vectors of passages that are there already, or soon will be."""
         with self.transaction(durable=False) as transaction:
-            passages.put_vectors(transaction._connection, vectors)
+            embeddings.put_vectors(transaction._connection, vectors)
 
     def activate_model(self, corpus: str, model_id: str) -> bool:
         """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
         with self.transaction(durable=False) as transaction:
-            if not coverage.activate_model(transaction._connection, corpus, model_id):
+            if not embeddings.activate_model(transaction._connection, corpus, model_id):
                 return False
             models = transaction.rows("SELECT number, dimensions, model_id FROM models")
         for number, dimensions, other in models:
@@ -232,7 +232,7 @@ class SqliteStore:
 
     def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
         """The vectors of this corpus and model, or None while some passages have none yet."""
-        model = coverage.covering_model(connection, corpus, model_id) if model_id else None
+        model = embeddings.covering_model(connection, corpus, model_id) if model_id else None
         if model is None:
             return None
         matrix = self._matrix(corpus, *model)

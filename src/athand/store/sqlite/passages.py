@@ -1,18 +1,15 @@
 """Writing the derived tables of a corpus: passages, words, vocabulary, vectors. Always in the caller's transaction."""
 
 import json
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
-import numpy as np
 
 from athand.store.contract import Index, Passage
 from athand.store.sqlite.sql import rows, value
 from athand.text import analyze, terms_and_words, text_hash
-from athand.types import Vector, Vectors
 
 ALL_SPACES = ""
 
@@ -93,30 +90,6 @@ def _remove_literals(connection: apsw.Connection, index: Index, space: str, numb
     )
 
 
-def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
-    """Keep the vectors, as float16: half the size, and cosines differ by less than 0.001."""
-    model = model_number(connection, vectors.model_id, vectors.dimensions)
-    rows = []
-    for address, vector in vectors.by_hash.items():
-        packed = np.asarray(vector, dtype="<f2").tobytes()
-        rows.append((model, address, packed, zlib.crc32(packed)))
-    connection.executemany("INSERT OR REPLACE INTO vectors (model, hash, vector, checksum) VALUES (?, ?, ?, ?)", rows)
-
-
-def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """What is known of these texts; an entry that fails its checksum does not count."""
-    found = {}
-    for address in hashes:
-        row = connection.execute(
-            "SELECT v.vector, v.checksum FROM vectors v JOIN models m ON m.number = v.model "
-            "WHERE v.hash = ? AND m.model_id = ?",
-            (address, model_id),
-        ).fetchone()
-        if row and zlib.crc32(row[0]) == row[1]:
-            found[address] = np.frombuffer(row[0], dtype="<f2").astype(np.float32)
-    return found
-
-
 def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
     """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
     used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
@@ -126,13 +99,6 @@ def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, pas
         "AND space IN (SELECT number FROM spaces WHERE corpus = ? AND space IN (?, ''))",
         {(*pair, corpus, passage.space) for field in passage.fields for pair in terms_and_words(field)},
     )
-
-
-def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:
-    """The number of a model, made on first use."""
-    connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
-    number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
-    return number
 
 
 def _count(

@@ -1,9 +1,17 @@
 """Which corpora have a vector of a model for every passage: only those are searched by vector."""
 
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from athand.store.postgres.sql import Connection, execute, rows, value
-from athand.types import Vectors
+import numpy as np
+import numpy.typing as npt
+
+from athand.store.contract import Passage
+from athand.store.postgres.schema import CORPORA
+from athand.store.postgres.sql import Connection, execute, insert, rows, value
+from athand.text import text_hash
+from athand.types import Vector, Vectors
 
 _COVERAGE_LOCK = 0x4154_4802  # an advisory lock: what covers a corpus is changed by one at a time
 
@@ -108,3 +116,49 @@ def activate_model(connection: Connection, corpus: str, model_id: str) -> bool:
 
 def _lock(connection: Connection) -> None:
     execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": _COVERAGE_LOCK})
+
+
+def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage], vectors: Vectors) -> None:
+    """Keep the vectors in their passages' spaces, as float16: half the size, and cosines differ by less than 0.001."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    places = sorted({(each.space, text_hash(each.text)) for each in passages})
+    new = [
+        (space, model, address, *_pack(vectors.by_hash[address]))
+        for space, address in places
+        if address in vectors.by_hash
+    ]
+    table = f"{corpus}_vectors"
+    columns = {"space": "text", "model": "integer", "hash": "bytea", "vector": "halfvec", "checksum": "bigint"}
+    replace = "ON CONFLICT (space, model, hash) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum"
+    insert(connection, table, columns, new, f"{replace} WHERE {table}.checksum <> excluded.checksum")
+
+
+def _pack(vector: Vector) -> tuple[str, int]:
+    """The vector as pgvector reads it, and a checksum of its bytes as SQLite keeps them."""
+    half = np.asarray(vector, dtype="<f2")
+    return f"[{','.join(map(str, half.tolist()))}]", zlib.crc32(half.tobytes())
+
+
+def unpack(sent: bytes) -> npt.NDArray[np.float16]:
+    """The vector as pgvector sends it: two numbers of two bytes, then halves, the first byte first."""
+    return np.frombuffer(sent, dtype=">f2", offset=4).astype("<f2")
+
+
+def matches_checksum(vector: npt.NDArray[np.float16], checksum: int) -> bool:
+    """Whether a vector is what was written."""
+    return zlib.crc32(vector.tobytes()) == checksum
+
+
+def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """What is known of these texts, in whichever space; an entry that fails its checksum does not count."""
+    known = " UNION ALL ".join(
+        f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
+        "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"
+        for corpus in CORPORA
+    )
+    found = {}
+    for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):
+        vector = unpack(sent)
+        if matches_checksum(vector, checksum):
+            found[bytes(address)] = vector.astype(np.float32)
+    return found

@@ -1,10 +1,13 @@
 """Which corpora have a vector of a model for every passage: only those are searched by vector."""
 
-import apsw
+import zlib
+from collections.abc import Sequence
 
-from athand.store.sqlite.passages import model_number
+import apsw
+import numpy as np
+
 from athand.store.sqlite.sql import rows, value
-from athand.types import Vectors
+from athand.types import Vector, Vectors
 
 
 def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
@@ -59,3 +62,34 @@ def activate_model(connection: apsw.Connection, corpus: str, model_id: str) -> b
     connection.execute("DELETE FROM coverage WHERE corpus = ? AND model <> ?", (corpus, model))
     connection.execute("DELETE FROM vectors WHERE model NOT IN (SELECT model FROM coverage)")
     return True
+
+
+def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
+    """Keep the vectors, as float16: half the size, and cosines differ by less than 0.001."""
+    model = model_number(connection, vectors.model_id, vectors.dimensions)
+    rows = []
+    for address, vector in vectors.by_hash.items():
+        packed = np.asarray(vector, dtype="<f2").tobytes()
+        rows.append((model, address, packed, zlib.crc32(packed)))
+    connection.executemany("INSERT OR REPLACE INTO vectors (model, hash, vector, checksum) VALUES (?, ?, ?, ?)", rows)
+
+
+def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    """What is known of these texts; an entry that fails its checksum does not count."""
+    found = {}
+    for address in hashes:
+        row = connection.execute(
+            "SELECT v.vector, v.checksum FROM vectors v JOIN models m ON m.number = v.model "
+            "WHERE v.hash = ? AND m.model_id = ?",
+            (address, model_id),
+        ).fetchone()
+        if row and zlib.crc32(row[0]) == row[1]:
+            found[address] = np.frombuffer(row[0], dtype="<f2").astype(np.float32)
+    return found
+
+
+def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:
+    """The number of a model, made on first use."""
+    connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
+    number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
+    return number
