@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from athand import Athand
-from athand.calibration import is_worth_showing, on_scale, to_scale
+from athand.calibration import calibrate_hit, is_worth_showing, to_score
 from athand.evaluation import percentiles
 from athand.search import CORPORA
 from benchmarks.data import CACHE
@@ -104,7 +104,7 @@ def _answered(athand: Athand, asked: Asked, least: float | None) -> Answered:
                 place,
                 right=_is_right(asked, hit),
                 near=corpus == asked.corpus,
-                shown=is_worth_showing(on_scale(hit)),
+                shown=is_worth_showing(calibrate_hit(hit)),
             )
             for corpus, some in hits.items()
             for place, hit in enumerate(some, 1)
@@ -117,7 +117,7 @@ def _is_right(asked: Asked, hit: Any) -> bool:
 
 
 def _ours(found: Found) -> float:
-    return to_scale(found.corpus, found.total)
+    return to_score(found.corpus, found.total)
 
 
 def _total(found: Found) -> float:
@@ -183,7 +183,7 @@ def _calibration(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
     errors = {}
     for corpus in CORPORA:
         totals, worths, counts = _firsts(answered, corpus)
-        scaled = np.array([to_scale(corpus, total) for total in totals])
+        scaled = np.array([to_score(corpus, total) for total in totals])
         errors[corpus] = {"scale": _error(scaled, worths, counts), "totals": _error(totals, worths, counts)}
     return errors
 

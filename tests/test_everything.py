@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from athand import Athand
-from athand.calibration import POINTS, from_scale, to_scale
+from athand.calibration import POINTS, to_score, to_total
 from athand.errors import InvalidInput
 from athand.flows import Observation
 
@@ -64,10 +64,10 @@ def test_a_corpus_asked_alone_keeps_its_own_scores_and_order(full):
 @pytest.mark.parametrize("corpus", POINTS)
 def test_the_scale_rises_without_end_and_can_be_read_backwards(corpus):
     totals = [at / 50 for at in range(-10, 150)]
-    scores = [to_scale(corpus, total) for total in totals]
+    scores = [to_score(corpus, total) for total in totals]
     assert scores == sorted(set(scores))
-    assert to_scale(corpus, 0.0) == 0.0
-    assert [from_scale(corpus, score) for score in scores] == pytest.approx(totals, abs=1e-9)
+    assert to_score(corpus, 0.0) == 0.0
+    assert [to_total(corpus, score) for score in scores] == pytest.approx(totals, abs=1e-9)
 
 
 def test_the_same_words_score_near_one_in_every_corpus(full):

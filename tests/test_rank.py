@@ -7,18 +7,18 @@ from athand.rank import (
     Factor,
     Part,
     bm25,
-    bounded,
     calibrate_cosine,
     calibrate_keyword,
     clamp,
     explain,
     inverse_frequency,
     matched_words,
+    modulate,
     order,
     prepare,
     totals,
 )
-from athand.text import spaced, terms
+from athand.text import join_terms, terms
 from athand.types import Calibration, QueryWord, Statistics, Variant, Why
 
 
@@ -31,7 +31,7 @@ def make_query(*words, passages=10, averages=(30.0,), weights=(1.0,)):
 
 
 def make_fields(*texts):
-    return tuple(spaced(terms(text)) for text in texts)
+    return tuple(join_terms(terms(text)) for text in texts)
 
 
 def test_rare_terms_are_more_telling_and_no_term_counts_against():
@@ -115,7 +115,7 @@ def test_the_parts_of_a_score_add_up_to_the_score():
 def test_multipliers_contribute_what_they_change():
     parts = {"keyword": Part(np.array([3.0]), np.array([0.8]), 0.5)}
     factors = {
-        "salience": Factor(np.array([1.0]), bounded(np.array([1.0]))),
+        "salience": Factor(np.array([1.0]), modulate(np.array([1.0]))),
         "superseded": Factor(np.array([1.0]), np.array([0.5])),
     }
     why = Why(explain(parts, 0, factors))
@@ -126,7 +126,7 @@ def test_multipliers_contribute_what_they_change():
 
 
 def test_a_bounded_multiplier_changes_a_score_by_a_tenth_at_most():
-    assert bounded(np.array([0.0, 0.5, 1.0])).tolist() == pytest.approx([0.9, 1.0, 1.1])
+    assert modulate(np.array([0.0, 0.5, 1.0])).tolist() == pytest.approx([0.9, 1.0, 1.1])
 
 
 def test_equal_scores_are_ordered_by_recency_then_id():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from athand.redaction import clean, redact, without_private
+from athand.redaction import clean, redact, strip_private
 
 # Put together here, so that no complete token stands in this file: scanners would stop a push.
 MIXED = "A1b2C3d4" * 16
@@ -392,12 +392,12 @@ def test_all_that_is_kept_stood_in_the_text_in_this_order(text):
     ],
 )
 def test_private_blocks_are_left_out(text, kept):
-    assert without_private(text) == kept
+    assert strip_private(text) == kept
 
 
 @given(st.lists(st.sampled_from(["<private>", "</private>", "a", " ", "\n"])).map("".join))
 def test_nothing_inside_a_private_block_is_kept(text):
-    assert "b" not in without_private(f"{text}<private>b{text.replace('</private>', '')}")
+    assert "b" not in strip_private(f"{text}<private>b{text.replace('</private>', '')}")
 
 
 def test_cleaning_leaves_out_private_blocks_and_secrets():

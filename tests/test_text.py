@@ -10,8 +10,8 @@ from athand.text import (
     allowed_edits,
     expand_synonyms,
     highlight,
+    join_terms,
     nearest_words,
-    spaced,
     split_identifier,
     stem,
     synonym_table,
@@ -98,9 +98,9 @@ def test_korean_and_japanese_words_are_found_by_a_part():
 
 
 def test_spaced_terms_are_counted_exactly():
-    text = spaced(["a", "ab", "a", "a", "b"])
-    assert text.count(spaced(["a"])) == 3
-    assert text.count(spaced(["ab"])) == 1
+    text = join_terms(["a", "ab", "a", "a", "b"])
+    assert text.count(join_terms(["a"])) == 3
+    assert text.count(join_terms(["ab"])) == 1
 
 
 def test_the_word_behind_a_stem_is_known():

@@ -30,7 +30,7 @@ _MANY = 10_000
 log = logging.getLogger("athand")
 
 
-def _unwatched(what: str, done: int, total: int) -> None:
+def _ignore_progress(what: str, done: int, total: int) -> None:
     """Progress that nobody looks at."""
 
 
@@ -148,12 +148,14 @@ class Athand:
         return target
 
     def export(
-        self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched, force: bool = False
+        self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress, force: bool = False
     ) -> archive.Archived:
         """Write all that is the user's own to one file; how much there is of what."""
         return archive.write(self._content, check_path("path", path), progress, force=force)
 
-    def import_(self, path: str | PathLike[str], *, progress: archive.Progress = _unwatched) -> archive.Unarchived:
+    def import_(
+        self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress
+    ) -> archive.Unarchived:
         """Read such a file; what is there already stays as it is."""
         return archive.read(self._content, check_path("path", path), progress)
 

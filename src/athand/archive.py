@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from athand.archive_reader import HEADER, unpack
-from athand.archive_rows import put_folders, put_rejections, put_tools, to_rows
+from athand.archive_rows import export_rows, put_folders, put_rejections, put_tools
 from athand.errors import BadData, Conflict, StoreError
 from athand.flows import Flows
 from athand.memories import Memories
@@ -80,8 +80,8 @@ def write(content: Content, path: Path, progress: Progress, *, force: bool) -> A
     if os.path.lexists(path) and not force:
         raise Conflict(f"{path} is there already. Give another path, or --force to write over it.")
     try:
-        with _workroom(path.parent) as folder:
-            counts = _gather(content, folder, progress)
+        with _temporary_folder(path.parent) as folder:
+            counts = _write_parts(content, folder, progress)
             _pack(folder, path, counts, progress)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}. Choose another path.") from error
@@ -90,7 +90,7 @@ def write(content: Content, path: Path, progress: Progress, *, force: bool) -> A
 
 def read(content: Content, path: Path, progress: Progress) -> Unarchived:
     """Take in what is not there yet. Each kind is taken in entirely or not at all; reading again goes on."""
-    with _workroom() as folder:
+    with _temporary_folder() as folder:
         unpack(path, folder, FORMAT, progress)
         done = Unarchived()
         if (folder / MEMORIES).is_file():
@@ -101,7 +101,7 @@ def read(content: Content, path: Path, progress: Progress) -> Unarchived:
 
 
 @contextmanager
-def _workroom(place: Path | None = None) -> Iterator[Path]:
+def _temporary_folder(place: Path | None = None) -> Iterator[Path]:
     """A folder for what is being made. It is gone in the end, also if its removal is interrupted."""
     with tempfile.TemporaryDirectory(prefix=".athand-", dir=place) as folder:
         try:
@@ -110,7 +110,7 @@ def _workroom(place: Path | None = None) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)  # what this leaves, the folder's own end takes
 
 
-def _gather(content: Content, folder: Path, progress: Progress) -> Archived:
+def _write_parts(content: Content, folder: Path, progress: Progress) -> Archived:
     """Write all parts into a folder."""
     progress("memories", 0, 1)
     memories = content.memories.export(folder / MEMORIES)
@@ -123,13 +123,13 @@ def _gather(content: Content, folder: Path, progress: Progress) -> Archived:
     counts = {"memories": memories, "sessions": len(sessions)}
     with content.store.snapshot() as snapshot:
         for name, tables in _ROWS.items():
-            lines = [line for table in tables for line in to_rows(snapshot, table)]
-            _save(folder / name, lines)
+            lines = [line for table in tables for line in export_rows(snapshot, table)]
+            _write_lines(folder / name, lines)
             counts |= {_COUNTED[table]: sum(line["table"] == table for line in lines) for table in tables}
     return Archived(**{each.name: counts[each.name] for each in fields(Archived)})
 
 
-def _save(file: Path, lines: list[dict[str, Any]]) -> None:
+def _write_lines(file: Path, lines: list[dict[str, Any]]) -> None:
     with file.open("w", encoding="utf-8", newline="\n") as out:
         for line in lines:
             out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
@@ -139,7 +139,7 @@ def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> Non
     """Put the files of a folder into an archive, each with its hash."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     hashes: dict[str, str] = {}
-    with _unfinished(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+    with _atomic_file(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
         for at, file in enumerate(files):
             name = file.relative_to(folder).as_posix()
             with file.open("rb") as source:
@@ -151,7 +151,7 @@ def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> Non
 
 
 @contextmanager
-def _unfinished(path: Path) -> Iterator[Path]:
+def _atomic_file(path: Path) -> Iterator[Path]:
     """A new file for its owner alone, that gets its name when all went well."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
@@ -175,13 +175,13 @@ def _read_flows(content: Content, folder: Path, done: Unarchived, progress: Prog
 
 def _read_rows(content: Content, folder: Path, done: Unarchived) -> Unarchived:
     """Take in tools, folders and rejections, each kind in one transaction."""
-    counts = put_tools(content.store, content.tools, _lines(folder / TOOLS))
-    folders = put_folders(content.store, _lines(folder / FOLDERS), datetime.now(UTC))
-    put_rejections(content.store, _lines(folder / REJECTIONS))
+    counts = put_tools(content.store, content.tools, _read_lines(folder / TOOLS))
+    folders = put_folders(content.store, _read_lines(folder / FOLDERS), datetime.now(UTC))
+    put_rejections(content.store, _read_lines(folder / REJECTIONS))
     return replace(done, folders=folders, tools=counts["tools"], servers=counts["servers"], rules=counts["rules"])
 
 
-def _lines(file: Path) -> list[Mapping[str, Any]]:
+def _read_lines(file: Path) -> list[Mapping[str, Any]]:
     """The objects of a file; none where there is no file."""
     if not file.is_file() or not file.stat().st_size:
         return []

@@ -15,14 +15,14 @@ from athand.errors import BadData, NotFound, StoreError
 
 HEADER = "athand.json"
 LARGEST = 20_000_000_000  # bytes, unpacked
-_SWELLS = 300  # times; what swells more was made to
+_MOST_RATIO = 300  # times; what swells more was made to
 _SMALL = 200_000_000
 _PIECE = 1 << 20
 _PART = r"[^/.\\:\0][^/\\:\0]{0,254}"
 _NAMES = re.compile(
     rf"{re.escape(HEADER)}|(memories|tools|folders|rejections)\.jsonl|flows/{_PART}/{_PART}/(session\.json|steps/{_PART})"
 )
-_BROKEN = (
+_DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, RecursionError),
 )
@@ -34,14 +34,14 @@ def unpack(path: Path, folder: Path, form: Mapping[str, Any], progress: Callable
         raise NotFound(f"There is no archive {path}. Write one with: athand export PATH")
     try:
         with zipfile.ZipFile(path) as archive:
-            _unpack(archive, folder, _header(archive, path, form), path, progress)
-    except _BROKEN as error:
+            _unpack(archive, folder, _read_header(archive, path, form), path, progress)
+    except _DAMAGE_ERRORS as error:
         raise BadData(f"{path} is no archive of Athand, or damaged ({error}). Nothing was imported.") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be unpacked: {error.strerror or error}. Nothing was imported.") from error
 
 
-def _header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) -> Mapping[str, str]:
+def _read_header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) -> Mapping[str, str]:
     """The hashes by name that an archive says it has."""
     if HEADER not in archive.namelist() or archive.getinfo(HEADER).file_size > _SMALL:
         raise BadData(f"{path} is no archive of Athand: it has no {HEADER}. Nothing was imported.")
@@ -70,7 +70,7 @@ def _unpack(
     names = [entry.filename for entry in entries]
     if sorted(names) != sorted(hashes) or not all(_NAMES.fullmatch(name) for name in names):
         raise BadData(f"{path} has files in it that it should not have, or lacks some. Nothing was imported.")
-    if sum(entry.file_size for entry in entries) > _most(path):
+    if sum(entry.file_size for entry in entries) > _size_limit(path):
         raise BadData(f"{path} would take more room than an archive of its size may. Nothing was imported.")
     for at, entry in enumerate(entries):
         with archive.open(entry) as source:
@@ -80,8 +80,8 @@ def _unpack(
         progress("unpacking", at + 1, len(entries))
 
 
-def _most(path: Path) -> int:
-    return min(LARGEST, max(_SMALL, _SWELLS * path.stat().st_size))
+def _size_limit(path: Path) -> int:
+    return min(LARGEST, max(_SMALL, _MOST_RATIO * path.stat().st_size))
 
 
 def _copy(source: IO[bytes], target: Path, size: int) -> str:

@@ -18,9 +18,9 @@ _OF_FOLDERS = ("space", "path", "host", "project", "added_at")
 _PASSING = ("failure", "failed_at")  # how a server was doing, on another machine perhaps
 
 
-def to_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
+def export_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
     """The rows of a table, each with the table's name, without what holds only here and now."""
-    for line in to_lines(snapshot, table):
+    for line in read_rows(snapshot, table):
         kept = {name: line[name] for name in _OF_FOLDERS} if table == "document_folders" else line
         yield {"table": table, **{name: value for name, value in kept.items() if name not in _PASSING}}
 
@@ -33,7 +33,7 @@ def put_tools(store: Store, tools: Tools, lines: Sequence[Line]) -> dict[str, in
         for table, line in _rows(lines, tuple(_COUNTED)):
             if table == "tools":
                 _check_tool(line)
-            if put_new(transaction, table, line):
+            if insert_new(transaction, table, line):
                 counts[_COUNTED[table]] += 1
                 new += [(line["space"], line["id"])] if table == "tools" and not line.get("is_deleted") else []
         _index(transaction, tools, new)
@@ -51,7 +51,7 @@ def put_folders(store: Store, lines: Sequence[Line], now: datetime) -> int:
         known = {path for (path,) in transaction.rows("SELECT path FROM document_folders")}
         for table, line in _rows(lines, ("document_folders",)):
             own = {name: line.get(name) for name in _OF_FOLDERS}
-            done += own["path"] not in known and put_new(transaction, table, {**own, **waiting})
+            done += own["path"] not in known and insert_new(transaction, table, {**own, **waiting})
         ensure_key(transaction)
     return done
 
@@ -60,7 +60,7 @@ def put_rejections(store: Store, lines: Sequence[Line]) -> None:
     """Take in what was said about wrong clicks."""
     with store.transaction() as transaction:
         for table, line in _rows(lines, ("flow_rejections",)):
-            put_new(transaction, table, line)
+            insert_new(transaction, table, line)
 
 
 def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -92,14 +92,14 @@ def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]
 _WORDS = {"TEXT": "text", "INTEGER": "a whole number", "REAL": "a number"}
 
 
-def to_lines(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
+def read_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
     """Every row, in the order of the key."""
     names = columns(table)
     for row in snapshot.rows(f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(KEYS[table])}"):
         yield dict(zip(names, row, strict=True))
 
 
-def put_new(transaction: Transaction, table: str, line: Mapping[str, Any]) -> bool:
+def insert_new(transaction: Transaction, table: str, line: Mapping[str, Any]) -> bool:
     """Write a row, unless there is one of its key; whether it was written."""
     _check(table, line)
     where = " AND ".join(f"{name} = :{name}" for name in KEYS[table])

@@ -29,20 +29,20 @@ SAME_MEANING = 0.4  # of 118 questions about other things, 95 % come to no more 
 HitT = TypeVar("HitT", bound=Hit)
 
 
-def to_scale(corpus: str, total: float) -> float:
+def to_score(corpus: str, total: float) -> float:
     """What a total of a corpus means everywhere."""
-    return _along(POINTS[corpus], total)
+    return _interpolate(POINTS[corpus], total)
 
 
-def from_scale(corpus: str, score: float) -> float:
+def to_total(corpus: str, score: float) -> float:
     """The total of a corpus that means this score."""
-    return _along([(y, x) for x, y in POINTS[corpus]], score)
+    return _interpolate([(y, x) for x, y in POINTS[corpus]], score)
 
 
-def on_scale(hit: HitT) -> HitT:
+def calibrate_hit(hit: HitT) -> HitT:
     """The same hit, its score on the common scale; the reasons tell what that changed."""
     total = hit.why.total
-    score = to_scale(hit.corpus, total)
+    score = to_score(hit.corpus, total)
     scale = Signal(raw=total, calibrated=score, weight=1.0, contribution=score - total)
     why = Why({**hit.why.signals, SIGNAL: scale}, hit.why.matched)
     return replace(hit, score=min(1.0, max(0.0, why.total)), why=why)
@@ -54,7 +54,7 @@ def is_worth_showing(hit: Hit) -> bool:
     return hit.why.total >= FLOOR or (meaning is not None and meaning.calibrated >= SAME_MEANING)
 
 
-def _along(points: Sequence[tuple[float, float]], x: float) -> float:
+def _interpolate(points: Sequence[tuple[float, float]], x: float) -> float:
     """The height of a line at x; before the first point and after the last it goes straight on."""
     pairs = list(pairwise(points))
     (left, low), (right, high) = next((pair for pair in pairs if x <= pair[1][0]), pairs[-1])

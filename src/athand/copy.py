@@ -27,13 +27,13 @@ def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress
         counter = _Counter(_count_rows(view), progress)
         for table in KEYS:
             writer = writers.get(table)
-            # What is also found literally must be taken out by its text, which is another table's: see `settle`.
+            # What is also found literally must be taken out by its text, which is another table's: see `finish_index`.
             replace_index = writer.index if writer and not writer.corpus.index.texts else _index_nothing
             _copy_table(view, target, table, replace_index, counter.advance)
         with target.snapshot() as copied:
             counts = _verify(view, copied)
         for writer in writers.values():
-            writer.settle(target)
+            writer.finish_index(target)
     _finish(target)
     return counts
 
@@ -68,15 +68,15 @@ class _Writer:
             transaction.remove(self.corpus.index, space, ids)
         self._put(transaction, self.corpus.passages_of(transaction, [(row[0], row[1]) for row in after]))
 
-    def settle(self, target: Store) -> None:
+    def finish_index(self, target: Store) -> None:
         """Make sure that the index of the copy is that of the original: it may have been cut off, or not begun."""
         self._add_other_vectors(target)
         fingerprint = self.view.fingerprint(self.corpus.index)
         if target.fingerprint(self.corpus.index) != fingerprint:
             self._index_all(target)
-            self._refuse_other(target, fingerprint)
+            self._check_fingerprint(target, fingerprint)
 
-    def _refuse_other(self, target: Store, fingerprint: str) -> None:
+    def _check_fingerprint(self, target: Store, fingerprint: str) -> None:
         if target.fingerprint(self.corpus.index) != fingerprint:
             raise DataError(
                 f"All rows were copied to {target.location}, but its index differs from that of the original. "
@@ -164,11 +164,11 @@ def _copy_table(
     after: Row | None = None
     more = True
     while more:
-        rows = _between(source, table, after, None, BATCH)
+        rows = _read_batch(source, table, after, None, BATCH)
         more = len(rows) == BATCH
         last = _key(table, rows[-1]) if more else None  # the last batch also stands for all that lies behind it
         with target.transaction() as transaction:
-            there = _between(transaction, table, after, last)
+            there = _read_batch(transaction, table, after, last)
             if there != rows:
                 _replace(transaction, table, after, last, rows)
                 replace_index(transaction, there, rows)
@@ -194,19 +194,19 @@ def _summary(snapshot: Snapshot, table: str) -> tuple[int, str]:
     """How many rows, and a hash over them."""
     rows = 0
 
-    def counted() -> Iterator[Row]:
+    def read_rows() -> Iterator[Row]:
         nonlocal rows
         after: Row | None = None
-        while batch := _between(snapshot, table, after, None, BATCH):
+        while batch := _read_batch(snapshot, table, after, None, BATCH):
             rows += len(batch)
             yield from batch
             after = _key(table, batch[-1])
 
-    hashed = digest(counted())
+    hashed = digest(read_rows())
     return rows, hashed
 
 
-def _names(table: str) -> list[str]:
+def _column_names(table: str) -> list[str]:
     """All columns, those of the key first."""
     return list(dict.fromkeys((*KEYS[table], *columns(table))))
 
@@ -215,7 +215,7 @@ def _key(table: str, row: Row) -> Row:
     return row[: len(KEYS[table])]
 
 
-def _range(table: str, after: Row | None, last: Row | None) -> tuple[str, dict[str, object]]:
+def _key_range(table: str, after: Row | None, last: Row | None) -> tuple[str, dict[str, object]]:
     """The condition that a key lies behind one and not behind another."""
     key = KEYS[table]
     where: list[str] = ["1 = 1"]
@@ -227,19 +227,19 @@ def _range(table: str, after: Row | None, last: Row | None) -> tuple[str, dict[s
     return " AND ".join(where), values
 
 
-def _between(
+def _read_batch(
     snapshot: Snapshot, table: str, after: Row | None, last: Row | None, limit: int | None = None
 ) -> list[Row]:
-    where, values = _range(table, after, last)
+    where, values = _key_range(table, after, last)
     rest = f"ORDER BY {', '.join(KEYS[table])}" + (f" LIMIT {limit}" if limit else "")
-    return snapshot.rows(f"SELECT {', '.join(_names(table))} FROM {table} WHERE {where} {rest}", values)
+    return snapshot.rows(f"SELECT {', '.join(_column_names(table))} FROM {table} WHERE {where} {rest}", values)
 
 
 def _replace(transaction: Transaction, table: str, after: Row | None, last: Row | None, rows: Sequence[Row]) -> None:
     """Put these rows in the place of what is there between the keys."""
-    where, values = _range(table, after, last)
+    where, values = _key_range(table, after, last)
     transaction.execute(f"DELETE FROM {table} WHERE {where}", values)
-    names = _names(table)
+    names = _column_names(table)
     marks = ", ".join(f":{name}" for name in names)
     insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
     for row in rows:

@@ -51,7 +51,7 @@ class Report(Noun):
 def ndcg(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
     """Discounted gain of the first k, as a share of the best possible."""
     ideal = sorted(relevant.values(), reverse=True)[:k]
-    return _discounted([relevant.get(id_, 0) for id_ in ranked[:k]]) / _discounted(ideal)
+    return _dcg([relevant.get(id_, 0) for id_ in ranked[:k]]) / _dcg(ideal)
 
 
 def recall(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
@@ -70,7 +70,7 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Grades, k: int = 10) -> flo
     return next((1 / place for place, id_ in enumerate(ranked[:k], 1) if relevant.get(id_, 0) > 0), 0.0)
 
 
-def _discounted(gains: Sequence[int]) -> float:
+def _dcg(gains: Sequence[int]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
 
 
@@ -126,7 +126,7 @@ def load_set(folder: Path) -> LabelledSet:
     raise InvalidInput(f"{folder} is no labelled set. It needs {FORMATS}.")
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -142,9 +142,11 @@ def _beir(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
         relevant[query][document] = int(grade)
     items = [
         {"id": row["_id"], "content": f"{row.get('title', '')}\n{row['text']}".strip() or "(empty)"}
-        for row in _lines(folder / "corpus.jsonl")
+        for row in _read_lines(folder / "corpus.jsonl")
     ]
-    return items, [Question(row["_id"], row["text"], relevant[row["_id"]]) for row in _lines(folder / "queries.jsonl")]
+    return items, [
+        Question(row["_id"], row["text"], relevant[row["_id"]]) for row in _read_lines(folder / "queries.jsonl")
+    ]
 
 
 def _memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
@@ -158,19 +160,20 @@ def _memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
             "author": row.get("speaker"),
             "context": row.get("image_caption"),
         }
-        for row in _lines(folder / "memories.jsonl")
+        for row in _read_lines(folder / "memories.jsonl")
     ]
     return items, list(_questions(folder))
 
 
 def _tools(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
     items = [
-        {"id": row["id"], "content": f"{row['name']}\n{row['description']}"} for row in _lines(folder / "tools.jsonl")
+        {"id": row["id"], "content": f"{row['name']}\n{row['description']}"}
+        for row in _read_lines(folder / "tools.jsonl")
     ]
     return items, list(_questions(folder))
 
 
 def _questions(folder: Path) -> Iterator[Question]:
-    for row in _lines(folder / "queries.jsonl"):
+    for row in _read_lines(folder / "queries.jsonl"):
         grades = dict.fromkeys(row["relevant"], 1)
         yield Question(row["id"], row["query"], grades, row.get("category", "all"), row.get("project_id"))

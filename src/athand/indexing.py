@@ -32,14 +32,14 @@ def embed_passages(
 ) -> Vectors | None:
     """The passages' vectors, from what is known where that may be used; None while the model does not work."""
 
-    def known(model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    def lookup(model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         if snapshot is not None:
             return snapshot.cached_vectors(model_id, hashes)
         with store.snapshot() as newest:
             return newest.cached_vectors(model_id, hashes)
 
     texts = [passage.text for passage in passages]
-    return embedder.attempt(lambda model: embed_texts(model, texts, known if use_cache else None))
+    return embedder.attempt(lambda model: embed_texts(model, texts, lookup if use_cache else None))
 
 
 def embed_missing(

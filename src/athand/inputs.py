@@ -16,7 +16,7 @@ _LONGEST_FILE_NAME = 255  # bytes, on all usual file systems
 _SHOWN = 80
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """A wrong value as an error repeats it: enough to know it again."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
@@ -61,35 +61,35 @@ def check_name(what: str, value: object) -> str:
 def check_limit(value: object, most: int = MOST_HITS) -> int:
     """How many answers: at least one."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {shown(value)}.")
+        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {show_value(value)}.")
     return value
 
 
 def check_choice(what: str, value: object, choices: Sequence[str]) -> str:
     """One of the known words."""
     if value not in choices:
-        raise InvalidInput(f"No {what} {shown(value)}. Choose one of: {', '.join(choices)}.")
+        raise InvalidInput(f"No {what} {show_value(value)}. Choose one of: {', '.join(choices)}.")
     return str(value)
 
 
 def check_names(what: str, values: object) -> tuple[str, ...]:
     """Several names, each once."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{what} must be a list of names, not {shown(values)}.")
+        raise InvalidInput(f"{what} must be a list of names, not {show_value(values)}.")
     return tuple(dict.fromkeys(check_name(what, each) for each in values))
 
 
 def check_count(what: str, value: object, most: int = MOST_HITS) -> int:
     """How many: none is allowed."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-        raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {shown(value)}.")
+        raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {show_value(value)}.")
     return value
 
 
 def check_fraction(what: str, value: object) -> float:
     """A number from 0 to 1."""
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {show_value(value)}.")
     return float(value)
 
 
@@ -101,7 +101,9 @@ def check_time(what: str, value: object) -> datetime:
             raise TypeError
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidInput(f"{what} {shown(value)} is not a time. Write it like 2026-03-31T14:05:00+00:00.") from error
+        raise InvalidInput(
+            f"{what} {show_value(value)} is not a time. Write it like 2026-03-31T14:05:00+00:00."
+        ) from error
 
 
 def check_past(what: str, value: object, now: datetime) -> datetime:
@@ -118,7 +120,7 @@ def check_path(what: str, value: object) -> Path:
     try:
         path = Path(text).expanduser().absolute()
     except RuntimeError as error:
-        raise InvalidInput(f"{what} {shown(text)} names nobody's folder: {error}.") from error
+        raise InvalidInput(f"{what} {show_value(text)} names nobody's folder: {error}.") from error
     if any(len(os.fsencode(part)) > _LONGEST_FILE_NAME for part in path.parts):
-        raise InvalidInput(f"{what} {shown(text)} has a name of more than {_LONGEST_FILE_NAME} bytes in it.")
+        raise InvalidInput(f"{what} {show_value(text)} has a name of more than {_LONGEST_FILE_NAME} bytes in it.")
     return path

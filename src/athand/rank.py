@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from athand.text import spaced
+from athand.text import join_terms
 from athand.types import Calibration, QueryWord, Signal, Statistics
 
 # Chosen on the first half of each development set (benchmarks/tune.py prints the table).
@@ -80,7 +80,7 @@ def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
         texts = [fields[at] for fields in passages]
         # Characters measure length as well as words do, and need no counting.
         lengths = np.fromiter(map(len, texts), np.float64, len(texts))
-        counts += _counted(texts, lengths, rows) * (weight / (1 - B + B * lengths / (average or 1)))
+        counts += _count_terms(texts, lengths, rows) * (weight / (1 - B + B * lengths / (average or 1)))
     saturated = counts * (K1 + 1) / (K1 + counts)
     best: dict[str, Numbers] = {}
     for term, worths in query.worths.items():
@@ -89,20 +89,20 @@ def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
     return sum(best.values(), np.zeros(len(passages)))
 
 
-def _counted(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]) -> Numbers:
+def _count_terms(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]) -> Numbers:
     """How often each text has each term. Many terms are counted in one pass over the words, few one by one."""
     width = len(texts)
     if len(rows) <= _FEW_TERMS:
         whole, ends = "".join(texts), np.cumsum(lengths)
-        return np.array([_owners(whole, ends, term) for term in rows]).reshape(len(rows), width)
+        return np.array([_count_occurrences(whole, ends, term) for term in rows]).reshape(len(rows), width)
     places = [rows[word] * width + at for at, text in enumerate(texts) for word in text.split() if word in rows]
     found = np.bincount(np.array(places, np.int64), minlength=len(rows) * width)
     return found.reshape(len(rows), width).astype(np.float64)
 
 
-def _owners(whole: str, ends: Numbers, term: str) -> Numbers:
+def _count_occurrences(whole: str, ends: Numbers, term: str) -> Numbers:
     """How often a term is in each of the texts that a whole is made of. It has spaces of its own: none overlap."""
-    needle = spaced([term])
+    needle = join_terms([term])
     between = whole.split(needle)  # finds all places at the speed of C
     lengths = np.fromiter(map(len, between[:-1]), np.float64, len(between) - 1)
     places = np.cumsum(lengths + len(needle)) - len(needle)
@@ -112,7 +112,7 @@ def _owners(whole: str, ends: Numbers, term: str) -> Numbers:
 def matched_words(fields: Sequence[str], query: KeywordQuery) -> tuple[str, ...]:
     """The words of the query that a passage has, in one form or another."""
     whole = "".join(fields)
-    present = (worths for term, worths in query.worths.items() if spaced([term]) in whole)
+    present = (worths for term, worths in query.worths.items() if join_terms([term]) in whole)
     return tuple(dict.fromkeys(word for worths in present for word, _ in worths))
 
 
@@ -127,7 +127,7 @@ def calibrate_cosine(cosines: Numbers, calibration: Calibration) -> Numbers:
     return np.interp(cosines, (noise, relevant, 1.0), (0.0, 0.5, 1.0))
 
 
-def bounded(values: Numbers, spread: float = 0.1) -> Numbers:
+def modulate(values: Numbers, spread: float = 0.1) -> Numbers:
     """A multiplier that a signal on [0, 1] may be: it modulates relevance, it cannot create or destroy it."""
     return 1 - spread + 2 * spread * values
 

@@ -165,7 +165,7 @@ _ORDINARY = frozenset(
 )
 
 
-class _Found(NamedTuple):
+class _Assignment(NamedTuple):
     """A value behind a key that speaks of secrets, and what stands around them."""
 
     name: str
@@ -178,10 +178,10 @@ class _Found(NamedTuple):
 
 def clean(text: str) -> str:
     """The text as it may be kept: without private blocks and without secrets."""
-    return redact(without_private(text))
+    return redact(strip_private(text))
 
 
-def without_private(text: str) -> str:
+def strip_private(text: str) -> str:
     """The text without its `<private>…</private>` blocks; one that is never closed reaches to the end."""
     kept: list[str] = []
     depth = end = 0
@@ -197,17 +197,17 @@ def without_private(text: str) -> str:
 def redact(text: str) -> str:
     """The text with `[redacted: <kind>]` in the place of every secret."""
     # A refused value may become clear once what stood in it is gone; every reading that changes leaves less to find.
-    while (cleaner := _read_once(text)) != text:
+    while (cleaner := _redact_once(text)) != text:
         text = cleaner
     return text
 
 
 def redact_in_lines(text: str) -> str:
     """The same, and whatever follows a block of a key stays in the line it was in."""
-    return redact(_without_keys(text, "\n"))
+    return redact(_redact_key_blocks(text, "\n"))
 
 
-def _without_keys(text: str, line: str = "") -> str:
+def _redact_key_blocks(text: str, line: str = "") -> str:
     def label(block: re.Match[str]) -> str:
         is_key = re.search("[A-Za-z0-9+/]{16}", block[0])
         return "[redacted: private key]" + line * block[0].count("\n") if is_key else block[0]
@@ -215,14 +215,14 @@ def _without_keys(text: str, line: str = "") -> str:
     return _KEY_BLOCK.sub(label, text)
 
 
-def _read_once(text: str) -> str:
-    text = _without_keys(text)
-    text = _applied(_TOKEN_RULES, text, text)
-    text = _applied(_PLACE_RULES, text, text.lower())
-    return _replaced(text, _assigned(text))
+def _redact_once(text: str) -> str:
+    text = _redact_key_blocks(text)
+    text = _apply_rules(_TOKEN_RULES, text, text)
+    text = _apply_rules(_PLACE_RULES, text, text.lower())
+    return _replace_spans(text, _find_assignments(text))
 
 
-def _replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+def _replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
     pieces: list[str] = []
     end = 0
     for start, stop, kind in spans:
@@ -231,22 +231,22 @@ def _replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _applied(rules: Iterable[tuple[str, list[str], str]], text: str, haystack: str) -> str:
+def _apply_rules(rules: Iterable[tuple[str, list[str], str]], text: str, haystack: str) -> str:
     for kind, hints, pattern in rules:
         if any(hint in haystack for hint in hints):
             matches = [match.span(match.lastindex or 0) for match in re.finditer(pattern, text, re.ASCII)]
-            text = _replaced(text, [(*span, kind) for span in matches if not _is_placeholder(text[slice(*span)])])
+            text = _replace_spans(text, [(*span, kind) for span in matches if not _is_placeholder(text[slice(*span)])])
     return text
 
 
-def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
     """The values of keys that speak of secrets, where they are secrets themselves."""
     end = 0
     # The dotted capital I is the one character that becomes two in lower case.
     for key in _KEY.finditer(text.replace("İ", "i").lower()):
         value = None if key.start() < end else _QUOTED.match(text, key.end()) or _BARE.match(text, key.end())
         kind = "password" if key[0].startswith(("pass", "pwd")) else "secret"
-        if value and _is_credential(kind, found := _found(text, key, value)):
+        if value and _is_credential(kind, found := _parse_assignment(text, key, value)):
             start = value.start("value")
             is_cut = len(found.value) == _LONGEST_BARE and not found.is_quoted
             whole = next(_BARE_WHOLE.finditer(text, start))[0] if is_cut else ""
@@ -254,7 +254,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, end, kind
 
 
-def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:
+def _parse_assignment(text: str, key: re.Match[str], match: re.Match[str]) -> _Assignment:
     value, is_quoted = match["value"], match.re is _QUOTED
     if not is_quoted and len(value := _BARE_CUT.split(value, maxsplit=1)[0]) < _LONGEST_BARE:
         value = value.rstrip(".,:)]}>|\\")
@@ -262,10 +262,10 @@ def _found(text: str, key: re.Match[str], match: re.Match[str]) -> _Found:
     before = ("" if opening else "\n") + text[opening : key.start()]
     name = re.split(r"[^\w-]", before)[-1] + text[key.start() : key.start("sign")].strip("\\\"'`]*")
     stop = match.start("value") + len(value)
-    return _Found(name, key["sign"], value, is_quoted, before, text[stop : stop + 12])
+    return _Assignment(name, key["sign"], value, is_quoted, before, text[stop : stop + 12])
 
 
-def _is_credential(kind: str, found: _Found) -> bool:
+def _is_credential(kind: str, found: _Assignment) -> bool:
     value, needed = found.value, _NEEDED_AROUND.get(found.sign.strip())
     if needed and not needed.search(f"{found.before}\0{found.after}"):
         return False
@@ -274,7 +274,7 @@ def _is_credential(kind: str, found: _Found) -> bool:
     return _is_password(found) if kind == "password" else _is_token(found)
 
 
-def _is_password(found: _Found) -> bool:
+def _is_password(found: _Assignment) -> bool:
     """Nearly anything that is set; what is only told must look less like a word."""
     value, sign, is_odd = found.value, found.sign.strip(), bool(_ODD.search(found.value))
     ends = bool(_ENDS.match(found.after))
@@ -289,7 +289,7 @@ def _is_password(found: _Found) -> bool:
     return (is_odd and len(value) > 5) or bool(is_phrase and not _has_ordinary_word(value))
 
 
-def _is_token(found: _Found) -> bool:
+def _is_token(found: _Assignment) -> bool:
     """Machines make tokens: long, and no words; only a secret that is set may be a word."""
     value, name = found.value, found.name
     if len(value) < 8 or re.search(r"\s" if "secret" in name.lower() else r"[\s(){}\[\]|]", value):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athand.calibration import from_scale, is_worth_showing, on_scale
+from athand.calibration import calibrate_hit, is_worth_showing, to_total
 from athand.documents import Documents
 from athand.errors import InvalidInput
 from athand.flows import Flows
@@ -69,23 +69,23 @@ class SearchRequest:
         unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        wanted = corpora or corpora_with(project, folder_id, app)
+        wanted = corpora or default_corpora(project, folder_id, app)
         least = None if min_score is None else check_fraction("min_score", min_score)
         chosen = tuple(corpus for corpus in CORPORA if corpus in wanted)
         return cls(query, chosen, check_limit(limit), least, project, folder_id, catalogue, app)
 
-    def least_of(self, corpus: str) -> float | None:
+    def least_total(self, corpus: str) -> float | None:
         """The total of a corpus below which no hit can pass; None where it has a measure of its own."""
-        return None if self.least is None else min(1.0, max(0.0, from_scale(corpus, self.least) - 1e-9))
+        return None if self.least is None else min(1.0, max(0.0, to_total(corpus, self.least) - 1e-9))
 
-    def takes(self, hit: Hit) -> bool:
+    def accepts(self, hit: Hit) -> bool:
         """Whether a hit, on the common scale, is good enough."""
         if self.least is None:
             return is_worth_showing(hit)
         return hit.score > 0 and hit.why.total >= self.least
 
 
-def corpora_with(project: str | None, folder_id: Names, app: str | None) -> tuple[str, ...]:
+def default_corpora(project: str | None, folder_id: Names, app: str | None) -> tuple[str, ...]:
     """What is searched when no corpus is named: a folder has documents only, an app flows, a project no flows."""
     named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
     if project is not None:
@@ -97,8 +97,8 @@ def search(of: Corpora, request: SearchRequest) -> Hits[Hit]:
     """The hits of all corpora that were asked, best first; nothing where nothing fits."""
     deep = max(request.limit, COUNTED)
     found = {corpus: _SEARCHES[corpus](of, request, deep) for corpus in request.corpora}
-    hits = sorted((on_scale(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
-    fitting = [hit for hit in hits if request.takes(hit)]
+    hits = sorted((calibrate_hit(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
+    fitting = [hit for hit in hits if request.accepts(hit)]
     return Hits(
         fitting[: request.limit],
         notes=dict.fromkeys(note for answer in found.values() for note in answer.notes),
@@ -110,13 +110,13 @@ def search(of: Corpora, request: SearchRequest) -> Hits[Hit]:
 
 
 def _memories(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    least = request.least_of("memories")
+    least = request.least_total("memories")
     return of.memories.search(request.text, project=request.project, limit=limit, min_score=least, reinforce=False)
 
 
 def _documents(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     """Each document once, with its best passage."""
-    least = request.least_of("documents")
+    least = request.least_total("documents")
     if request.folder_id is None and request.project is not None:
         return of.documents.search_project(request.text, request.project, limit, min_score=least, once=True)
     return of.documents.search(request.text, folder_id=request.folder_id, limit=limit, min_score=least, once=True)
@@ -127,13 +127,13 @@ def _tools(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     catalogues = request.catalogue
     if catalogues is None and request.project is not None:
         catalogues = (request.project, DEFAULT_CATALOGUE)
-    least = request.least_of("tools")
+    least = request.least_total("tools")
     return of.tools.search(request.text, limit=min(limit, MOST_TOOLS), threshold=least, catalogue=catalogues)
 
 
 def _flows(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
     """Each session once, with its best step."""
-    least = request.least_of("flows")
+    least = request.least_total("flows")
     return of.flows.search(request.text, limit=limit, min_score=least, filters={"app": request.app}, once=True)
 
 

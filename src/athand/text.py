@@ -66,7 +66,7 @@ def text_hash(text: str) -> bytes:
 
 def fold(text: str) -> str:
     """Case and accents removed; marks that carry meaning in other scripts stay."""
-    return text.casefold() if text.isascii() else _without_accents(_normalized("NFKC", text).casefold())
+    return text.casefold() if text.isascii() else _strip_accents(_normalize("NFKC", text).casefold())
 
 
 def stem(word: str) -> str:
@@ -94,14 +94,14 @@ def terms_and_words(text: str) -> list[tuple[str, str]]:
 
 
 def analyze(text: str) -> tuple[str, dict[str, str]]:
-    """The terms of a text, spaced, and each with a word as it was written: all that an index keeps, in one go."""
+    """The joined terms of a text, and for each term a word as it was written: all that an index stores."""
     words = _words(text)
     pairs = {term: word for distinct in set(words) for term, word in _terms_of(distinct)}
-    return "".join(map(_spaced_terms, words)), pairs
+    return "".join(map(_join_terms_of, words)), pairs
 
 
-def spaced(words: Iterable[str]) -> str:
-    """Terms as one string in which each has spaces of its own, so that `count(spaced([term]))` counts it exactly."""
+def join_terms(words: Iterable[str]) -> str:
+    """One string in which every term stands between spaces of its own, so that `str.count` counts it exactly."""
     return "".join(f" {word} " for word in words)
 
 
@@ -180,11 +180,11 @@ def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
 
 def _has(word: str, wanted: Set[str]) -> bool:
     """Whether a word as written is indexed under one of these terms."""
-    return not wanted.isdisjoint(_indexed_under(word))
+    return not wanted.isdisjoint(_index_terms(word))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
-def _indexed_under(word: str) -> tuple[str, ...]:
+def _index_terms(word: str) -> tuple[str, ...]:
     return tuple(terms(word[:_EXCERPT]))
 
 
@@ -202,15 +202,15 @@ def _words(text: str) -> list[str]:
     """Runs of letters, digits and combining marks, as written."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    plain = _without_accents(_normalized("NFKC", text))
+    plain = _strip_accents(_normalize("NFKC", text))
     return "".join(char if _is_word_character(char) else " " for char in plain).split()
 
 
-def _without_accents(text: str) -> str:
-    return _normalized("NFKC", _ACCENTS.sub("", _normalized("NFD", text)))
+def _strip_accents(text: str) -> str:
+    return _normalize("NFKC", _ACCENTS.sub("", _normalize("NFD", text)))
 
 
-def _normalized(form: Literal["NFD", "NFKC"], text: str) -> str:
+def _normalize(form: Literal["NFD", "NFKC"], text: str) -> str:
     """Unicode's normal form, in pieces that end between words: Python takes quadratic time for runs of marks."""
     if len(text) <= _PIECE:
         return unicodedata.normalize(form, text)
@@ -245,8 +245,8 @@ def _terms_of(word: str) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
-def _spaced_terms(word: str) -> str:
-    return spaced(term for term, _ in _terms_of(word))
+def _join_terms_of(word: str) -> str:
+    return join_terms(term for term, _ in _terms_of(word))
 
 
 def _query_words(word: str) -> list[str]:

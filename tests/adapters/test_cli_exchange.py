@@ -205,12 +205,12 @@ STUCK = """
 import sys, time
 from athand import archive
 from athand.adapters.cli import main
-def gather(content, folder, progress):
+def write_parts(content, folder, progress):
     (folder / "memories.jsonl").write_text("private")
     print("begun", flush=True)
     while True:
         time.sleep(0.01)  # one long sleep may begin just after a signal, and hear nothing of it
-archive._gather = gather
+archive._write_parts = write_parts
 main()
 """
 

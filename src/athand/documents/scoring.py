@@ -22,7 +22,7 @@ from athand.rank import (
     inverse_frequency,
 )
 from athand.store import Index
-from athand.text import spaced
+from athand.text import join_terms
 from athand.types import Calibration, Candidate, QueryWord
 
 # How the weights were chosen: docs/ranking.md; measured by benchmarks/documents.py.
@@ -115,7 +115,9 @@ def _word_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], pa
         total += weight
         for index in (_HEADING, _NAMES, _PATH):
             texts = [candidate.fields[index] for candidate in candidates]
-            found[:, index] += weight * _presence(texts, ((spaced([each.term]), each.worth) for each in word.variants))
+            found[:, index] += weight * _presence(
+                texts, ((join_terms([each.term]), each.worth) for each in word.variants)
+            )
     return found / total if total else found
 
 

@@ -37,7 +37,7 @@ class StaticEmbedder:
         self._packed = tensors["table"]
         self._scale = tensors["scale"]
         self._tokenizer = _load_tokenizer(folder / "tokenizer.json", card.max_tokens)
-        self._pieces = Pieces(self._tokenizer, card.max_tokens)
+        self._tokens = TokenCache(self._tokenizer, card.max_tokens)
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._card = card
 
@@ -55,12 +55,12 @@ class StaticEmbedder:
         return self._card.calibration
 
     def embed_query(self, text: str) -> Vector:
-        if not self._means_something(text[:MAX_CHARACTERS]):
+        if not self._has_known_words(text[:MAX_CHARACTERS]):
             return np.zeros(self.dimensions, np.float32)
         vector: Vector = self.embed_passages([text])[0]
         return vector
 
-    def _means_something(self, text: str) -> bool:
+    def _has_known_words(self, text: str) -> bool:
         """Whether one word is more than scattered letters: the vector of made-up words is near to anything."""
         for word in tokenize(text):
             pieces = len(self._tokenizer.encode(word, add_special_tokens=False).ids)
@@ -75,7 +75,7 @@ class StaticEmbedder:
     def _embed(self, texts: Sequence[str]) -> Matrix:
         # A lone surrogate is no Unicode text; the tokenizer would refuse all of them for one.
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode() for text in texts]
-        ids = [self._pieces.of(text) for text in cut]
+        ids = [self._tokens.of(text) for text in cut]
         tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
         table = self._table(tokens)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
@@ -95,7 +95,7 @@ class StaticEmbedder:
         return rows
 
 
-class Pieces:
+class TokenCache:
     """The tokens of texts, word by word: the same words come again and again, and a dictionary is fast."""
 
     def __init__(self, tokenizer: "Tokenizer", most: int) -> None:
@@ -106,7 +106,7 @@ class Pieces:
     def of(self, text: str) -> list[int]:
         """What the tokenizer makes of a text. It drops control characters, so words around them may be one."""
         if _CONTROL.search(text):
-            return self._encoded(text)
+            return self._encode(text)
         words = _WORDS.findall(text) if text.isascii() else text.split()
         return list(islice(chain.from_iterable(map(self._of_word, words)), self._most))
 
@@ -115,10 +115,10 @@ class Pieces:
         if known is None:
             if len(self._known) >= _REMEMBERED:
                 self._known = {}
-            known = self._known[word] = self._encoded(word)
+            known = self._known[word] = self._encode(word)
         return known
 
-    def _encoded(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 

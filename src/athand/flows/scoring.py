@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from athand.rank import Factor, Numbers, Part, bounded, calibrate_cosine, inverse_frequency
+from athand.rank import Factor, Numbers, Part, calibrate_cosine, inverse_frequency, modulate
 from athand.store import Index
-from athand.text import spaced, terms
+from athand.text import join_terms, terms
 from athand.types import Calibration, Candidate, Candidates, QueryWord
 
 # What a word is worth in each field, of a step and of its session (benchmarks/flows_search.py).
@@ -78,7 +78,7 @@ def relevance(
 def age(candidates: Sequence[Candidate], now: int, same: Numbers) -> Factor:
     """A little more for what is new, fading by the day; of less weight the more the goal is the same as the query."""
     hours = np.array([max(0, now - candidate.item[0]) / _HOUR for candidate in candidates])
-    return Factor(hours, 1 + (bounded(np.exp(-hours / FADING), RECENCY) - 1) * (1 - same))
+    return Factor(hours, 1 + (modulate(np.exp(-hours / FADING), RECENCY) - 1) * (1 - same))
 
 
 def _alike(text: str, candidates: Sequence[Candidate]) -> Numbers:
@@ -113,7 +113,7 @@ def _worths(candidates: Sequence[Candidate], found: Candidates) -> Numbers:
     for row, word in enumerate(found.words):
         share = CORRECTED if word.word in found.corrections else 1.0
         for variant in word.variants:
-            owners = _owners(whole, ends, spaced([variant.term]))
+            owners = _owners(whole, ends, join_terms([variant.term]))
             worths[row, owners] = np.maximum(worths[row, owners], weights[owners] * share * variant.worth)
     return worths.reshape(len(found.words), len(INDEX.fields), len(candidates))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from athand.memories.salience import salience_now
-from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25, bounded, calibrate_cosine, calibrate_keyword
+from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25, calibrate_cosine, calibrate_keyword, modulate
 from athand.store import Index
 from athand.text import tokenize
 from athand.types import Calibration, Candidate, Noun, QueryWord
@@ -169,8 +169,8 @@ def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
     """What else is known of each candidate, as factors near 1."""
     return {
         "session": _session_factor(relevance(parts), known.sessions),
-        "salience": Factor(known.salience, bounded(known.salience, SALIENCE)),
-        "recency": Factor(known.recency, bounded(known.recency, RECENCY)),
+        "salience": Factor(known.salience, modulate(known.salience, SALIENCE)),
+        "recency": Factor(known.recency, modulate(known.recency, RECENCY)),
         "sector": _factor(SECTOR[sector] for sector in known.sectors),
         "superseded": _factor(SUPERSEDED if over else 1.0 for over in known.is_over),
         "global": _factor(FROM_ELSEWHERE if elsewhere else 1.0 for elsewhere in known.is_from_elsewhere),

@@ -14,7 +14,7 @@ from athand.inputs import (
     check_past,
     check_text,
     check_time,
-    shown,
+    show_value,
 )
 from athand.memories.model import GLOBAL_SPACE, WRITERS, Memory
 from athand.memories.sectors import MEMORY_TYPES, SECTOR_OF_TYPE, SECTORS, TIERS, classify
@@ -45,7 +45,7 @@ def _clean_all(values: Iterable[object]) -> list[object]:
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidInput(f"pinned must be true or false, not {shown(value)}.")
+        raise InvalidInput(f"pinned must be true or false, not {show_value(value)}.")
     return value
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25
 from athand.store import Index
-from athand.text import spaced
+from athand.text import join_terms
 from athand.types import Candidate, QueryWord
 
 ALPHA = 0.7  # the weight of the semantic score; the rest is for keywords
@@ -84,7 +84,7 @@ def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Num
     """The share of the query words that each candidate has verbatim; 0 for long requests."""
     if not 0 < len(words) <= _FEW_WORDS:
         return np.zeros(len(candidates))
-    terms = [spaced([each.term]) for word in words for each in word.variants if each.worth == 1]
+    terms = [join_terms([each.term]) for word in words for each in word.variants if each.worth == 1]
     texts = ["".join(candidate.fields) for candidate in candidates]
     return np.array([sum(term in text for term in terms) / len(words) for text in texts])
 

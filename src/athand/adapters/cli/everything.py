@@ -48,14 +48,14 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
       athand search "token rotation" --project shop --explain
       athand search "token rotation" --folder notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.search import corpora_with
+    from athand.search import default_corpora
 
     with session.open() as athand:
         catalogue = athand.tools.load_all(user=servers_file(session), folder=Path.cwd())
         started = time.perf_counter()
         hits = athand.search(query, corpora=corpora or None, catalogue=catalogue, **given)
         seconds = time.perf_counter() - started
-        asked = corpora or corpora_with(given["project"], given["folder_id"], given["app"])
+        asked = corpora or default_corpora(given["project"], given["folder_id"], given["app"])
         further = shlex.join(["athand", "search", query, "--min-score", "0"]) if given["min_score"] is None else None
         answer(session, athand, hits, seconds, explain=explain, corpora=asked, further=further)
 

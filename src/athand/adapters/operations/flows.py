@@ -29,7 +29,7 @@ from athand.flows.exchange import Imported
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
-from athand.inputs import shown
+from athand.inputs import show_value
 from athand.types import Hits
 
 # Finding
@@ -112,7 +112,7 @@ def _step(ctx: AppContext, session_id: str, wanted: str | int) -> Step:
     for step in ctx.athand.flows.steps(session_id):
         if wanted in (step.id, step.position):
             return step
-    told = f"Session {session_id} has no step {shown(wanted)}."
+    told = f"Session {session_id} has no step {show_value(wanted)}."
     raise NotFound(f"{told} See its steps with: athand flows show {session_id}")
 
 

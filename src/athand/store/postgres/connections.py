@@ -73,10 +73,10 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
         """Wait for the network, not beyond the limit."""
-        limited = gen if self.limit is None else self._limited(gen, time.monotonic() + self.limit)
+        limited = gen if self.limit is None else self._limit_wait(gen, time.monotonic() + self.limit)
         return super().wait(limited, *arguments, **options)
 
-    def _limited(self, gen: PQGen[_Answer], deadline: float) -> Generator[Any, Any, _Answer]:
+    def _limit_wait(self, gen: PQGen[_Answer], deadline: float) -> Generator[Any, Any, _Answer]:
         try:
             state = next(gen)
             while True:
@@ -95,7 +95,7 @@ class Connections:
 
     def __init__(self, location: str) -> None:
         self._address, self.shown = _read(location)
-        with self.unlimited() as connection:
+        with self.connect_unlimited() as connection:
             prepare(connection)
         self._pool = ConnectionPool(
             self._address,
@@ -121,7 +121,7 @@ class Connections:
             yield connection
 
     @contextmanager
-    def unlimited(self) -> Iterator[LimitedConnection]:
+    def connect_unlimited(self) -> Iterator[LimitedConnection]:
         """A connection of its own for long work."""
         with self.errors(), LimitedConnection.connect(self._address, **_KWARGS) as connection:
             connection.limit = None
@@ -175,7 +175,7 @@ class Connections:
         return status == "committed"
 
     def _status(self, transaction: str, start: str) -> str:
-        with self.unlimited() as connection:
+        with self.connect_unlimited() as connection:
             connection.limit = READING
             connection.note_start()
             if connection.start != start:

@@ -220,14 +220,14 @@ class PostgresStore:
         """Let the server reuse the room of deleted rows. What its log and its backups keep is not ours to erase."""
         with self.transaction() as transaction:
             maintenance.drop_unused_vectors(transaction._connection)
-        with self._connections.unlimited() as connection:
+        with self._connections.connect_unlimited() as connection:
             for table in maintenance.tables(connection):
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
     def check_integrity(self) -> list[str]:
         """Everything that is wrong with the store; empty when all is well."""
-        with self._connections.unlimited() as connection, read_snapshot(connection):
+        with self._connections.connect_unlimited() as connection, read_snapshot(connection):
             return maintenance.check_integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
@@ -256,7 +256,7 @@ class PostgresStore:
 
     def distribute(self) -> dict[str, str]:
         """Spread the tables over the machines of a Citus cluster; what was done, by table."""
-        with self._connections.unlimited() as connection:
+        with self._connections.connect_unlimited() as connection:
             return distribute(connection, self.location)
 
     def close(self) -> None:
@@ -308,7 +308,7 @@ class PostgresStore:
     def _maintain_indexes(self, corpus: str) -> None:
         """Make the indexes that are missing; without them a search is slower, not different."""
         try:
-            with self._connections.unlimited() as connection:
+            with self._connections.connect_unlimited() as connection:
                 maintain_indexes(connection, corpus)
         except StoreError as error:
             log.warning("The vectors of %s are not indexed: %s", corpus, error)

@@ -144,7 +144,7 @@ def maintain_indexes(connection: Connection, corpus: str) -> None:
         return
     try:
         valid = _valid_indexes(connection, corpus)
-        needed = {index_name(corpus, model): model for model in _searched(connection, corpus)}
+        needed = {index_name(corpus, model): model for model in _active_models(connection, corpus)}
         for name in valid.keys() - needed.keys():
             execute(connection, f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         if _passages(connection, corpus) >= INDEXED_FROM:
@@ -165,7 +165,7 @@ def _valid_indexes(connection: Connection, corpus: str) -> dict[str, bool]:
     return {name: is_valid for name, is_valid in found}
 
 
-def _searched(connection: Connection, corpus: str) -> list[Model]:
+def _active_models(connection: Connection, corpus: str) -> list[Model]:
     sql = "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number WHERE c.corpus = :corpus"
     return [Model(*row) for row in rows(connection, sql, {"corpus": corpus})]
 

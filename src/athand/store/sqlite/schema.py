@@ -78,7 +78,7 @@ def _passage_tables(corpus: str, *fields: str) -> str:
     """
 
 
-def _erasing(corpus: str) -> str:
+def _secure_delete(corpus: str) -> str:
     """What is taken out leaves no word behind, at once; slow where much is taken out, so `erase_traces` does it too."""
     return f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('secure-delete', 1);"
 
@@ -96,7 +96,7 @@ MIGRATIONS = (
     + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));"
     + MEMORIES
     + _passage_tables("memories", "content", "context")
-    + _erasing("memories"),
+    + _secure_delete("memories"),
     MEMORIES_IN_FULL,
     DOCUMENTS
     + _passage_tables("documents", "content", "heading", "names", "path")
@@ -106,7 +106,7 @@ MIGRATIONS = (
     + _passage_tables(
         "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
     )
-    + _erasing("flows"),
+    + _secure_delete("flows"),
 )
 VERSION = len(MIGRATIONS)
 

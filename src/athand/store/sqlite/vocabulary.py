@@ -42,7 +42,7 @@ class SpaceVocabulary:
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Known terms with the number of passages that have them."""
-        return self._counted("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
+        return self._count("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
 
     def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
         """The most frequent terms that begin with each of these."""
@@ -67,7 +67,7 @@ class SpaceVocabulary:
         """The terms under which known words are indexed."""
         return self._words().stems_of(words)
 
-    def _counted(self, condition: str, *values: object) -> dict[str, int]:
+    def _count(self, condition: str, *values: object) -> dict[str, int]:
         found = rows(
             self._connection,
             "SELECT term, sum(frequency) FROM vocabulary "
