@@ -85,6 +85,8 @@ class Query(Noun):
     synonyms: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     candidates: int = 150
     literal: bool = False  # the words as they are: neither prefixes nor corrections
+    calibration: Calibration | None = None  # what cosines of the model mean
+    mode: str = "hybrid"  # or "semantic", or "keyword"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

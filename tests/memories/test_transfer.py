@@ -122,8 +122,8 @@ class TestBrokenImports:
         with pytest.raises((InvalidInput, NotFound), match=message):
             fresh.import_(tmp_path / "bad.jsonl")
         assert fresh.list(include_deleted=True) == fresh.sessions() == []
-        assert fresh.fingerprint() == Memories(open_store(":memory:"), fresh._context.embedder).fingerprint()
-        with fresh._store.snapshot() as snapshot:
+        assert fresh.fingerprint() == Memories(open_store(":memory:"), fresh.embedder).fingerprint()
+        with fresh.store.snapshot() as snapshot:
             assert snapshot.rows("SELECT count(*) FROM vectors") == [(0,)]
 
     @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ class TestSessions:
 
         memory = memories.add("x", session="s")
         memories.delete(memory.id, hard=True)
-        with memories._store.transaction() as transaction:
+        with memories.store.transaction() as transaction:
             rows.link(transaction, "s", [memory], "recalled", memory.created_at)
         memories.export(tmp_path / "x.jsonl")
         assert '"link"' not in (tmp_path / "x.jsonl").read_text("utf-8")
@@ -381,7 +381,7 @@ def test_an_answer_stands_when_it_cannot_be_noted(memories, monkeypatch, caplog)
     def full(**_):
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(memories._store, "transaction", full)
+    monkeypatch.setattr(memories.store, "transaction", full)
     hits = memories.search("port")
     assert len(hits) == 1
     assert hits.notes == memories.search("port").notes == ("Not reinforced: The disk is full.",)

@@ -16,13 +16,14 @@ from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from athand.corpus import AnyCorpus
 from athand.errors import Conflict, InvalidInput, NotFound
 from athand.inputs import check_choice, check_name
 from athand.memories import relations, rows, write
-from athand.memories.context import MemoryContext, index
 from athand.memories.filters import and_, build_filter
 from athand.memories.model import FILE_TAG, Memory, to_passage
 from athand.memories.validation import check_project, new_memory
+from athand.memories.write import index
 from athand.redaction import clean
 from athand.store import Snapshot
 from athand.types import Filter
@@ -95,8 +96,8 @@ class _Tree:
 class MemoryFolder:
     """The files of one project: what a method returns, or the text of what it raises, is the result of the tool."""
 
-    def __init__(self, context: MemoryContext, project: str) -> None:
-        self._context = context
+    def __init__(self, corpus: AnyCorpus, project: str) -> None:
+        self._corpus = corpus
         self._project = check_project(project)
 
     def run(self, command: Mapping[str, Any]) -> str:
@@ -161,14 +162,14 @@ class MemoryFolder:
         path = _check_path(path)
         if path == ROOT:
             raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
-        now = self._context.now()
-        with self._context.store.transaction() as transaction:
+        now = self._corpus.now()
+        with self._corpus.store.transaction() as transaction:
             tree = self._tree(transaction, (path,), now)
             gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
             if not gone:
                 raise NotFound(f"Error: The path {path} does not exist")
             _, erased = write.delete_and_purge(transaction, _with_history(transaction, gone, now), now, hard=False)
-        write.erase_traces(self._context, erased)
+        write.erase_traces(self._corpus, erased)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -188,8 +189,8 @@ class MemoryFolder:
         return f"Successfully renamed {old} to {new}"
 
     def _read(self, *paths: str) -> _Tree:
-        with self._context.store.snapshot() as snapshot:
-            return self._tree(snapshot, paths, self._context.now())
+        with self._corpus.store.snapshot() as snapshot:
+            return self._tree(snapshot, paths, self._corpus.now())
 
     def _tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
         chosen = and_(build_filter(now, project=self._project, tags=[FILE_TAG]), _near_paths_filter(paths))
@@ -201,10 +202,10 @@ class MemoryFolder:
 
     def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
         """Write new versions in one transaction, unless a file they are made from was changed since it was seen."""
-        now = self._context.now()
+        now = self._corpus.now()
         memories = [self._memory(seen, version, now) for version in versions]
-        vectors = self._context.embed([to_passage(memory) for memory in memories])
-        with self._context.store.transaction(spaces=[self._project]) as transaction:
+        vectors = self._corpus.embed([to_passage(memory) for memory in memories])
+        with self._corpus.store.transaction(spaces=[self._project]) as transaction:
             tree = self._tree(transaction, seen.paths, now)
             if not tree.has_same_content(seen):
                 raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")

@@ -1,7 +1,7 @@
 """The nouns of memories, and how they come out of a row and go into the index."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -233,3 +233,8 @@ def to_passage(memory: Memory) -> Passage:
     return Passage(
         memory.id, memory.id, memory.space, (memory.content, around), meaning, to_microseconds(memory.created_at)
     )
+
+
+def spaces_of(memories: Iterable[Memory]) -> set[str]:
+    """Where memories, their links and their keys are kept."""
+    return {space for memory in memories for space in (memory.space, memory.project)}

@@ -1,14 +1,14 @@
 """Memories, sessions, links and keys in the database: portable SQL."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import is_text
 from athand.memories.dedupe import is_near_duplicate
-from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, from_row, to_row
+from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, fingerprint_row, from_row, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
 from athand.types import Filter
@@ -59,6 +59,32 @@ def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **
         f"SELECT {COLUMNS} FROM memories i WHERE {chosen.where or '1 = 1'} {rest}", {**chosen.parameters, **values}
     )
     return [from_row(row, now) for row in rows]
+
+
+def select_all(snapshot: Snapshot, batch: int, now: datetime) -> Iterator[list[Memory]]:
+    """All memories that are not deleted, in the order of space and id, so many at a time."""
+    space, id_ = "", ""
+    while True:
+        found = snapshot.rows(
+            f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
+            "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
+            {"space": space, "id": id_, "limit": batch},
+        )
+        if not found:
+            return
+        memories = [from_row(row, now) for row in found]
+        yield memories
+        space, id_ = memories[-1].space, memories[-1].id
+
+
+def renew_fingerprints(transaction: Transaction, memories: Iterable[Memory]) -> None:
+    """Write the fingerprints that the contents have now, where they differ."""
+    for memory in memories:
+        transaction.execute(
+            "UPDATE memories SET fingerprint = :fingerprint, gist = :gist WHERE space = :space AND id = :id "
+            "AND (fingerprint <> :fingerprint OR gist <> :gist)",
+            {**fingerprint_row(memory), "space": memory.space, "id": memory.id},
+        )
 
 
 def insert(transaction: Transaction, memory: Memory) -> None:

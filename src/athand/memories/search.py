@@ -1,20 +1,20 @@
-"""One search of memories: query, candidates, scores with session neighbours, hits; and reinforcing what was found."""
+"""One search of memories: request, candidates, scores with session neighbours, hits; and reinforcing what was found."""
 
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from athand.corpus import Answer, Corpus, Match, Ranking
 from athand.errors import Conflict, InvalidInput, StoreError
-from athand.indexing import without_meaning
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
 from athand.memories import relations, rows
-from athand.memories.context import MemoryContext, spaces_of
 from athand.memories.filters import and_, build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, Memory, MemoryHit
+from athand.memories.model import GLOBAL_SPACE, MemoryHit, spaces_of
 from athand.memories.salience import BY_SEARCH
 from athand.memories.scoring import (
     INDEX,
@@ -35,177 +35,165 @@ from athand.memories.scoring import (
 )
 from athand.memories.validation import check_project
 from athand.memories.write import ensure_session
-from athand.rank import Factor, KeywordQuery, Numbers, Part, clamp, explain, matched_words, order, prepare, totals
+from athand.rank import Factor, Numbers, Part, clamp, order, totals
 from athand.store import Snapshot, to_microseconds
-from athand.text import excerpts, tokenize
-from athand.types import Calibration, Candidate, Candidates, Filter, Hits, Query, Why
+from athand.text import excerpts
+from athand.types import Candidate, Hits, Query
 
 CANDIDATES = 48
-
-log = logging.getLogger("athand")
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySearchRequest:
-    """The arguments of a search, as they were given; `check` validates them."""
-
-    text: str
-    project: str | None = None
-    filters: Mapping[str, Any] = field(default_factory=dict)
-    limit: int = 10
-    least: float | None = None
-    with_superseded: bool = False
-    session: str | None = None
-    as_of: Any = None
-    mode: str = "hybrid"
-    weights: Weights | None = None
-
-    def check(self, now: datetime) -> "MemorySearchRequest":
-        """The same, or the error that names what is wrong."""
-        if not isinstance(self.weights, Weights | None):
-            raise InvalidInput(f"weights must be Weights, such as athand.SEED_WEIGHTS, not {self.weights!r}.")
-        return MemorySearchRequest(
-            check_query(self.text),
-            None if self.project is None else check_project(self.project),
-            self.filters,
-            check_limit(self.limit),
-            None if self.least is None else check_fraction("min_score", self.least),
-            self.with_superseded,
-            None if self.session is None else check_name("session", self.session),
-            None if self.as_of is None else check_past("as_of", self.as_of, now),
-            check_choice("mode", self.mode, MODES),
-            self.weights,
-        )
-
-
-def search(context: MemoryContext, given: MemorySearchRequest, when_uncovered: Callable[[], None]) -> Hits[MemoryHit]:
-    """The memories that answer, best first."""
-    now = context.now()
-    request = given.check(now)
-    query, calibration = _query(context, request, _filter(request, now))
-    if not request.text.strip():
-        return Hits()
-    moment = request.as_of or now
-    situation = Situation(to_microseconds(now), to_microseconds(moment), request.project)
-    with context.store.snapshot() as snapshot:
-        if (within := request.filters.get("in_session")) is not None:
-            rows.get_session(snapshot, within)
-        found = snapshot.candidates(INDEX, query)
-        notes = _notes(context, request, found, when_uncovered)
-        ranked = find(
-            snapshot,
-            query,
-            found,
-            calibration if found.by_vector else None,
-            situation,
-            mode=request.mode,
-            weights=request.weights,
-            least=request.least,
-            limit=request.limit,
-        )
-        hits = to_hits(snapshot, query, ranked, now)
-    return Hits(hits, notes=notes, did_you_mean=found.corrections)
-
-
-def recall(context: MemoryContext, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:
-    """Reinforce what was found, and link it with the caller's session; where that fails, the answer still stands."""
-    now = context.now()
-    try:
-        project = request.project or "default"
-        spaces = {project, *spaces_of(hit.item for hit in hits)}
-        with context.store.transaction(durable=False, spaces=spaces) as transaction:
-            rows.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now, sorted(spaces))
-            if request.session is not None:
-                ensure_session(transaction, request.session, project, now)
-                rows.link(transaction, request.session, [hit.item for hit in hits], "recalled", now)
-    except (StoreError, Conflict) as error:
-        if str(error) not in context.complaints:
-            context.complaints.add(str(error))
-            log.warning("What was found was not reinforced: %s", error)
-        return Hits(hits, notes=(*hits.notes, f"Not reinforced: {error}"), did_you_mean=hits.did_you_mean)
-    return hits
-
-
-def _filter(request: MemorySearchRequest, now: datetime) -> Filter:
-    sessions = (request.session, request.filters.get("in_session"))
-    shown = visible_filter(now, request.as_of, sessions, with_superseded=request.with_superseded)
-    return and_(build_filter(now, **request.filters), shown)
-
-
-def _query(context: MemoryContext, request: MemorySearchRequest, chosen: Filter) -> tuple[Query, Calibration | None]:
-    """The question, tokenized and embedded once; a mode leaves the other side out."""
-    meaning = None
-    if request.mode != "keyword":
-        meaning = context.embedder.attempt(
-            lambda model: (model.embed_query(request.text), model.model_id, model.calibration)
-        )
-    vector, model_id, calibration = meaning or (None, None, None)
-    query = Query(
-        text=request.text,
-        words=() if request.mode == "semantic" else tuple(tokenize(request.text)),
-        vector=vector,
-        model_id=model_id,
-        spaces=None if request.project is None else (request.project, GLOBAL_SPACE),
-        filter=chosen,
-        candidates=max(CANDIDATES, request.limit),
-    )
-    return query, calibration
-
-
-def _notes(
-    context: MemoryContext, request: MemorySearchRequest, found: Candidates, when_uncovered: Callable[[], None]
-) -> Sequence[str]:
-    """What the caller should know: whether meaning could not be searched."""
-    if request.mode == "keyword" or found.by_vector or not found.statistics.passages:
-        return []
-    return [without_meaning("Memories", context.embedder, when_uncovered, needed=request.mode == "semantic")]
-
-
 # Only so many of the best candidates boost their session neighbours.
 BOOSTING_CANDIDATES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryMatch:
-    """A memory that was found, and why."""
+class MemorySearchRequest:
+    """The checked arguments of a search."""
 
-    id: str
-    why: Why
-    match_type: str
-    terms: frozenset[str]
+    query: Query
+    limit: int
+    least: float | None
+    project: str | None
+    session: str | None  # the caller's own
+    in_session: str | None  # the one whose memories are searched
+    weights: Weights | None
+    now: datetime
+    as_of: datetime | None
+
+    @property
+    def situation(self) -> Situation:
+        """What scores depend on beside query and memory."""
+        return Situation(to_microseconds(self.now), to_microseconds(self.as_of or self.now), self.project)
 
 
-def find(
-    snapshot: Snapshot,
-    query: Query,
-    found: Candidates,
-    calibration: Calibration | None,
-    situation: Situation,
+MemoryCorpus = Corpus[MemorySearchRequest, MemoryHit]
+MemoryRanking = Ranking[MemorySearchRequest]
+
+
+def make_request(
+    corpus: MemoryCorpus,
+    text: object,
     *,
-    mode: str,
-    weights: Weights | None,
-    least: float | None,
-    limit: int,
-) -> list[MemoryMatch]:
+    project: object = None,
+    filters: Mapping[str, Any] = MappingProxyType({}),
+    limit: object = 10,
+    min_score: object = None,
+    include_superseded: bool = False,
+    session: object = None,
+    as_of: object = None,
+    mode: object = "hybrid",
+    weights: object = None,
+) -> MemorySearchRequest:
+    """Check the arguments of a search and embed its question."""
+    if not isinstance(weights, Weights | None):
+        raise InvalidInput(f"weights must be Weights, such as athand.SEED_WEIGHTS, not {weights!r}.")
+    now = corpus.now()
+    question, mode = check_query(text), check_choice("mode", mode, MODES)
+    project = None if project is None else check_project(project)
+    limit = check_limit(limit)
+    least = None if min_score is None else check_fraction("min_score", min_score)
+    session = None if session is None else check_name("session", session)
+    moment = None if as_of is None else check_past("as_of", as_of, now)
+    in_session = filters.get("in_session")
+    visible = visible_filter(now, moment, (session, in_session), with_superseded=include_superseded)
+    query = corpus.make_query(
+        question,
+        mode=mode,
+        spaces=None if project is None else (project, GLOBAL_SPACE),
+        filter=and_(build_filter(now, **filters), visible),
+        candidates=max(CANDIDATES, limit),
+    )
+    return MemorySearchRequest(query, limit, least, project, session, in_session, weights, now, moment)
+
+
+def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
     """The memories that are good enough, best first."""
-    keywords = prepare(found.words, found.statistics, INDEX.weights)
-    matched = matches(found.passages, keywords, calibration, mode)
-    if weights is not None:
-        parts, factors = weigh(matched, facts(found.passages, situation), weights)
-        ranked = _rank(found.passages, parts, factors, 0.0 if least is None else least)
-        hits = [at for at in ranked if any(part.raw[at] > 0 for part in matched.values())]
-        return [_to_match(found.passages[at], parts, factors, at, keywords) for at in hits[:limit]]
-    neighbours = _find_neighbours(snapshot, query, found.passages, relevance(matched))
-    more = _load_missing(snapshot, query, found.passages, neighbours)
-    candidates = (*found.passages, *more)
-    if more:
-        matched = concatenate_parts(matched, matches(more, keywords, calibration, mode))
-    known = facts(candidates, situation)
-    own = add_author(matched, known, found.words)
+    if request.in_session is not None:
+        rows.get_session(snapshot, request.in_session)
+    query, answer = request.query, corpus.ask(snapshot, request.query)
+    candidates = answer.found.passages
+    matched = matches(candidates, answer.keywords, answer.calibration, query.mode)
+    if request.weights is not None:
+        parts, factors = weigh(matched, facts(candidates, request.situation), request.weights)
+        is_match = sum((part.raw > 0 for part in matched.values()), np.zeros(len(candidates), bool))
+        return _to_ranking(request, answer, candidates, parts, factors, is_match)
+    neighbours = _find_neighbours(snapshot, query, candidates, relevance(matched))
+    if more := _load_missing(snapshot, query, candidates, neighbours):
+        matched = concatenate_parts(matched, matches(more, answer.keywords, answer.calibration, query.mode))
+        candidates = (*candidates, *more)
+    known = facts(candidates, request.situation)
+    own = add_author(matched, known, answer.found.words)
     parts, factors = add_neighbours(own, candidates, neighbours), modulation(own, known)
-    enough = relevance(parts) >= (floor(found.words) if least is None else 0.0)
-    ranked = [at for at in _rank(candidates, parts, factors, least or 0.0) if enough[at]]
-    return [_to_match(candidates[at], parts, factors, at, keywords) for at in ranked[:limit]]
+    enough = relevance(parts) >= (floor(answer.found.words) if request.least is None else 0.0)
+    return _to_ranking(request, answer, candidates, parts, factors, enough)
+
+
+def _to_ranking(
+    request: MemorySearchRequest,
+    answer: Answer,
+    candidates: Sequence[Candidate],
+    parts: Mapping[str, Part],
+    factors: Mapping[str, Factor],
+    enough: npt.NDArray[np.bool_],
+) -> MemoryRanking:
+    """The candidates that are relevant enough, in the order of their scores."""
+    times, ids = [each.created_at for each in candidates], [each.id for each in candidates]
+    scores = totals(parts, factors)
+    best = [row for row in order(scores, times, ids, request.least or 0.0) if enough[row]]
+    return Ranking(request, [Match(candidates[row], float(scores[row]), row) for row in best], parts, factors, answer)
+
+
+def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match]) -> list[MemoryHit]:
+    """The hits with everything needed to show them."""
+    if not chosen:
+        return []
+    now = ranking.request.now
+    memories = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
+    sessions = rows.sessions_by_id(snapshot, {each.session for each in memories.values() if each.session})
+    ended = [id_ for id_, memory in memories.items() if memory.valid_until is not None]
+    successors = relations.successors(snapshot, ended) if ended else {}
+    counts = relations.count_relations(snapshot, list(memories))
+    terms = frozenset(ranking.answer.keywords.worths)
+    return [
+        MemoryHit(
+            memory.id,
+            INDEX.corpus,
+            clamp(why.total),
+            memory.title,
+            memory.content,
+            why,
+            memory,
+            match_type=_match_type(ranking, match),
+            highlights=tuple(excerpts(memory.content, terms)),
+            source_session=sessions.get(memory.session or ""),
+            is_superseded=memory.valid_until is not None and memory.valid_until <= now,
+            superseded_by=successors.get(memory.id),
+            related_count=counts.get(memory.id, 0),
+        )
+        for match, memory, why in ((match, memories[match.candidate.item_id], ranking.why(match)) for match in chosen)
+    ]
+
+
+def _match_type(ranking: MemoryRanking, match: Match) -> str:
+    parts = ranking.parts
+    sides = [float(parts[side].calibrated[match.row]) if side in parts else 0.0 for side in ("keyword", "semantic")]
+    return match_type(*sides)
+
+
+def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:
+    """Reinforce what was found, and link it with the caller's session; where that fails, the answer still stands."""
+    now = corpus.now()
+    try:
+        project = request.project or "default"
+        spaces = {project, *spaces_of(hit.item for hit in hits)}
+        with corpus.store.transaction(durable=False, spaces=spaces) as transaction:
+            rows.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now, sorted(spaces))
+            if request.session is not None:
+                ensure_session(transaction, request.session, project, now)
+                rows.link(transaction, request.session, [hit.item for hit in hits], "recalled", now)
+    except (StoreError, Conflict) as error:
+        corpus.warn_once("What was found was not reinforced: %s", error)
+        return Hits(hits, notes=(*hits.notes, f"Not reinforced: {error}"), did_you_mean=hits.did_you_mean)
+    return hits
 
 
 def _find_neighbours(
@@ -227,52 +215,3 @@ def _load_missing(
     """Those of the wanted that are no candidates yet."""
     missing = sorted(set(wanted).difference(candidate.id for candidate in candidates))
     return snapshot.passages_of(INDEX, query, missing) if missing else ()
-
-
-def _rank(
-    candidates: Sequence[Candidate], parts: Mapping[str, Part], factors: Mapping[str, Factor], least: float
-) -> list[int]:
-    times, ids = [each.created_at for each in candidates], [each.id for each in candidates]
-    return order(totals(parts, factors), times, ids, least)
-
-
-def _to_match(
-    candidate: Candidate, parts: Mapping[str, Part], factors: Mapping[str, Factor], at: int, keywords: KeywordQuery
-) -> MemoryMatch:
-    sides = [float(parts[side].calibrated[at]) if side in parts else 0.0 for side in ("keyword", "semantic")]
-    why = Why(explain(parts, at, factors), matched_words(candidate.fields, keywords))
-    return MemoryMatch(candidate.item_id, why, match_type(*sides), frozenset(keywords.worths))
-
-
-def to_hits(snapshot: Snapshot, query: Query, found: Sequence[MemoryMatch], now: datetime) -> list[MemoryHit]:
-    """The hits with everything needed to show them."""
-    if not found:
-        return []
-    memories = rows.by_id(snapshot, [each.id for each in found], now, query.spaces)
-    sessions = rows.sessions_by_id(snapshot, {each.session for each in memories.values() if each.session})
-    ended = [id_ for id_, memory in memories.items() if memory.valid_until is not None]
-    successors = relations.successors(snapshot, ended) if ended else {}
-    counts = relations.count_relations(snapshot, list(memories))
-    return [
-        MemoryHit(
-            memory.id,
-            INDEX.corpus,
-            clamp(each.why.total),
-            memory.title,
-            memory.content,
-            each.why,
-            memory,
-            match_type=each.match_type,
-            highlights=tuple(excerpts(memory.content, each.terms)),
-            source_session=sessions.get(memory.session or ""),
-            is_superseded=is_superseded(memory, now),
-            superseded_by=successors.get(memory.id),
-            related_count=counts.get(memory.id, 0),
-        )
-        for each, memory in ((each, memories[each.id]) for each in found)
-    ]
-
-
-def is_superseded(memory: Memory, now: datetime) -> bool:
-    """Whether it does not hold any more."""
-    return memory.valid_until is not None and memory.valid_until <= now

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import datetime
 
+from athand.corpus import AnyCorpus
 from athand.errors import Conflict
 from athand.inputs import check_name, check_past, check_text
 from athand.memories import rows, write
-from athand.memories.context import MemoryContext
 from athand.memories.model import Memory, Session, SessionContext, Timeline
 from athand.memories.validation import check_project
 from athand.redaction import clean
@@ -14,24 +14,24 @@ from athand.store import Snapshot, new_id, to_microseconds
 from athand.types import Filter
 
 
-def start(context: MemoryContext, project: str, id_: str | None, started_at: object) -> Session:
+def start(corpus: AnyCorpus, project: str, id_: str | None, started_at: object) -> Session:
     """Begin a session; one that has begun already goes on."""
-    now = context.now()
+    now = corpus.now()
     began = now if started_at is None else check_past("started_at", started_at, now)
     named = new_id(now) if id_ is None else check_name("id", id_)
-    with context.store.transaction(spaces=[check_project(project)]) as transaction:
+    with corpus.store.transaction(spaces=[check_project(project)]) as transaction:
         session = write.ensure_session(transaction, named, project, began)
     if session.project != project:
         raise Conflict(f"There is a session {named} of project {session.project} already. Choose another id.")
     return session
 
 
-def end(context: MemoryContext, id_: str, summary: str | None) -> Session:
+def end(corpus: AnyCorpus, id_: str, summary: str | None) -> Session:
     """End a session; a summary given before stays if there is no new one."""
-    with context.store.transaction() as transaction:
+    with corpus.store.transaction() as transaction:
         before = rows.get_session(transaction, id_)
         kept = before.summary if summary is None else clean(check_text("summary", summary))
-        session = replace(before, ended_at=context.now(), summary=kept)
+        session = replace(before, ended_at=corpus.now(), summary=kept)
         rows.put_session(transaction, session)
     return session
 

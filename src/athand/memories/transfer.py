@@ -10,10 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from athand.corpus import AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_path
 from athand.memories import importers, relations, rows, write
-from athand.memories.context import MemoryContext
 from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
 from athand.memories.model import Imported, Memory, Relation, Session, to_passage
 from athand.memories.scoring import INDEX
@@ -28,23 +28,23 @@ Numbered = list[tuple[int, Noun]]
 Kind = TypeVar("Kind", bound=Noun)
 
 
-def export(context: MemoryContext, path: str | PathLike[str], project: str | None) -> int:
+def export(corpus: AnyCorpus, path: str | PathLike[str], project: str | None) -> int:
     """Write everything, in an order that depends on nothing but the content; how many memories."""
     target = check_path("path", path)
-    check_target(context.store, target)
+    check_target(corpus.store, target)
     try:
-        return _write(context, target, project)
+        return _write(corpus, target, project)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}. Choose another path.") from error
 
 
-def _write(context: MemoryContext, target: Path, project: str | None) -> int:
+def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
     """Under another name until it is complete; readable by its owner alone, like the store."""
     written = 0
     handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file, context.store.snapshot() as snapshot:
-            for line in chain([HEADER], map(to_line, _everything(snapshot, context, project))):
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file, corpus.store.snapshot() as snapshot:
+            for line in chain([HEADER], map(to_line, _everything(snapshot, corpus, project))):
                 file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
                 written += line.get("kind") == "memory"
             file.flush()
@@ -56,7 +56,7 @@ def _write(context: MemoryContext, target: Path, project: str | None) -> int:
 
 
 def import_(
-    context: MemoryContext, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
+    corpus: AnyCorpus, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
 ) -> Imported:
     """Read an export or a file of another tool."""
     source = check_path("path", path)
@@ -66,19 +66,19 @@ def import_(
     if kind == "athand":
         if project is not None:
             raise InvalidInput("An export names the projects of its memories; leave project out.")
-        return _restore(context, source, _read(source), progress)
+        return _restore(corpus, source, _read(source), progress)
     items = []
     for file, number, item in importers.read(source, kind, check_project(project or "default")):
         with importers.naming_line(file, number):
-            new_memory(item, context.now())
+            new_memory(item, corpus.now())
         items.append(item)
     progress(0, len(items))
-    added = write.add_many(context, items)
+    added = write.add_many(corpus, items)
     progress(len(items), len(items))
     return Imported(len(added), sum(not memory.deduplicated for memory in added))
 
 
-def _everything(snapshot: Snapshot, context: MemoryContext, project: str | None) -> Iterator[Noun]:
+def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> Iterator[Noun]:
     values = {"project": project}
     here = "(:project IS NULL OR space = :project)"
     for row in snapshot.rows(
@@ -88,7 +88,7 @@ def _everything(snapshot: Snapshot, context: MemoryContext, project: str | None)
     ):
         yield rows.session_from_row(row)
     chosen = Filter("(:project IS NULL OR i.project = :project)", values)
-    yield from rows.select(snapshot, chosen, context.now(), "ORDER BY i.project, i.created_at, i.id")
+    yield from rows.select(snapshot, chosen, corpus.now(), "ORDER BY i.project, i.created_at, i.id")
     for row in snapshot.rows(
         f"SELECT space, session, memory_id, usage, linked_at FROM memory_links WHERE {here} ORDER BY 1, 2, 3, 4", values
     ):
@@ -128,53 +128,53 @@ def _check_header(values: dict[str, Any]) -> None:
         raise InvalidInput(f"It is of version {values.get('version')}; this program reads {HEADER['version']}.")
 
 
-def _restore(context: MemoryContext, path: Path, nouns: Numbered, progress: Progress) -> Imported:
+def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> Imported:
     """Write the nouns in one transaction. Their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
-    with context.store.snapshot() as snapshot:
-        new = _new_memories(snapshot, context, path, memories)
+    with corpus.store.snapshot() as snapshot:
+        new = _new_memories(snapshot, corpus, path, memories)
     try:
-        _embed(context, [memory for memory in new if not memory.is_deleted], progress)
-        with context.store.transaction() as transaction:
+        _embed(corpus, [memory for memory in new if not memory.is_deleted], progress)
+        with corpus.store.transaction() as transaction:
             for session in (noun for _, noun in nouns if isinstance(noun, Session)):
                 _put_session(transaction, session)
-            _put_memories(transaction, context, _new_memories(transaction, context, path, memories))
+            _put_memories(transaction, corpus, _new_memories(transaction, corpus, path, memories))
             for number, noun in nouns:
                 with importers.naming_line(path, number):
                     _put_other(transaction, noun)
             relations.refuse_circles(transaction, [noun.target_id for _, noun in nouns if isinstance(noun, Relation)])
     except BaseException:
         with suppress(StoreError):  # the store may be what failed
-            context.store.erase_traces()  # the vectors of what is not imported after all
+            corpus.store.erase_traces()  # the vectors of what is not imported after all
         raise
     return Imported(len(memories), len(new))
 
 
-def _embed(context: MemoryContext, memories: Sequence[Memory], progress: Progress) -> None:
+def _embed(corpus: AnyCorpus, memories: Sequence[Memory], progress: Progress) -> None:
     for start in range(0, len(memories), BATCH):
         progress(start, len(memories))
         passages = [to_passage(memory) for memory in memories[start : start + BATCH]]
-        if vectors := context.embed(passages):
-            context.store.add_vectors(INDEX, passages, vectors)
+        if vectors := corpus.embed(passages):
+            corpus.store.add_vectors(INDEX, passages, vectors)
     progress(len(memories), len(memories))
 
 
-def _put_memories(transaction: Transaction, context: MemoryContext, memories: Sequence[Memory]) -> None:
+def _put_memories(transaction: Transaction, corpus: AnyCorpus, memories: Sequence[Memory]) -> None:
     for memory in memories:
         rows.insert(transaction, memory)
     living = [to_passage(memory) for memory in memories if not memory.is_deleted]
     for start in range(0, len(living), BATCH):
         batch = living[start : start + BATCH]
-        transaction.put(INDEX, batch, context.embed(batch, transaction))
+        transaction.put(INDEX, batch, corpus.embed(batch, transaction))
 
 
 def _new_memories(
-    snapshot: Snapshot, context: MemoryContext, path: Path, memories: Sequence[tuple[int, Memory]]
+    snapshot: Snapshot, corpus: AnyCorpus, path: Path, memories: Sequence[tuple[int, Memory]]
 ) -> list[Memory]:
     """Those that are not there yet; one that is there otherwise is an error."""
     known: dict[str, Memory] = {}
     for start in range(0, len(memories), BATCH):
-        known |= rows.by_id(snapshot, [memory.id for _, memory in memories[start : start + BATCH]], context.now())
+        known |= rows.by_id(snapshot, [memory.id for _, memory in memories[start : start + BATCH]], corpus.now())
     new: dict[str, Memory] = {}
     for number, memory in memories:
         there = known.get(memory.id) or new.get(memory.id)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from athand.corpus import TRACES, AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_name, check_time
 from athand.memories import relations, rows
-from athand.memories.context import MemoryContext, index, spaces_of, unindex
 from athand.memories.dedupe import fingerprint
 from athand.memories.filters import build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, Memory, Session, Similar, to_passage
+from athand.memories.model import GLOBAL_SPACE, Memory, Session, Similar, spaces_of, to_passage
 from athand.memories.salience import BY_CALLER, lower_salience
 from athand.memories.scoring import INDEX, matches, relevance
 from athand.memories.validation import apply_changes, new_memory
@@ -45,16 +45,16 @@ class _Entry:
         ]
 
 
-def add_many(context: MemoryContext, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
     """Keep several texts, all or none."""
-    now = context.now()
+    now = corpus.now()
     entries = _entries(items, now)
-    vectors = context.embed([entry.passage for entry in entries])
+    vectors = corpus.embed([entry.passage for entry in entries])
     if len(entries) <= COMPARED_AT_ONCE:
-        entries = _find_similar_to_all(context, entries, vectors, now)
+        entries = _find_similar_to_all(corpus, entries, vectors, now)
     kept: list[Memory] = []
     indexed: dict[str, Passage] = {}
-    with context.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
+    with corpus.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
         for entry in entries:
             memory, passage = _match_existing(transaction, entry, now) or _insert_new(transaction, entry, now)
             kept.append(memory)
@@ -92,10 +92,10 @@ def _entries(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
 
 
 def _find_similar_to_all(
-    context: MemoryContext, entries: list[_Entry], vectors: Vectors | None, now: datetime
+    corpus: AnyCorpus, entries: list[_Entry], vectors: Vectors | None, now: datetime
 ) -> list[_Entry]:
-    calibration = context.embedder.attempt(lambda model: model.calibration) if vectors else None
-    with context.store.snapshot() as snapshot:
+    calibration = corpus.embedder.attempt(lambda model: model.calibration) if vectors else None
+    with corpus.store.snapshot() as snapshot:
         return [_find_similar(snapshot, entry, vectors, calibration, now) for entry in entries]
 
 
@@ -185,18 +185,15 @@ def _link_and_name(transaction: Transaction, entry: _Entry, memory: Memory, usag
 
 
 KEPT_AFTER_DELETE = timedelta(days=30)
-TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
 
 
-def update(
-    context: MemoryContext, id_: str, changes: Mapping[str, Any], session: str | None, expected: object
-) -> Memory:
+def update(corpus: AnyCorpus, id_: str, changes: Mapping[str, Any], session: str | None, expected: object) -> Memory:
     """Change some fields; with `expected`, only if nobody else has since that update."""
-    now = context.now()
-    with context.store.snapshot() as snapshot:
+    now = corpus.now()
+    with corpus.store.snapshot() as snapshot:
         foreseen = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now))
-    vectors = context.embed([foreseen])
-    with context.store.transaction() as transaction:
+    vectors = corpus.embed([foreseen])
+    with corpus.store.transaction() as transaction:
         before = get_live(transaction, id_, now)
         _refuse_stale(before, expected)
         after = apply_changes(before, changes, now)
@@ -204,29 +201,29 @@ def update(
         passage = to_passage(after)
         if passage != to_passage(before):
             unindex(transaction, before)
-            index(transaction, after, vectors if passage == foreseen else context.embed([passage], transaction))
+            index(transaction, after, vectors if passage == foreseen else corpus.embed([passage], transaction))
         if session is not None:
             ensure_session(transaction, session, after.project, now)
             rows.link(transaction, session, [after], "updated", now)
     return after
 
 
-def delete(context: MemoryContext, id_: str, *, hard: bool) -> Memory:
+def delete(corpus: AnyCorpus, id_: str, *, hard: bool) -> Memory:
     """Take a memory away; `hard` leaves nothing of it."""
-    now = context.now()
-    with context.store.transaction() as transaction:
+    now = corpus.now()
+    with corpus.store.transaction() as transaction:
         [memory], erased = delete_and_purge(transaction, [rows.get(transaction, id_, now)], now, hard=hard)
-    erase_traces(context, erased)
+    erase_traces(corpus, erased)
     return memory
 
 
-def restore(context: MemoryContext, id_: str) -> Memory:
+def restore(corpus: AnyCorpus, id_: str) -> Memory:
     """Bring a deleted memory back."""
-    now = context.now()
-    with context.store.snapshot() as snapshot:
+    now = corpus.now()
+    with corpus.store.snapshot() as snapshot:
         passage = to_passage(rows.get(snapshot, id_, now))
-    vectors = context.embed([passage])
-    with context.store.transaction() as transaction:
+    vectors = corpus.embed([passage])
+    with corpus.store.transaction() as transaction:
         memory = rows.get(transaction, id_, now)
         if not memory.is_deleted:
             raise Conflict(f"Memory {id_} is not deleted. See it with: athand memory show {id_}")
@@ -236,28 +233,28 @@ def restore(context: MemoryContext, id_: str) -> Memory:
     return after
 
 
-def forget(context: MemoryContext, filters: Mapping[str, Any], *, dry_run: bool, hard: bool) -> list[Memory]:
+def forget(corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool) -> list[Memory]:
     """Delete all memories that pass the filters, or only say which. Pinned ones stay unless asked for."""
-    now = context.now()
+    now = corpus.now()
     asked = {name: value for name, value in filters.items() if value is not None and value != ()}
     if not asked:
         raise InvalidInput("Forget what? Name at least one filter, such as project, sector, until or max_salience.")
     chosen = build_filter(now, **{"pinned": False, **asked})
     chosen = replace(chosen, where=f"{chosen.where} AND i.is_deleted = 0")
     if dry_run:
-        with context.store.snapshot() as snapshot:
+        with corpus.store.snapshot() as snapshot:
             return rows.select(snapshot, chosen, now, "ORDER BY created_at, id")
-    with context.store.transaction() as transaction:
+    with corpus.store.transaction() as transaction:
         memories = rows.select(transaction, chosen, now, "ORDER BY created_at, id")
         gone, erased = delete_and_purge(transaction, memories, now, hard=hard)
-    erase_traces(context, erased)
+    erase_traces(corpus, erased)
     return gone
 
 
-def reinforce(context: MemoryContext, id_: str, amount: float, session: str | None) -> Memory:
+def reinforce(corpus: AnyCorpus, id_: str, amount: float, session: str | None) -> Memory:
     """Give back part of what the memory has lost."""
-    now = context.now()
-    with context.store.transaction() as transaction:
+    now = corpus.now()
+    with corpus.store.transaction() as transaction:
         memory = get_live(transaction, id_, now)
         rows.reinforce(transaction, [id_], amount, now)
         if session is not None:
@@ -266,10 +263,10 @@ def reinforce(context: MemoryContext, id_: str, amount: float, session: str | No
         return rows.get(transaction, id_, now)
 
 
-def deemphasize(context: MemoryContext, id_: str, amount: float) -> Memory:
+def deemphasize(corpus: AnyCorpus, id_: str, amount: float) -> Memory:
     """Take something from what the memory matters now."""
-    now = context.now()
-    with context.store.transaction() as transaction:
+    now = corpus.now()
+    with corpus.store.transaction() as transaction:
         memory = get_live(transaction, id_, now)
         after = replace(memory, salience=lower_salience(memory.effective_salience, amount), last_accessed=now)
         rows.write(transaction, memory, after)
@@ -316,7 +313,17 @@ def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
     return after
 
 
-def erase_traces(context: MemoryContext, erased: Sequence[Memory]) -> None:
+def erase_traces(corpus: AnyCorpus, erased: Sequence[Memory]) -> None:
     """Leave nothing on disk of what was erased."""
-    if erased and not context.store.erase_traces():
+    if erased and not corpus.store.erase_traces():
         raise StoreError(f"Deleted, but {TRACES}")
+
+
+def index(transaction: Transaction, memory: Memory, vectors: Vectors | None) -> None:
+    """Make a memory findable."""
+    transaction.put(INDEX, [to_passage(memory)], vectors)
+
+
+def unindex(transaction: Transaction, memory: Memory) -> None:
+    """Take a memory out of the index."""
+    transaction.remove(INDEX, memory.space, [memory.id])

@@ -1,0 +1,247 @@
+"""A corpus: one kind of item that can be searched.
+
+The base class tokenizes and embeds a question, fetches candidates, fills in the hits that are returned, and makes the
+index anew. A corpus adds its index, how passages come from its items, its scoring and its hits.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+from athand.embed import LazyEmbedder, embed_texts
+from athand.errors import Unavailable
+from athand.rank import Factor, KeywordQuery, Part, explain, matched_words, prepare
+from athand.store import Index, Passage, Snapshot, Store, Transaction
+from athand.text import tokenize
+from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Vector, Vectors, Why
+
+BATCH = 512  # passages that are embedded or indexed together
+
+TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
+
+Items = Sequence[tuple[str, str]]  # the space and the id of each
+
+log = logging.getLogger("athand")
+
+
+class SearchRequest(Protocol):
+    """The checked arguments of a search of one corpus; a corpus adds its own."""
+
+    @property
+    def query(self) -> Query: ...
+
+    @property
+    def limit(self) -> int: ...
+
+
+RequestT = TypeVar("RequestT", bound=SearchRequest)
+HitT = TypeVar("HitT", bound=Hit)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the store brings for a query: candidates, the keywords to score them with, what their cosines mean."""
+
+    found: Candidates
+    keywords: KeywordQuery
+    calibration: Calibration | None  # None where vectors could not be compared
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A candidate that is good enough: its unclamped score, and its row in the parts of the scores."""
+
+    candidate: Candidate
+    total: float
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Generic[RequestT]):
+    """The candidates that are good enough, best first, with what their scores are made of."""
+
+    request: RequestT
+    matches: Sequence[Match]
+    parts: Mapping[str, Part]
+    factors: Mapping[str, Factor]
+    answer: Answer
+    closest: Sequence[str] = ()  # names of what came nearest, where nothing is good enough
+    freshness: Mapping[str, Any] = field(default_factory=dict)
+
+    def why(self, match: Match) -> Why:
+        """The reasons of one score."""
+        signals = explain(self.parts, match.row, self.factors)
+        return Why(signals, matched_words(match.candidate.fields, self.answer.keywords))
+
+
+class Corpus(ABC, Generic[RequestT, HitT]):
+    """Items of one kind in a store, found by words and by meaning."""
+
+    index: ClassVar[Index]
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: LazyEmbedder,
+        *,
+        use_cache: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        when_uncovered: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.now = clock
+        self._use_cache = use_cache
+        self._when_uncovered = when_uncovered
+        self._warnings: set[str] = set()
+
+    # What a corpus supplies
+
+    @abstractmethod
+    def rank(self, snapshot: Snapshot, request: RequestT) -> Ranking[RequestT]:
+        """The candidates that answer a request, best first."""
+
+    @abstractmethod
+    def to_hits(self, snapshot: Snapshot, ranking: Ranking[RequestT], matches: Sequence[Match]) -> list[HitT]:
+        """Hits with everything needed to show them, for these of the matches."""
+
+    @abstractmethod
+    def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
+        """The passages of these items."""
+
+    @abstractmethod
+    def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
+        """The passages of all items in a fixed order, some at a time."""
+
+    def renew_derived(self, transaction: Transaction) -> None:
+        """Compute the derived columns of all items anew, where a corpus has some; part of `reindex`."""
+
+    # Searching
+
+    def make_query(
+        self,
+        text: str,
+        *,
+        mode: str = "hybrid",
+        words: Sequence[str] | None = None,
+        spaces: tuple[str, ...] | None = None,
+        filter: Filter = Filter(),  # noqa: B008  # frozen
+        candidates: int,
+    ) -> Query:
+        """The question, tokenized and embedded once; a mode other than hybrid leaves words or meaning out."""
+        meaning = None
+        if mode != "keyword":
+            meaning = self.embedder.attempt(lambda model: (model.embed_query(text), model.model_id, model.calibration))
+        vector, model_id, calibration = meaning or (None, None, None)
+        if words is None:
+            words = () if mode == "semantic" else tokenize(text)
+        return Query(
+            text=text,
+            words=tuple(words),
+            vector=vector,
+            model_id=model_id,
+            spaces=spaces,
+            filter=filter,
+            candidates=candidates,
+            calibration=calibration,
+            mode=mode,
+        )
+
+    def ask(self, snapshot: Snapshot, query: Query) -> Answer:
+        """The candidates of a query; where meaning was asked for and cannot be compared, a note says why."""
+        found = snapshot.candidates(self.index, query)
+        keywords = prepare(found.words, found.statistics, self.index.weights)
+        calibration = query.calibration if found.by_vector else None
+        return Answer(found, keywords, calibration, self._notes(query, found))
+
+    def find(self, request: RequestT) -> Hits[HitT]:
+        """The hits of a request, best first; only those that are returned are filled in."""
+        if not request.query.text.strip():
+            return Hits()
+        with self.store.snapshot() as snapshot:
+            ranking = self.rank(snapshot, request)
+            hits = self.to_hits(snapshot, ranking, ranking.matches[: request.limit])
+        answer = ranking.answer
+        return Hits(
+            hits,
+            notes=answer.notes,
+            did_you_mean=answer.found.corrections,
+            closest=ranking.closest,
+            freshness=ranking.freshness,
+        )
+
+    def _notes(self, query: Query, found: Candidates) -> tuple[str, ...]:
+        if query.mode == "keyword" or found.by_vector or not found.statistics.passages:
+            return ()
+        reason = self.embedder.problem
+        if not reason:
+            self._when_uncovered()
+            reason = "the vectors of this model are still being made. See: athand reindex"
+        if query.mode == "semantic":
+            raise Unavailable(f"{self.index.corpus.capitalize()} cannot be searched by meaning now: {reason}")
+        return (f"Searched by keyword only: {reason}",)
+
+    # Index and vectors
+
+    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
+        """The passages' vectors, from the store where it has them; None while the model does not work."""
+
+        def look_up(model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+            if snapshot is not None:
+                return snapshot.cached_vectors(model_id, hashes)
+            with self.store.snapshot() as newest:
+                return newest.cached_vectors(model_id, hashes)
+
+        texts = [passage.text for passage in passages]
+        lookup = look_up if self._use_cache else None
+        return self.embedder.attempt(lambda model: embed_texts(model, texts, lookup))
+
+    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Give every passage a vector of the current model; until all have one, searches go by keyword."""
+        model_id = self.embedder.attempt(lambda model: model.model_id)
+        after = 0
+        while model_id and (missing := self.store.missing_vectors(self.index.corpus, model_id, after, BATCH)):
+            with self.store.snapshot() as snapshot:
+                passages = self.passages_of(snapshot, sorted({(space, item_id) for _, space, item_id in missing}))
+            vectors = self.embed(passages)
+            if vectors is None or stop():
+                return False
+            self.store.add_vectors(self.index, passages, vectors)
+            after = missing[-1][0]
+        return model_id is not None and self.store.activate_model(self.index.corpus, model_id)
+
+    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
+        """Make everything derived anew, in one step that readers see whole; how many passages there are."""
+        self.embed_missing()
+        done = 0
+        with self.store.transaction() as transaction:
+            transaction.clear(self.index)
+            self.renew_derived(transaction)
+            for passages in self.all_passages(transaction):
+                transaction.put(self.index, passages, self.embed(passages, transaction))
+                done += len(passages)
+                progress(done)
+        if not self.store.erase_traces():
+            log.warning("The index is new, but %s", TRACES)
+        return done
+
+    def count(self) -> dict[str, int]:
+        """Passages per space."""
+        return self.store.counts(self.index.corpus)
+
+    def fingerprint(self) -> str:
+        """A hash of everything derived from the items: a fresh index has the same."""
+        return self.store.fingerprint(self.index)
+
+    def warn_once(self, message: str, error: Exception) -> None:
+        """Log a warning, the first time that this error occurs."""
+        if str(error) not in self._warnings:
+            self._warnings.add(str(error))
+            log.warning(message, error)
+
+
+AnyCorpus: TypeAlias = Corpus[Any, Any]
