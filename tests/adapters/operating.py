@@ -7,7 +7,8 @@ from importlib import import_module
 from jsonschema import Draft202012Validator
 
 from athand import Athand
-from athand.adapters.operations import AppContext, Operation, operations
+from athand.adapters.operations import AppContext, operations
+from athand.adapters.operations.table import operations_in
 from athand.config import Settings
 
 
@@ -39,5 +40,6 @@ def calling(folder):
 
 def names_in(*modules):
     """The operations that these modules have."""
-    found = [vars(import_module(f"athand.adapters.operations.{module}")).values() for module in modules]
-    return {each.name for values in found for each in values if isinstance(each, Operation)}
+    return {
+        each.name for module in modules for each in operations_in(import_module(f"athand.adapters.operations.{module}"))
+    }

@@ -11,10 +11,11 @@ from jsonschema import Draft202012Validator
 from tests.adapters.operations_kit import arguments, opened
 
 from athand.adapters import operations as package
-from athand.adapters.operations import ALWAYS, KINDS, SCOPES, TOOLSETS, Operation, operations
+from athand.adapters.operations import ALWAYS, KINDS, SCOPES, TOOLSETS, operations
 from athand.adapters.operations import parameters as words
 from athand.adapters.operations.answers import schema_of
 from athand.adapters.operations.memories import Emptied, Named
+from athand.adapters.operations.table import operations_in
 from athand.corpus import Corpus
 from athand.documents import Documents
 from athand.errors import InvalidInput
@@ -24,8 +25,7 @@ from athand.search import CORPORA
 
 
 def in_module(name):
-    module = import_module(f"athand.adapters.operations.{name}")
-    return [each for each in vars(module).values() if isinstance(each, Operation)]
+    return list(operations_in(import_module(f"athand.adapters.operations.{name}")))
 
 
 MODULES = [each.stem for each in Path(package.__file__).parent.glob("*.py") if each.stem != "__init__"]

@@ -1,11 +1,10 @@
 """The service of the documents corpus: one method per operation."""
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from os import PathLike
 
 from athand.documents import browse, content_request, content_response, content_search, folders, maintenance, search
 from athand.documents.context import DocumentContext
@@ -23,6 +22,30 @@ from athand.documents.model import (
     Problem,
     SearchContentResponse,
 )
+from athand.documents.parameters import (
+    AnyFolderId,
+    ChunkIds,
+    Concepts,
+    DirectoryOrPattern,
+    DirectoryPath,
+    DocumentId,
+    EndLine,
+    ExactTerms,
+    FewPerPage,
+    FolderId,
+    FolderProject,
+    HundredPerPage,
+    ManyPerPage,
+    MaxChars,
+    Neighbours,
+    NewFolderId,
+    Once,
+    PageTokens,
+    PathPattern,
+    StartLine,
+    Subject,
+    Wait,
+)
 from athand.documents.readers import Readers
 from athand.documents.refresh import FolderRefresher, FolderWatcher
 from athand.documents.scoring import INDEX
@@ -30,10 +53,9 @@ from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
 from athand.indexing import Corpus
 from athand.inputs import check_name
+from athand.parameters import ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
 from athand.store import Snapshot, Store
 from athand.types import Hits
-
-FolderIds = str | Sequence[str] | None
 
 
 class Documents:
@@ -59,17 +81,14 @@ class Documents:
 
     def add(
         self,
-        path: str | PathLike[str],
+        path: FilePath,
         *,
-        folder_id: str | None = None,
-        project: str | None = None,
-        wait: bool = True,
+        folder_id: NewFolderId = None,
+        project: FolderProject = None,
+        wait: Wait = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> Folder:
-        """Registers and indexes a folder; one that is registered already is refreshed.
-
-        Without `wait` it returns at once and indexes in the background.
-        """
+        """Index a folder and remember it; one that is known already is brought up to date."""
         real = folders.check_folder_path(path)
         owner = None if project is None else check_name("project", project)
         own = folders.register(self._context, real, folder_id, owner)
@@ -79,15 +98,15 @@ class Documents:
             self._refresher.start_background(folders.get_folder(snapshot, own))
         return self._describe_folder(own)
 
-    def refresh(self, folder_id: str, *, progress: Callable[[int, int], None] | None = None) -> Folder:
-        """Updates the index of a folder now."""
+    def refresh(self, folder_id: FolderId, *, progress: Callable[[int, int], None] | None = None) -> Folder:
+        """Bring the index of a folder up to date now. Searches notice changes by themselves after a while."""
         with self._store.snapshot() as snapshot:
             folder = folders.get_folder(snapshot, folder_id)
         self._refresher.refresh(folder, progress or (lambda done, total: None))
         return self._describe_folder(folder_id)
 
-    def remove(self, folder_id: str) -> Folder:
-        """Removes a folder and everything indexed from it; its files are not touched."""
+    def remove(self, folder_id: FolderId) -> Folder:
+        """Forget a folder and all that was indexed of it; its files are not touched."""
         folder = self._describe_folder(folder_id)
         if self._watcher is not None:
             self._watcher.remove(folder_id)
@@ -95,11 +114,11 @@ class Documents:
         return folder
 
     def list_folders(self) -> list[Folder]:
-        """All folders with their states and counts."""
+        """All folders of documents, their state, and how much is in them."""
         with self._store.snapshot() as snapshot:
             return folders.describe_folders(self._context, snapshot)
 
-    def problems(self, folder_id: str | None = None) -> list[Problem]:
+    def problems(self, folder_id: AnyFolderId = None) -> list[Problem]:
         """The files that could not be indexed, or only in part, each with its reason."""
         with self._store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
@@ -119,17 +138,17 @@ class Documents:
         self,
         folder_id: FolderIds = None,
         *,
-        semantic_concepts: Sequence[str] = (),
-        exact_terms: Sequence[str] = (),
-        min_score: float | None = None,
-        limit: int = 10,
-        continuation_token: str | None = None,
-        max_tokens: int | None = None,
-        path: str | None = None,
+        semantic_concepts: Concepts = (),
+        exact_terms: ExactTerms = (),
+        min_score: MinScore = None,
+        limit: FewPerPage = 10,
+        continuation_token: ContinuationToken = None,
+        max_tokens: PageTokens = None,
+        path: PathPattern = None,
     ) -> SearchContentResponse:
-        """Every passage about the concepts, ranked higher where it has the exact terms; paged without repeats.
+        """Every passage about the concepts, ranked higher where it has the exact terms; page by page, none twice.
 
-        With exact terms alone it returns every passage that contains one of them, those with most terms first.
+        Give at least one concept or term. With terms alone it finds whatever contains one of them, as grep does.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
         request = content_request.parse_request(given, self._cursors)
@@ -141,18 +160,15 @@ class Documents:
 
     def search(
         self,
-        query: str,
+        query: Question,
         *,
         folder_id: FolderIds = None,
-        limit: int = 10,
-        path: str | None = None,
-        min_score: float | None = None,
-        once: bool = False,
+        limit: Limit = 10,
+        path: PathPattern = None,
+        min_score: MinScore = None,
+        once: Once = False,
     ) -> Hits[DocumentHit]:
-        """The passages that answer a question, best first, each with its reasons; none when nothing fits.
-
-        With `once` each document is returned once, with its best passage.
-        """
+        """The passages that answer a natural question, best first, each with why; none if nothing fits."""
         request = search.DocumentSearchRequest.from_arguments(query, limit, path, min_score, once=once)
         with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
@@ -173,13 +189,13 @@ class Documents:
 
     def find_documents(
         self,
-        query: str = "",
+        query: Subject = "",
         *,
         folder_id: FolderIds = None,
-        limit: int = 20,
-        continuation_token: str | None = None,
+        limit: HundredPerPage = 20,
+        continuation_token: ContinuationToken = None,
     ) -> FoundDocuments:
-        """The documents about a query, best first: metadata with key phrases, no content."""
+        """Which documents are about something, best first: paths, titles and key phrases, no content."""
         cursors = self._cursors
         with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
@@ -196,24 +212,33 @@ class Documents:
 
     # Browsing
 
-    def explore(self, folder_id: str, path: str = "") -> Directory:
-        """The subfolders of a directory with counts and key phrases, and its documents."""
+    def explore(self, folder_id: FolderId, path: DirectoryPath = "") -> Directory:
+        """What is in a directory: its subfolders with counts and key phrases, and its documents."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.explore(snapshot, folder_id, path, self._refresher.freshness(searched))
 
     def list_documents(
-        self, folder_id: str, path: str = "", limit: int = 20, continuation_token: str | None = None
+        self,
+        folder_id: FolderId,
+        path: DirectoryOrPattern = "",
+        limit: ManyPerPage = 20,
+        continuation_token: ContinuationToken = None,
     ) -> DocumentList:
-        """The documents of a folder, ordered by path; `path` is a directory or a glob such as `docs/**/*.md`."""
+        """The documents of a folder, ordered by path."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.list_documents(snapshot, folder_id, path, limit, continuation_token, cursors)
             return replace(found, freshness=self._refresher.freshness(searched))
 
     def get_document_data(
-        self, folder_id: str, document_id: str, *, limit: int = 50, continuation_token: str | None = None
+        self,
+        folder_id: FolderId,
+        document_id: DocumentId,
+        *,
+        limit: ManyPerPage = 50,
+        continuation_token: ContinuationToken = None,
     ) -> DocumentData:
-        """Metadata of a document: key phrases, outline with line numbers, chunks with previews."""
+        """An overview of a document: key phrases, outline with line numbers, its chunks with how they begin."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.get_document_data(
@@ -228,15 +253,15 @@ class Documents:
 
     def get_document_text(
         self,
-        folder_id: str,
-        document_id: str,
+        folder_id: FolderId,
+        document_id: DocumentId,
         *,
-        start_line: int | None = None,
-        end_line: int | None = None,
-        max_chars: int = 5000,
-        continuation_token: str | None = None,
+        start_line: StartLine = None,
+        end_line: EndLine = None,
+        max_chars: MaxChars = 5000,
+        continuation_token: ContinuationToken = None,
     ) -> DocumentText:
-        """The exact text of a document: a range of lines, or a window of characters with a cursor to the next."""
+        """The exact text of a document, by lines or piece by piece."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_document_text(
@@ -244,8 +269,8 @@ class Documents:
             )
             return replace(found, freshness=self._refresher.freshness(searched))
 
-    def get_chunks(self, folder_id: str, chunk_ids: Sequence[str], neighbours: int = 0) -> Chunks:
-        """Chunks by id, with `neighbours` chunks before and after each, ordered by document and position."""
+    def get_chunks(self, folder_id: FolderId, chunk_ids: ChunkIds, neighbours: Neighbours = 0) -> Chunks:
+        """Passages by their ids, with those around them, in the order of their documents."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
             return Chunks(found, freshness=self._refresher.freshness(searched))

@@ -1,19 +1,90 @@
 """The arguments of operations: read as they were meant, refused with all that is wrong, told in a small JSON Schema."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from athand.errors import InvalidInput
+from athand.parameters import REQUIRED, Choice, Help, Keys, Length, Parameter, Range
 
 Schema = dict[str, Any]
 _MOST_FAULTS = 10
 _LONGEST = 80
+_LONGEST_PART = 255  # of a path, in bytes
 _IN_JSON = {"tuple_type": "Input should be a list", "dict_type": "Input should be an object"}
+# What was given may be secret: no error repeats it.
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+
+
+def make_model(name: str, parameters: Iterable[Parameter]) -> type[BaseModel]:
+    """The parameters as a pydantic model, which refuses what it does not know."""
+    fields: dict[str, Any] = {
+        each.name: (_json_type(each.annotation), ... if each.default is REQUIRED else each.default)
+        for each in parameters
+    }
+    return create_model(name, __config__=STRICT, **fields)
+
+
+def plain_argument(value: Any) -> Any:
+    """A nested object as the service takes it: a dictionary of what was given."""
+    return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
+
+
+def _json_type(annotation: Any) -> Any:
+    """The type of what JSON can hold: no times and path objects, lists as tuples; marks as pydantic has them."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _constrained(inner[0], inner[1:])
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(_json_type(each) for each in inner if not _is_python_only(each))]  # noqa: UP007
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict[_json_type(inner[0]), _json_type(inner[1])]  # type: ignore[misc]
+    if isinstance(origin, type) and issubclass(origin, Iterable) and (origin is not tuple or ... in inner):
+        return tuple[_json_type(inner[0]), ...]  # type: ignore[misc]
+    return annotation
+
+
+def _constrained(kind: Any, marks: Sequence[Any]) -> Any:
+    made = next((_SPECIAL[type(each)](each) for each in marks if type(each) in _SPECIAL), None) or _json_type(kind)
+    fields = [_FIELDS[type(each)](each) for each in marks if type(each) in _FIELDS]
+    if any(get_origin(each) is PathLike for each in get_args(kind)):
+        fields.append(AfterValidator(_check_possible))
+    return Annotated[(made, *fields)] if fields else made
+
+
+_SPECIAL: Mapping[type, typing.Callable[[Any], Any]] = {
+    Choice: lambda mark: Literal[mark.words],
+    Keys: lambda mark: make_model(mark.of.__name__, mark.parameters),
+}
+_FIELDS: Mapping[type, typing.Callable[[Any], Any]] = {
+    Help: lambda mark: Field(description=mark.text),
+    Length: lambda mark: Field(min_length=mark.shortest or None, max_length=mark.longest),
+    Range: lambda mark: Field(**{"gt" if mark.exclusive else "ge": mark.low}, le=mark.high),
+}
+
+
+def _is_python_only(kind: Any) -> bool:
+    return kind is datetime or get_origin(kind) is PathLike
+
+
+def _check_possible(path: str) -> str:
+    """A path that the system can be asked for."""
+    try:
+        parts = Path(path).expanduser().parts
+    except RuntimeError as error:
+        raise ValueError("there is no user of that name") from error
+    if "\0" in path or any(len(part.encode()) > _LONGEST_PART for part in parts):
+        raise ValueError("no file can have that name")
+    return path
 
 
 def checked(name: str, model: type[BaseModel], arguments: Any) -> BaseModel:

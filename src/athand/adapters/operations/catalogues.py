@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from athand.adapters.operations.model import AppContext
+from athand.adapters.operations.context import AppContext
 from athand.errors import NotFound
 
 Catalogues = str | Sequence[str] | None
@@ -10,14 +10,15 @@ Catalogues = str | Sequence[str] | None
 
 def resolve_catalogues(ctx: AppContext, named: Catalogues) -> Catalogues:
     """The catalogues that were named, or all that this process was opened for."""
-    return within([named] if isinstance(named, str) else named, ctx.athand.tools.catalogues)
+    return within(named, ctx.athand.tools.catalogues)
 
 
-def within(named: Sequence[str] | None, reachable: Catalogues) -> Catalogues:
+def within(named: Catalogues, reachable: Catalogues) -> Catalogues:
     """The catalogues that a request means; it cannot reach others than it may."""
-    if not named:
+    wanted = [named] if isinstance(named, str) else named
+    if not wanted:
         return reachable
     known = [reachable] if isinstance(reachable, str) else reachable
-    if known is not None and (foreign := [each for each in named if each not in known]):
+    if known is not None and (foreign := [each for each in wanted if each not in known]):
         raise NotFound(f"No catalogue {foreign[0]!r} here. There are: {', '.join(known)}.")
     return named

@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from athand.adapters.operations.catalogues import resolve_catalogues
-from athand.adapters.operations.model import ALWAYS, AppContext, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import ALWAYS, operation
 from athand.adapters.operations.parameters import (
     Catalogues,
     Corpus,
@@ -16,6 +15,7 @@ from athand.adapters.operations.parameters import (
     Project,
     Question,
 )
+from athand.parameters import Help
 from athand.types import Hit, Hits
 
 
@@ -23,13 +23,13 @@ from athand.types import Hit, Hits
 def search(
     ctx: AppContext,
     query: Question,
-    corpora: Annotated[tuple[Corpus, ...] | None, Field(description="Only these corpora; all of them without")] = None,
+    corpora: Annotated[tuple[Corpus, ...] | None, Help("Only these corpora; all of them without")] = None,
     limit: Limit = 10,
     min_score: MinScore = None,
     project: Project = None,
     folder_id: FolderIds = None,
     catalogue: Catalogues = None,
-    app: Annotated[Name | None, Field(description="Only flows of this app")] = None,
+    app: Annotated[Name | None, Help("Only flows of this app")] = None,
 ) -> Hits[Hit]:
     """Find what can be used for a task: memories, documents, tools and recorded UI flows, best first, each with why.
 

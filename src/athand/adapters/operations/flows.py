@@ -3,9 +3,13 @@
 from itertools import count
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from athand.adapters.operations.flow_parameters import (
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import Progress, operation
+from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
+from athand.errors import NotFound
+from athand.flows.exchange import Imported
+from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
+from athand.flows.parameters import (
     App,
     Extension,
     Failure,
@@ -20,16 +24,11 @@ from athand.adapters.operations.flow_parameters import (
     SessionId,
     Target,
     Version,
-    told,
 )
-from athand.adapters.operations.model import AppContext, Progress, operation
-from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
-from athand.errors import NotFound
-from athand.flows.exchange import Imported
-from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
 from athand.inputs import show_value
+from athand.parameters import Help, Range
 from athand.types import Hits
 
 # Finding
@@ -42,16 +41,16 @@ def knowledge_search(
     limit: Limit = 20,
     scope: Annotated[
         Literal["all", "current"] | dict[str, str],
-        Field(description='All sessions, the one of the open browser, or one: {"session": id}'),
+        Help('All sessions, the one of the open browser, or one: {"session": id}'),
     ] = "all",
-    session: Annotated[str | None, Field(description="Which one is current, if not that of the open browser")] = None,
-    filters: Filters | None = None,
+    session: Annotated[str | None, Help("Which one is current, if not that of the open browser")] = None,
+    filters: Filters = None,
     min_score: MinScore = None,
 ) -> Hits[FlowHit]:
     """Find steps of recorded sessions by what was done, where, on what and what for, best first, each with why."""
     current = ctx.browsers.get().session_id if scope == "current" and session is None else session
     return ctx.athand.flows.search(
-        query, limit=limit, scope=scope, session=current, filters=told(filters), min_score=min_score
+        query, limit=limit, scope=scope, session=current, filters=filters, min_score=min_score
     )
 
 
@@ -62,9 +61,13 @@ def knowledge_last(ctx: AppContext, n: Limit = 20, session: OfSession = None) ->
 
 
 @operation("flows/sessions", toolset="flows", title="Newest sessions")
-def knowledge_sessions(ctx: AppContext, limit: Limit = 10, filters: Filters | None = None) -> list[FlowSession]:
+def knowledge_sessions(
+    ctx: AppContext,
+    limit: Limit = 10,
+    filters: Filters = None,
+) -> list[FlowSession]:
     """List the newest sessions: their goals, tags and number of steps."""
-    return ctx.athand.flows.sessions(limit, told(filters))
+    return ctx.athand.flows.sessions(limit, filters)
 
 
 @operation("flows/session", toolset="flows", title="One session")
@@ -89,12 +92,8 @@ def knowledge_summarize(ctx: AppContext, session_id: SessionId) -> SessionSummar
 def knowledge_prior(
     ctx: AppContext,
     session_id: SessionId,
-    observation: Annotated[
-        Seen | None, Field(description="What is on the screen; what the session saw last, if not")
-    ] = None,
-    previous: Annotated[
-        str | None, Field(description="The id of the step that led here, beside an observation")
-    ] = None,
+    observation: Annotated[Seen | None, Help("What is on the screen; what the session saw last, if not")] = None,
+    previous: Annotated[str | None, Help("The id of the step that led here, beside an observation")] = None,
 ) -> PriorKnowledge | None:
     """Tell what earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
 
@@ -104,7 +103,7 @@ def knowledge_prior(
     if observation is None:
         return flows.suggest(session_id)
     step = None if previous is None else _step(ctx, session_id, previous)
-    return flows.prior_knowledge(session_id, told(observation) or {}, previous=step)
+    return flows.prior_knowledge(session_id, observation, previous=step)
 
 
 def _step(ctx: AppContext, session_id: str, wanted: str | int) -> Step:
@@ -134,9 +133,9 @@ def knowledge_start_session(
     app: App = DEFAULT_APP,
     app_version: Version = None,
     git: Git = None,
-    launch: Annotated[dict[str, Any] | None, Field(description="How the app was started")] = None,
-    id: Annotated[str | None, Field(description="Its id, if it should not be made up")] = None,
-    created_at: Annotated[str | None, Field(description="When it began, as ISO time; now, if not given")] = None,
+    launch: Annotated[dict[str, Any] | None, Help("How the app was started")] = None,
+    id: Annotated[str | None, Help("Its id, if it should not be made up")] = None,
+    created_at: Annotated[str | None, Help("When it began, as ISO time; now, if not given")] = None,
 ) -> FlowSession:
     """Begin a session, to record steps of a browser that is not driven from here. ui_launch begins one by itself."""
     return ctx.athand.flows.start_session(
@@ -156,27 +155,27 @@ def knowledge_start_session(
 def knowledge_record(
     ctx: AppContext,
     session_id: SessionId,
-    tool: Annotated[str, Field(description="What was called: click, type, navigate …, with or without a prefix")],
-    target: Target | None = None,
-    input: Annotated[dict[str, Any] | None, Field(description="What it was given; secrets are taken out")] = None,
-    ok: Annotated[bool, Field(description="Whether it went well")] = True,
-    error: Failure | None = None,
-    before: Annotated[Seen | None, Field(description="What was on the screen that it was done on")] = None,
-    after_screen: Annotated[str | None, Field(description="The screen it led to")] = None,
-    screenshot: Annotated[str | None, Field(description="Where a picture is; it is only told, never opened")] = None,
-    duration_ms: Annotated[float | None, Field(ge=0, description="How long it took")] = None,
-    prior_knowledge: Annotated[dict[str, Any] | None, Field(description="What was known and shown before it")] = None,
-    timestamp: Annotated[str | None, Field(description="When, as ISO time; now, if not given")] = None,
+    tool: Annotated[str, Help("What was called: click, type, navigate …, with or without a prefix")],
+    target: Target = None,
+    input: Annotated[dict[str, Any] | None, Help("What it was given; secrets are taken out")] = None,
+    ok: Annotated[bool, Help("Whether it went well")] = True,
+    error: Failure = None,
+    before: Annotated[Seen | None, Help("What was on the screen that it was done on")] = None,
+    after_screen: Annotated[str | None, Help("The screen it led to")] = None,
+    screenshot: Annotated[str | None, Help("Where a picture is; it is only told, never opened")] = None,
+    duration_ms: Annotated[float | None, Range(0), Help("How long it took")] = None,
+    prior_knowledge: Annotated[dict[str, Any] | None, Help("What was known and shown before it")] = None,
+    timestamp: Annotated[str | None, Help("When, as ISO time; now, if not given")] = None,
 ) -> Step:
     """Keep one step of a session with what was seen before it. Durable when this answers; secrets are not kept."""
     return ctx.athand.flows.record(
         session_id,
         tool=tool,
-        target=told(target),
+        target=target,
         input=input,
         ok=ok,
-        error=told(error),
-        before=told(before),
+        error=error,
+        before=before,
         after_screen=after_screen,
         screenshot=screenshot,
         duration_ms=duration_ms,
@@ -201,12 +200,12 @@ def knowledge_replay(
     ctx: AppContext,
     session_id: SessionId,
     *,
-    start: Annotated[int, Field(ge=1, description="Begin with this step")] = 1,
-    goal: Annotated[str | None, Field(description="Do it for this goal; its values take the place of the old")] = None,
-    values: Annotated[dict[str, str] | None, Field(description="What goes into fields, by name; also secrets")] = None,
-    heal: Annotated[bool, Field(description="Find an element again that has another name now")] = True,
-    url: Annotated[str | None, Field(description="Begin at this address")] = None,
-    browser: Annotated[str | None, Field(description="In the open browser of this session; else in a new one")] = None,
+    start: Annotated[int, Range(1), Help("Begin with this step")] = 1,
+    goal: Annotated[str | None, Help("Do it for this goal; its values take the place of the old")] = None,
+    values: Annotated[dict[str, str] | None, Help("What goes into fields, by name; also secrets")] = None,
+    heal: Annotated[bool, Help("Find an element again that has another name now")] = True,
+    url: Annotated[str | None, Help("Begin at this address")] = None,
+    browser: Annotated[str | None, Help("In the open browser of this session; else in a new one")] = None,
     headless: Headless = True,
     extension: Extension = None,
     progress: Progress,
@@ -236,8 +235,8 @@ def knowledge_replay(
 def knowledge_reject_heal(
     ctx: AppContext,
     session_id: SessionId,
-    position: Annotated[int, Field(ge=1, description="Which step of the session, from 1")],
-    element: Annotated[str, Field(description="The element as the replay names it under healed")],
+    position: Annotated[int, Range(1), Help("Which step of the session, from 1")],
+    element: Annotated[str, Help("The element as the replay names it under healed")],
 ) -> Step:
     """Say that a replay took a wrong element for that of a step: no replay takes it for that again."""
     step = _step(ctx, session_id, position)
@@ -249,7 +248,7 @@ def knowledge_reject_heal(
 def knowledge_script(
     ctx: AppContext,
     session_id: SessionId,
-    language: Annotated[Literal["python", "typescript"], Field(description="Of the test")] = "python",
+    language: Annotated[Literal["python", "typescript"], Help("Of the test")] = "python",
 ) -> str:
     """Write a session as a Playwright test that runs by itself, with the locators that were really used."""
     return ctx.athand.flows.script(session_id, language)
@@ -277,7 +276,7 @@ def knowledge_import(
     ctx: AppContext,
     path: ServerPath,
     *,
-    app: Annotated[str, Field(description="Whose sessions they are, if they do not say")] = DEFAULT_APP,
+    app: Annotated[str, Help("Whose sessions they are, if they do not say")] = DEFAULT_APP,
     progress: Progress,
 ) -> Imported:
     """Read the sessions in a folder: each a folder with session.json, and steps/*.json. What is known stays."""

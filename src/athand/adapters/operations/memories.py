@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from athand.adapters.operations.model import AppContext, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import operation
 from athand.adapters.operations.parameters import (
     InSession,
     LeastSalience,
@@ -42,6 +41,7 @@ from athand.memories import (
     Timeline,
     Weights,
 )
+from athand.parameters import Help, Range
 from athand.types import Hits
 
 Texts = tuple[str, ...]
@@ -63,24 +63,22 @@ Named = Literal[
 def memory_search(
     ctx: AppContext,
     query: Question,
-    project: Annotated[Name | None, Field(description="Only of this project and those that hold everywhere")] = None,
+    project: Annotated[Name | None, Help("Only of this project and those that hold everywhere")] = None,
     sector: OfSector = None,
     tier: OfTier = None,
     memory_type: OfType = None,
     tags: WithTags = (),
     limit: Limit = 10,
-    min_salience: Annotated[float, Field(ge=0, le=1, description="Only what matters at least so much now")] = 0.0,
+    min_salience: Annotated[float, Range(0, 1), Help("Only what matters at least so much now")] = 0.0,
     min_score: MinScore = None,
-    include_superseded: Annotated[bool, Field(description="Also what was replaced by something newer")] = False,
-    include_documents: Annotated[bool, Field(description="Also passages of the project's documents")] = False,
+    include_superseded: Annotated[bool, Help("Also what was replaced by something newer")] = False,
+    include_documents: Annotated[bool, Help("Also passages of the project's documents")] = False,
     in_session: InSession = None,
-    session: Annotated[Name | None, Field(description="Your own session, to be linked with what is found")] = None,
-    as_of: Annotated[Time | None, Field(description="Ask what was valid at this time, ISO 8601")] = None,
-    mode: Annotated[
-        Literal["hybrid", "semantic", "keyword"], Field(description="By meaning and words, or one of them")
-    ] = "hybrid",
-    reinforce: Annotated[bool, Field(description="Let what is found matter a little longer")] = True,
-    weights: Annotated[Weights | None, Field(description="Rank by a plain weighted sum instead")] = None,
+    session: Annotated[Name | None, Help("Your own session, to be linked with what is found")] = None,
+    as_of: Annotated[Time | None, Help("Ask what was valid at this time, ISO 8601")] = None,
+    mode: Annotated[Literal["hybrid", "semantic", "keyword"], Help("By meaning and words, or one of them")] = "hybrid",
+    reinforce: Annotated[bool, Help("Let what is found matter a little longer")] = True,
+    weights: Annotated[Weights | None, Help("Rank by a plain weighted sum instead")] = None,
 ) -> Hits[MemoryHit]:
     """Find what is remembered: decisions, preferences, gotchas, facts. Best first, each with why; none if nothing fits.
 
@@ -92,28 +90,26 @@ def memory_search(
 @operation("memories/add", toolset="memories", scope="write", kind="write", title="Remember")
 def memory_add(
     ctx: AppContext,
-    content: Annotated[str, Field(description="What to remember, in one or a few sentences that stand alone")],
+    content: Annotated[str, Help("What to remember, in one or a few sentences that stand alone")],
     project: OwnProject = "default",
-    session: Annotated[Name | None, Field(description="The session it comes from")] = None,
-    sector: Annotated[Sector | None, Field(description="What kind of memory it is; found out without")] = None,
-    tier: Annotated[
-        Tier, Field(description="Where it shows: in its session, in its project, or everywhere")
-    ] = "project",
-    memory_type: Annotated[MemoryType | None, Field(description="What it is about")] = None,
-    importance: Annotated[float, Field(ge=0, le=1, description="How slowly it fades, 0 to 1")] = 0.5,
-    tags: Annotated[Texts, Field(description="Words to filter by")] = (),
-    concepts: Annotated[Texts, Field(description="Other words to find it by")] = (),
-    files: Annotated[Texts, Field(description="Paths of files it speaks of")] = (),
-    summary: Annotated[str | None, Field(description="A title")] = None,
-    context: Annotated[str | None, Field(description="What it was about when it came up")] = None,
-    author: Annotated[Name | None, Field(description="Who said it")] = None,
-    written_by: Annotated[Writer, Field(description="Who writes it down")] = "agent",
-    created_at: Annotated[Time | None, Field(description="When it was said, ISO 8601; now without")] = None,
-    valid_from: Annotated[Time | None, Field(description="Since when it holds, ISO 8601")] = None,
-    valid_until: Annotated[Time | None, Field(description="Until when it holds, ISO 8601")] = None,
-    pinned: Annotated[bool, Field(description="Never let it fade, and begin every brief with it")] = False,
-    id: Annotated[Name | None, Field(description="An id of your own")] = None,
-    key: Annotated[Name | None, Field(description="A name for this call: repeated, it adds nothing again")] = None,
+    session: Annotated[Name | None, Help("The session it comes from")] = None,
+    sector: Annotated[Sector | None, Help("What kind of memory it is; found out without")] = None,
+    tier: Annotated[Tier, Help("Where it shows: in its session, in its project, or everywhere")] = "project",
+    memory_type: Annotated[MemoryType | None, Help("What it is about")] = None,
+    importance: Annotated[float, Range(0, 1), Help("How slowly it fades, 0 to 1")] = 0.5,
+    tags: Annotated[Texts, Help("Words to filter by")] = (),
+    concepts: Annotated[Texts, Help("Other words to find it by")] = (),
+    files: Annotated[Texts, Help("Paths of files it speaks of")] = (),
+    summary: Annotated[str | None, Help("A title")] = None,
+    context: Annotated[str | None, Help("What it was about when it came up")] = None,
+    author: Annotated[Name | None, Help("Who said it")] = None,
+    written_by: Annotated[Writer, Help("Who writes it down")] = "agent",
+    created_at: Annotated[Time | None, Help("When it was said, ISO 8601; now without")] = None,
+    valid_from: Annotated[Time | None, Help("Since when it holds, ISO 8601")] = None,
+    valid_until: Annotated[Time | None, Help("Until when it holds, ISO 8601")] = None,
+    pinned: Annotated[bool, Help("Never let it fade, and begin every brief with it")] = False,
+    id: Annotated[Name | None, Help("An id of your own")] = None,
+    key: Annotated[Name | None, Help("A name for this call: repeated, it adds nothing again")] = None,
 ) -> Memory:
     """Keep a text for good. Secrets in it are taken out before it is written.
 
@@ -126,9 +122,9 @@ def memory_add(
 @operation("memories/supersede", toolset="memories", scope="write", kind="write", title="Supersede a memory")
 def memory_supersede(
     ctx: AppContext,
-    old_id: Annotated[Name, Field(description="The memory that does not hold any more")],
-    new_id: Annotated[Name, Field(description="The memory that takes its place")],
-    by: Annotated[Name, Field(description="Who says so")] = "user",
+    old_id: Annotated[Name, Help("The memory that does not hold any more")],
+    new_id: Annotated[Name, Help("The memory that takes its place")],
+    by: Annotated[Name, Help("Who says so")] = "user",
 ) -> Memory:
     """Let a newer memory take the place of an old one. The old one stays as history, and is answered with."""
     return ctx.athand.memories.supersede(old_id, new_id, by)
@@ -138,8 +134,8 @@ def memory_supersede(
 def memory_timeline(
     ctx: AppContext,
     anchor_id: MemoryId,
-    before: Annotated[int, Field(ge=0, le=1000, description="How many older ones")] = 5,
-    after: Annotated[int, Field(ge=0, le=1000, description="How many newer ones")] = 5,
+    before: Annotated[int, Range(0, 1000), Help("How many older ones")] = 5,
+    after: Annotated[int, Range(0, 1000), Help("How many newer ones")] = 5,
 ) -> Timeline:
     """What was remembered in the same project just before and after a memory, and in which sessions."""
     return ctx.athand.memories.timeline(anchor_id, before, after)
@@ -149,7 +145,7 @@ def memory_timeline(
 def memory_brief(
     ctx: AppContext,
     project: OwnProject = "default",
-    max_tokens: Annotated[int, Field(ge=0, le=1_000_000, description="How long it may be")] = 800,
+    max_tokens: Annotated[int, Range(0, 1_000_000), Help("How long it may be")] = 800,
 ) -> str:
     """What to know when work on a project begins: pinned memories, decisions, what matters most, the last summary."""
     return ctx.athand.memories.brief(project, max_tokens)
@@ -165,7 +161,7 @@ def memory_get(ctx: AppContext, id: MemoryId) -> Memory:
 def memory_list(
     ctx: AppContext,
     limit: Limit = 20,
-    include_deleted: Annotated[bool, Field(description="Also what was deleted and can be restored")] = False,
+    include_deleted: Annotated[bool, Help("Also what was deleted and can be restored")] = False,
     project: Project = None,
     sector: OfSector = None,
     tier: OfTier = None,
@@ -190,24 +186,22 @@ def memory_list(
 def memory_update(
     ctx: AppContext,
     id: MemoryId,
-    content: Annotated[str | None, Field(description="Another text")] = None,
-    summary: Annotated[str | None, Field(description="Another title")] = None,
-    context: Annotated[str | None, Field(description="What it is about")] = None,
-    author: Annotated[Name | None, Field(description="Who said it")] = None,
-    sector: Annotated[Sector | None, Field(description="What kind of memory it is")] = None,
-    tier: Annotated[Tier | None, Field(description="Where it shows")] = None,
-    memory_type: Annotated[MemoryType | None, Field(description="What it is about")] = None,
-    importance: Annotated[float | None, Field(ge=0, le=1, description="How slowly it fades")] = None,
-    pinned: Annotated[bool | None, Field(description="Whether it never fades")] = None,
-    tags: Annotated[Texts | None, Field(description="All its tags from now on")] = None,
-    concepts: Annotated[Texts | None, Field(description="All its concepts from now on")] = None,
-    files: Annotated[Texts | None, Field(description="All its files from now on")] = None,
-    valid_until: Annotated[Time | None, Field(description="Until when it holds, ISO 8601")] = None,
-    clear: Annotated[tuple[Emptied, ...], Field(description="Fields to be emptied")] = (),
+    content: Annotated[str | None, Help("Another text")] = None,
+    summary: Annotated[str | None, Help("Another title")] = None,
+    context: Annotated[str | None, Help("What it is about")] = None,
+    author: Annotated[Name | None, Help("Who said it")] = None,
+    sector: Annotated[Sector | None, Help("What kind of memory it is")] = None,
+    tier: Annotated[Tier | None, Help("Where it shows")] = None,
+    memory_type: Annotated[MemoryType | None, Help("What it is about")] = None,
+    importance: Annotated[float | None, Range(0, 1), Help("How slowly it fades")] = None,
+    pinned: Annotated[bool | None, Help("Whether it never fades")] = None,
+    tags: Annotated[Texts | None, Help("All its tags from now on")] = None,
+    concepts: Annotated[Texts | None, Help("All its concepts from now on")] = None,
+    files: Annotated[Texts | None, Help("All its files from now on")] = None,
+    valid_until: Annotated[Time | None, Help("Until when it holds, ISO 8601")] = None,
+    clear: Annotated[tuple[Emptied, ...], Help("Fields to be emptied")] = (),
     session: Session = None,
-    expected_updated_at: Annotated[
-        Time | None, Field(description="The updated_at you saw: refuse if it was changed since")
-    ] = None,
+    expected_updated_at: Annotated[Time | None, Help("The updated_at you saw: refuse if it was changed since")] = None,
 ) -> Memory:
     """Change the fields that are given. If a fact has changed, add a new memory and supersede the old one instead."""
     told = _given(locals())
@@ -227,8 +221,8 @@ def memory_relate(
     ctx: AppContext,
     source_id: MemoryId,
     target_id: MemoryId,
-    type: Annotated[Named, Field(description="What the source is to the target")],
-    by: Annotated[Name, Field(description="Who says so")] = "user",
+    type: Annotated[Named, Help("What the source is to the target")],
+    by: Annotated[Name, Help("Who says so")] = "user",
 ) -> Relation:
     """Say how one memory stands to another. SUPERSEDES does the same as memory_supersede."""
     return ctx.athand.memories.relate(source_id, target_id, type, by)

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from athand.adapters.operations.model import AppContext, Progress, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import Progress, operation
 from athand.adapters.operations.parameters import (
     InSession,
     LeastSalience,
@@ -32,6 +31,7 @@ from athand.adapters.operations.parameters import (
 from athand.memories import Memory, Stats
 from athand.memories import Session as WorkSession
 from athand.memories.model import Imported
+from athand.parameters import Help, Length, Range
 from athand.types import Hit, Hits
 
 Command = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
@@ -43,7 +43,8 @@ def memory_add_many(
     ctx: AppContext,
     items: Annotated[
         tuple[dict[str, Any], ...],
-        Field(max_length=1000, description="Each an object with the arguments of memory_add"),
+        Length(0, 1000),
+        Help("Each an object with the arguments of memory_add"),
     ],
 ) -> list[Memory]:
     """Keep several texts, all of them or none."""
@@ -54,7 +55,7 @@ def memory_add_many(
 def memory_delete(
     ctx: AppContext,
     id: MemoryId,
-    hard: Annotated[bool, Field(description="Leave nothing of it: it cannot be restored")] = False,
+    hard: Annotated[bool, Help("Leave nothing of it: it cannot be restored")] = False,
 ) -> Memory:
     """Take a memory away. memory_restore brings it back within 30 days, unless `hard` was true."""
     return ctx.athand.memories.delete(id, hard)
@@ -69,8 +70,8 @@ def memory_restore(ctx: AppContext, id: MemoryId) -> Memory:
 @operation("memories/forget", toolset="memories", scope="write", kind="destructive", title="Forget memories")
 def memory_forget(
     ctx: AppContext,
-    dry_run: Annotated[bool, Field(description="Only tell which; false deletes them")] = True,
-    hard: Annotated[bool, Field(description="Leave nothing of them: they cannot be restored")] = False,
+    dry_run: Annotated[bool, Help("Only tell which; false deletes them")] = True,
+    hard: Annotated[bool, Help("Leave nothing of them: they cannot be restored")] = False,
     project: Project = None,
     sector: OfSector = None,
     tier: OfTier = None,
@@ -109,7 +110,7 @@ def memory_unpin(ctx: AppContext, id: MemoryId) -> Memory:
 def memory_reinforce(
     ctx: AppContext,
     id: MemoryId,
-    amount: Annotated[float, Field(ge=0, le=1, description="How much of what it has lost comes back")] = 0.1,
+    amount: Annotated[float, Range(0, 1), Help("How much of what it has lost comes back")] = 0.1,
     session: Session = None,
 ) -> Memory:
     """Say that a memory matters: it was useful, or it was confirmed."""
@@ -120,7 +121,7 @@ def memory_reinforce(
 def memory_deemphasize(
     ctx: AppContext,
     id: MemoryId,
-    amount: Annotated[float, Field(ge=0, le=1, description="How much less it matters")] = 0.2,
+    amount: Annotated[float, Range(0, 1), Help("How much less it matters")] = 0.2,
 ) -> Memory:
     """Say that a memory matters less."""
     return ctx.athand.memories.deemphasize(id, amount)
@@ -136,8 +137,8 @@ def memory_unsupersede(ctx: AppContext, old_id: MemoryId) -> Memory:
 def memory_start_session(
     ctx: AppContext,
     project: OwnProject = "default",
-    id: Annotated[Name | None, Field(description="An id of your own; a session that has begun goes on")] = None,
-    started_at: Annotated[Time | None, Field(description="When it began, ISO 8601; now without")] = None,
+    id: Annotated[Name | None, Help("An id of your own; a session that has begun goes on")] = None,
+    started_at: Annotated[Time | None, Help("When it began, ISO 8601; now without")] = None,
 ) -> WorkSession:
     """Begin a stretch of work. Give its id to memory_add and memory_search, and memories know where they come from."""
     return ctx.athand.memories.start_session(project, id, started_at)
@@ -146,8 +147,8 @@ def memory_start_session(
 @operation("memories/end_session", toolset="memories", scope="write", kind="write", title="End a session")
 def memory_end_session(
     ctx: AppContext,
-    id: Annotated[Name, Field(description="The id of the session")],
-    summary: Annotated[Text, Field(description="What was done, for the brief of the next session")] = None,
+    id: Annotated[Name, Help("The id of the session")],
+    summary: Annotated[Text, Help("What was done, for the brief of the next session")] = None,
 ) -> WorkSession:
     """End a session."""
     return ctx.athand.memories.end_session(id, summary)
@@ -174,16 +175,16 @@ def memory_stats(ctx: AppContext, project: Project = None) -> Stats:
 @operation("memories/folder", toolset="memories", scope="write", kind="write", title="Memory files")
 def memory_folder(
     ctx: AppContext,
-    command: Annotated[Command, Field(description="What to do")],
-    path: Annotated[Name | None, Field(description="A file or directory; begins with /memories")] = None,
-    view_range: Annotated[tuple[int, ...] | None, Field(description="view: first and last line")] = None,
-    file_text: Annotated[Text, Field(description="create: what the file says")] = None,
-    old_str: Annotated[Text, Field(description="str_replace: a text that occurs once")] = None,
-    new_str: Annotated[Text, Field(description="str_replace: what takes its place")] = None,
-    insert_line: Annotated[int | None, Field(description="insert: the line to insert after, from 0")] = None,
-    insert_text: Annotated[Text, Field(description="insert: what to insert")] = None,
-    old_path: Annotated[Name | None, Field(description="rename: the path it has")] = None,
-    new_path: Annotated[Name | None, Field(description="rename: the path it gets")] = None,
+    command: Annotated[Command, Help("What to do")],
+    path: Annotated[Name | None, Help("A file or directory; begins with /memories")] = None,
+    view_range: Annotated[tuple[int, ...] | None, Help("view: first and last line")] = None,
+    file_text: Annotated[Text, Help("create: what the file says")] = None,
+    old_str: Annotated[Text, Help("str_replace: a text that occurs once")] = None,
+    new_str: Annotated[Text, Help("str_replace: what takes its place")] = None,
+    insert_line: Annotated[int | None, Help("insert: the line to insert after, from 0")] = None,
+    insert_text: Annotated[Text, Help("insert: what to insert")] = None,
+    old_path: Annotated[Name | None, Help("rename: the path it has")] = None,
+    new_path: Annotated[Name | None, Help("rename: the path it gets")] = None,
     project: OwnProject = "default",
 ) -> str:
     """Memories as files: view, create, edit, delete and rename text files under /memories.
@@ -206,10 +207,8 @@ def memory_import(
     ctx: AppContext,
     path: ServerPath,
     progress: Progress,
-    project: Annotated[Name | None, Field(description="Where notes belong; an export says it itself")] = None,
-    format: Annotated[
-        Literal["athand", "mcp", "markdown"] | None, Field(description="What the file is; found out without")
-    ] = None,
+    project: Annotated[Name | None, Help("Where notes belong; an export says it itself")] = None,
+    format: Annotated[Literal["athand", "mcp", "markdown"] | None, Help("What the file is; found out without")] = None,
 ) -> Imported:
     """Read an export, Markdown notes, or the file of the MCP reference memory server: all of it or nothing."""
     return ctx.athand.memories.import_(path, project=project, format=format, progress=progress)

@@ -1,21 +1,18 @@
-"""An operation: a function with a name, a scope and a kind; its signature tells its parameters and its answer."""
+"""An operation: a service method with a name, a scope and a kind; its signature tells its parameters and its answer."""
 
 import inspect
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel
 
 from athand.adapters.operations.answers import plain_answer, schema_of
-from athand.adapters.operations.arguments import checked, schema_of_arguments
-
-if TYPE_CHECKING:
-    from athand.adapters.operations.browsers import Browsers
-    from athand.app import Athand
+from athand.adapters.operations.arguments import checked, make_model, plain_argument, schema_of_arguments
+from athand.adapters.operations.catalogues import resolve_catalogues
+from athand.adapters.operations.context import AppContext
+from athand.parameters import Parameter, parameters_of
 
 ALWAYS = "everything"  # the toolset that every choice of toolsets has
 TOOLSETS = ("memories", "documents", "tools", "flows", "store")
@@ -24,45 +21,7 @@ DEFAULT_SCOPES = ("search", "write", "call-tools")  # what an agent may do; the 
 KINDS = ("read", "write", "destructive")
 
 Progress = Callable[[int, int], None]  # done, total
-Tally = Callable[[str, str], None]  # the name of an operation; ok, or the kind of its error
 Function = Callable[..., Any]
-_GIVEN = ("ctx", "progress")  # what the surface hands in, not the caller
-
-
-class AppContext:
-    """What operations work with: Athand, opened when it is first needed, and the browsers that were launched."""
-
-    def __init__(self, opener: "Callable[[], Athand]") -> None:
-        self._opener = opener
-        self._lock = threading.RLock()
-        self._closing = ExitStack()
-        self._athand: Athand | None = None
-        self._browsers: Browsers | None = None
-        self.tally: Tally = _nobody_counts
-
-    @property
-    def athand(self) -> "Athand":
-        """The one Athand of this process."""
-        with self._lock:
-            if self._athand is None:
-                self._athand = self._closing.enter_context(self._opener())
-            return self._athand
-
-    @property
-    def browsers(self) -> "Browsers":
-        """The browsers that are open, by the session they record."""
-        with self._lock:
-            if self._browsers is None:
-                from athand.adapters.operations.browsers import Browsers
-
-                self._browsers = Browsers(self.athand.flows)
-                self._closing.callback(self._browsers.close)
-            return self._browsers
-
-    def close(self) -> None:
-        """Let go of everything: browsers first, then the store."""
-        with self._lock:
-            self._closing.close()
 
 
 @dataclass(frozen=True)
@@ -74,27 +33,22 @@ class Operation:
     toolset: str
     scope: str
     kind: str
-    run: Function
+    run: Function  # a method of a service, or a function of the context
     title: str
     idempotent: bool  # doing it twice changes nothing more
     open_world: bool  # it reaches beyond the store: a server, a browser
+    service: str | None  # the attribute of Athand that has the method, "" for Athand itself; None for a function
+    description: str
 
-    @property
-    def description(self) -> str:
-        """What it does, as its docstring says."""
-        return inspect.getdoc(self.run) or ""
+    @cached_property
+    def given(self) -> Mapping[str, Parameter]:
+        """The parameters, as they are written on the method."""
+        return parameters_of(self.run)
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
         """The parameters, as a model that refuses what it does not know."""
-        hints = get_type_hints(self.run, include_extras=True)
-        given = [each for each in inspect.signature(self.run).parameters.values() if each.name not in _GIVEN]
-        fields: dict[str, Any] = {
-            each.name: (hints[each.name], ... if each.default is each.empty else each.default) for each in given
-        }
-        # What was given may be secret: no error repeats it.
-        strict = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-        return create_model(self.name, __config__=strict, **fields)
+        return make_model(self.name, self.given.values())
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -106,17 +60,21 @@ class Operation:
         """The JSON Schema of the answer."""
         return schema_of(get_type_hints(self.run)["return"])
 
+    @cached_property
+    def has_progress(self) -> bool:
+        """Whether it tells how far it is."""
+        return "progress" in inspect.signature(self.run).parameters
+
     def perform(
         self, ctx: AppContext, arguments: Mapping[str, Any] | BaseModel, *, progress: Progress | None = None
     ) -> Any:
         """Check the arguments, do it, and answer with plain JSON values."""
-        taken = arguments if isinstance(arguments, BaseModel) else self.check(arguments)
-        given = {name: getattr(taken, name) for name in type(taken).model_fields}
-        if "progress" in inspect.signature(self.run).parameters:
-            given["progress"] = progress or _nobody_watches
+        given = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
+        if self.has_progress:
+            given["progress"] = progress or _ignore_progress
         outcome = "ok"
         try:
-            return plain_answer(self.run(ctx, **given))
+            return plain_answer(self._call(ctx, given))
         except Exception as error:
             outcome = type(error).__name__
             raise
@@ -126,6 +84,48 @@ class Operation:
     def check(self, arguments: Mapping[str, Any]) -> BaseModel:
         """The arguments as their model; an error that names all that is wrong."""
         return checked(self.name, self.arguments, arguments)
+
+    def _keywords(self, taken: BaseModel) -> dict[str, Any]:
+        values = {name: plain_argument(getattr(taken, name)) for name in self.given}
+        return {name: value for name, value in values.items() if value is not None or not self.given[name].is_extra}
+
+    def _call(self, ctx: AppContext, given: dict[str, Any]) -> Any:
+        """Call the function, or the method of its service; a service never reaches catalogues of another project."""
+        if self.service is None:
+            return self.run(ctx, **given)
+        if "catalogue" in given:
+            given["catalogue"] = resolve_catalogues(ctx, given["catalogue"])
+        return self.run(getattr(ctx.athand, self.service) if self.service else ctx.athand, **given)
+
+
+def row(
+    name: str,
+    run: Function,
+    title: str,
+    *,
+    path: str = "",
+    toolset: str = "",
+    scope: str = "search",
+    kind: str = "read",
+    idempotent: bool = False,
+    open_world: bool = False,
+) -> Operation:
+    """An operation of the table. A service method has its path and toolset from its class and name."""
+    owner, _, method = run.__qualname__.rpartition(".")
+    service = {"": None, "Athand": ""}.get(owner, owner.lower())
+    return Operation(
+        name=name,
+        path=path or f"{service}/{method.rstrip('_')}".removeprefix("/"),
+        toolset=toolset or service or "store",
+        scope=scope,
+        kind=kind,
+        run=run,
+        title=title,
+        idempotent=idempotent or kind == "read",
+        open_world=open_world,
+        service=service,
+        description=inspect.getdoc(run) or "",
+    )
 
 
 def operation(
@@ -141,16 +141,21 @@ def operation(
     """Make a function an operation: it takes the context as `ctx`, and `progress` where the work is long."""
 
     def decorate(function: Function) -> Operation:
-        name = function.__name__
-        shown = title or name.replace("_", " ").capitalize()
-        return Operation(name, path, toolset, scope, kind, function, shown, idempotent or kind == "read", open_world)
+        shown = title or function.__name__.replace("_", " ").capitalize()
+        return row(
+            function.__name__,
+            function,
+            shown,
+            path=path,
+            toolset=toolset,
+            scope=scope,
+            kind=kind,
+            idempotent=idempotent,
+            open_world=open_world,
+        )
 
     return decorate
 
 
-def _nobody_watches(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Progress that is not shown."""
-
-
-def _nobody_counts(name: str, outcome: str) -> None:
-    """Operations that are not counted."""

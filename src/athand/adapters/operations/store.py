@@ -2,16 +2,16 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
-from athand.adapters.operations.model import AppContext, Progress, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import Progress, operation
 from athand.adapters.operations.parameters import Corpus, ServerPath
 from athand.app import Athand
 from athand.archive import Archived, Unarchived
+from athand.parameters import Help
 from athand.search import CORPORA
 from athand.types import Status
 
-Force = Annotated[bool, Field(description="Write over a file that is there")]
+Force = Annotated[bool, Help("Write over a file that is there")]
 
 
 @operation("status", toolset="store")
@@ -30,7 +30,7 @@ def check_store(ctx: AppContext) -> list[str]:
 def reindex(
     ctx: AppContext,
     progress: Progress,
-    corpora: Annotated[tuple[Corpus, ...] | None, Field(description="Only these; all without")] = None,
+    corpora: Annotated[tuple[Corpus, ...] | None, Help("Only these; all without")] = None,
 ) -> dict[str, int]:
     """Make every index anew from what is stored, and tell how much there is; nothing stored is changed."""
     sizes = {name: _size(ctx.athand, name) for name in corpora or CORPORA}

@@ -1,7 +1,6 @@
 """Operations run in threads, which are never more than a certain number, whoever asks and whoever gives up."""
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -44,5 +43,4 @@ class Threads:
 
 def is_slow(operation: Operation) -> bool:
     """Whether it waits for something open_world, or works through much."""
-    works_long = "progress" in inspect.signature(operation.run).parameters
-    return operation.open_world or works_long or operation.scope in ("call-tools", "admin")
+    return operation.open_world or operation.has_progress or operation.scope in ("call-tools", "admin")

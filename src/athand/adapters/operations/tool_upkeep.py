@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from athand.adapters.operations.catalogues import resolve_catalogues
-from athand.adapters.operations.model import AppContext, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import operation
 from athand.adapters.operations.parameters import Catalogues, Name, ServerPath
 from athand.adapters.operations.tools import Id
+from athand.parameters import Help
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.model import DEFAULT, Rule, Server, Tool
 
-ServerName = Annotated[Name, Field(description="The server's name")]
-Named = Annotated[Name, Field(description="The id of a tool, or the name of a server: all its tools")]
-Owner = Annotated[Name, Field(description="The catalogue they belong to")]
+ServerName = Annotated[Name, Help("The server's name")]
+Named = Annotated[Name, Help("The id of a tool, or the name of a server: all its tools")]
+Owner = Annotated[Name, Help("The catalogue they belong to")]
 
 
 @operation("tools/approve", toolset="tools", scope="admin", kind="write", title="Let a tool be called", idempotent=True)
@@ -57,11 +57,11 @@ def tool_rules(ctx: AppContext, catalogue: Catalogues = None) -> list[Rule]:
 @operation("tools/rule", toolset="tools", scope="admin", kind="write", title="Decide about calls", idempotent=True)
 def set_tool_rule(
     ctx: AppContext,
-    pattern: Annotated[str, Field(description='Ids of tools, with * for anything: "github__delete_*"')],
+    pattern: Annotated[str, Help('Ids of tools, with * for anything: "github__delete_*"')],
     decision: Annotated[
-        Literal["allow", "ask", "deny"] | None, Field(description="ask: only where a person can say yes; null: no rule")
+        Literal["allow", "ask", "deny"] | None, Help("ask: only where a person can say yes; null: no rule")
     ],
-    catalogue: Annotated[str, Field(description="For the tools of this catalogue; * for those of all")] = "*",
+    catalogue: Annotated[str, Help("For the tools of this catalogue; * for those of all")] = "*",
 ) -> list[Rule]:
     """Decide about calls of the tools whose id fits a pattern, or take such a rule back. Answers all rules."""
     ctx.athand.tools.rule(pattern, decision, catalogue=catalogue)
@@ -87,9 +87,9 @@ def load_servers(
 @operation("tools/add", toolset="tools", scope="admin", kind="write", title="Add tools", idempotent=True)
 def add_tools(
     ctx: AppContext,
-    server: Annotated[str, Field(description="The name that the tools are listed under")],
-    tools: Annotated[list[dict[str, Any]], Field(description="Tools as tools/list has them: name, description, …")],
-    description: Annotated[str | None, Field(description="What they are for")] = None,
+    server: Annotated[str, Help("The name that the tools are listed under")],
+    tools: Annotated[list[dict[str, Any]], Help("Tools as tools/list has them: name, description, …")],
+    description: Annotated[str | None, Help("What they are for")] = None,
     catalogue: Owner = DEFAULT,
 ) -> CatalogueUpdate:
     """Add tools without a live server: they can be found and described, not called. What is added is approved."""
@@ -132,21 +132,21 @@ def remove_server(ctx: AppContext, server: ServerName, catalogue: Catalogues = N
 def trust_config(
     ctx: AppContext,
     path: ServerPath,
-    hash: Annotated[str | None, Field(description="Only if the file still has this hash")] = None,
+    hash: Annotated[str | None, Help("Only if the file still has this hash")] = None,
 ) -> dict[str, str]:
     """Let a project's configuration start the servers it names: it runs their commands.
 
     The path is that of its .mcp.json. It is trusted as long as it stays as it is now, which its hash tells. Read it
     before.
     """
-    return {"path": path, "hash": ctx.athand.tools.trust(_file(path), hash=hash)}
+    return {"path": str(path), "hash": ctx.athand.tools.trust(_file(path), hash=hash)}
 
 
 @operation("tools/distrust", toolset="tools", scope="admin", kind="write", title="Distrust a project", idempotent=True)
 def distrust_config(ctx: AppContext, path: ServerPath) -> dict[str, Any]:
     """Stop what a project's configuration has started, and start nothing of it any more."""
-    return {"path": path, "was_trusted": ctx.athand.tools.distrust(_file(path))}
+    return {"path": str(path), "was_trusted": ctx.athand.tools.distrust(_file(path))}
 
 
-def _file(path: str) -> Path:
+def _file(path: ServerPath) -> Path:
     return Path(path).expanduser()

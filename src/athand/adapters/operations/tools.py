@@ -3,36 +3,36 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from athand.adapters.operations.catalogues import resolve_catalogues
-from athand.adapters.operations.model import AppContext, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import operation
 from athand.adapters.operations.parameters import Catalogues, Name, Question
+from athand.parameters import Help, Length, Range
 from athand.tools.model import CallResult, Server, Tool, ToolHit, ToolStats
 from athand.types import Hits
 
 _PIECE = 20_000  # characters of an answer, if the caller does not say how many
 
-Id = Annotated[Name, Field(description="The tool's id: server__tool")]
-OfServer = Annotated[Name | None, Field(description="Only tools of this server")]
-Share = Annotated[float | None, Field(ge=0, le=1)]
+Id = Annotated[Name, Help("The tool's id: server__tool")]
+OfServer = Annotated[Name | None, Help("Only tools of this server")]
+Share = Annotated[float | None, Range(0, 1)]
 Arguments = Annotated[
-    dict[str, Any] | str | None, Field(description="What the tool takes, as its input_schema says; also as JSON text")
+    dict[str, Any] | str | None, Help("What the tool takes, as its input_schema says; also as JSON text")
 ]
-Seconds = Annotated[float | None, Field(gt=0, le=3600, description="How long to wait for the answer")]
-Characters = Annotated[int, Field(ge=1, description="How much text to answer; read_on brings the rest")]
+Seconds = Annotated[float | None, Range(0, 3600, exclusive=True), Help("How long to wait for the answer")]
+Characters = Annotated[int, Range(1), Help("How much text to answer; read_on brings the rest")]
 
 
 @operation("tools/search", toolset="tools", title="Search tools")
 def search_tools(
     ctx: AppContext,
-    query: Annotated[Question, Field(description="What is to be done, in plain words, or the name of a tool")],
-    limit: Annotated[int | None, Field(ge=1, le=100, description="How many at most; 3 without a setting")] = None,
-    threshold: Annotated[Share, Field(description="Leave out what scores less; 0.35 without a setting")] = None,
-    alpha: Annotated[Share, Field(description="How much meaning counts against words; 0.7 without a setting")] = None,
+    query: Annotated[Question, Help("What is to be done, in plain words, or the name of a tool")],
+    limit: Annotated[int | None, Range(1, 100), Help("How many at most; 3 without a setting")] = None,
+    threshold: Annotated[Share, Help("Leave out what scores less; 0.35 without a setting")] = None,
+    alpha: Annotated[Share, Help("How much meaning counts against words; 0.7 without a setting")] = None,
     server: OfServer = None,
     catalogue: Catalogues = None,
-    mode: Annotated[Literal["hybrid", "semantic", "keyword"] | None, Field(description="Instead of alpha")] = None,
+    mode: Annotated[Literal["hybrid", "semantic", "keyword"] | None, Help("Instead of alpha")] = None,
 ) -> Hits[ToolHit]:
     """Find the tools that can do something, best first, each with its input schema and why it fits.
 
@@ -126,7 +126,7 @@ def _called(
 @operation("tools/read_on", toolset="tools", scope="call-tools", title="Read on in a long answer")
 def read_on(
     ctx: AppContext,
-    continuation: Annotated[str, Field(description="The continuation of the answer that was cut")],
+    continuation: Annotated[str, Help("The continuation of the answer that was cut")],
     max_chars: Characters = _PIECE,
 ) -> CallResult:
     """Read the next piece of a tool's answer that was cut. Nothing is called."""
@@ -148,9 +148,9 @@ def list_servers(ctx: AppContext, catalogue: Catalogues = None) -> list[Server]:
 @operation("tools/stubs", toolset="tools", title="Typed functions for tools")
 def tool_stubs(
     ctx: AppContext,
-    ids: Annotated[list[Name], Field(min_length=1, max_length=1000, description="Ids of tools")],
-    language: Annotated[Literal["typescript", "python"], Field(description="Of the functions")] = "typescript",
-    gateway: Annotated[str | None, Field(description="The address that the functions call")] = None,
+    ids: Annotated[list[Name], Length(1, 1000), Help("Ids of tools")],
+    language: Annotated[Literal["typescript", "python"], Help("Of the functions")] = "typescript",
+    gateway: Annotated[str | None, Help("The address that the functions call")] = None,
     catalogue: Catalogues = None,
 ) -> str:
     """Write a module with a typed function for each of these tools: what it takes, and what it answers."""

@@ -2,19 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from athand.adapters.operations.flow_parameters import (
-    App,
-    Extension,
-    FlowTags,
-    FreeTags,
-    Git,
-    Goal,
-    Headless,
-    Version,
-)
-from athand.adapters.operations.model import AppContext, operation
+from athand.adapters.operations.context import AppContext
+from athand.adapters.operations.model import operation
 from athand.flows.browser.model import (
     AccessibilitySnapshot,
     ActionResult,
@@ -28,37 +17,48 @@ from athand.flows.browser.model import (
 )
 from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, MAX_TEST_IDS
 from athand.flows.model import DEFAULT_APP
+from athand.flows.parameters import (
+    App,
+    Extension,
+    FlowTags,
+    FreeTags,
+    Git,
+    Goal,
+    Headless,
+    Version,
+)
+from athand.parameters import Help, Length, Range
 
 _LOOK: dict[str, Any] = {"toolset": "flows", "scope": "call-tools", "open_world": True}
 _ACT: dict[str, Any] = {**_LOOK, "kind": "write"}
 
-Own = Annotated[str | None, Field(description="Whose browser: the session of its launch, if several are open")]
-TestId = Annotated[str | None, Field(description="The element with this test id. Give exactly one kind of target")]
-Selector = Annotated[str | None, Field(description="The element of this CSS selector")]
-Ref = Annotated[str | None, Field(description="The element with this ref (e1, e2 …) of the newest snapshot")]
-Role = Annotated[str | None, Field(description="The element with this accessible role; with a name")]
-Name = Annotated[str | None, Field(description="The accessible name, beside a role")]
-Timeout = Annotated[float | None, Field(gt=0, le=300, description="How many seconds to wait at most")]
-Most = Annotated[int, Field(ge=1, le=MAX_TEST_IDS, description="How many test ids at most")]
-Tab = Annotated[int | None, Field(ge=0, description="The number of a tab, as ui_get_state has it")]
+Own = Annotated[str | None, Help("Whose browser: the session of its launch, if several are open")]
+TestId = Annotated[str | None, Help("The element with this test id. Give exactly one kind of target")]
+Selector = Annotated[str | None, Help("The element of this CSS selector")]
+Ref = Annotated[str | None, Help("The element with this ref (e1, e2 …) of the newest snapshot")]
+Role = Annotated[str | None, Help("The element with this accessible role; with a name")]
+Name = Annotated[str | None, Help("The accessible name, beside a role")]
+Timeout = Annotated[float | None, Range(0, 300, exclusive=True), Help("How many seconds to wait at most")]
+Most = Annotated[int, Range(1, MAX_TEST_IDS), Help("How many test ids at most")]
+Tab = Annotated[int | None, Range(0), Help("The number of a tab, as ui_get_state has it")]
 
 
 @operation("browser/launch", **_ACT, title="Launch a browser")
 def ui_launch(
     ctx: AppContext,
-    url: Annotated[str | None, Field(description="Where to begin; files of the machine are not opened")] = None,
+    url: Annotated[str | None, Help("Where to begin; files of the machine are not opened")] = None,
     goal: Goal = None,
     flow_tags: FlowTags = (),
     tags: FreeTags = (),
     app: App = DEFAULT_APP,
     app_version: Version = None,
     git: Git = None,
-    session: Annotated[str | None, Field(description="Go on with this session, or begin it with this id")] = None,
+    session: Annotated[str | None, Help("Go on with this session, or begin it with this id")] = None,
     headless: Headless = True,
     extension: Extension = None,
-    viewport: Annotated[tuple[int, int], Field(description="Width and height in pixels")] = (1280, 720),
-    timeout_s: Annotated[float, Field(gt=0, le=300, description="How long to wait for a target")] = 10.0,
-    dialogs: Annotated[Literal["dismiss", "accept"], Field(description="What dialogs are answered")] = "dismiss",
+    viewport: Annotated[tuple[int, int], Help("Width and height in pixels")] = (1280, 720),
+    timeout_s: Annotated[float, Range(0, 300, exclusive=True), Help("How long to wait for a target")] = 10.0,
+    dialogs: Annotated[Literal["dismiss", "accept"], Help("What dialogs are answered")] = "dismiss",
 ) -> LaunchResult:
     """Start a real browser and a session; every later call is recorded in it. Ends with ui_cleanup.
 
@@ -105,7 +105,7 @@ def ui_list_testids(ctx: AppContext, limit: Most = DEFAULT_TEST_IDS, session_id:
 @operation("browser/accessibility_snapshot", **_LOOK, title="Accessibility tree of the page")
 def ui_accessibility_snapshot(
     ctx: AppContext,
-    root: Annotated[str | None, Field(description="Only what is inside the element with this test id")] = None,
+    root: Annotated[str | None, Help("Only what is inside the element with this test id")] = None,
     session_id: Own = None,
 ) -> AccessibilitySnapshot:
     """List the accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
@@ -116,7 +116,7 @@ def ui_accessibility_snapshot(
 def ui_describe_screen(
     ctx: AppContext,
     limit: Most = DEFAULT_TEST_IDS,
-    screenshot: Annotated[bool, Field(description="With a picture")] = False,
+    screenshot: Annotated[bool, Help("With a picture")] = False,
     session_id: Own = None,
 ) -> ScreenDescription:
     """Tell all there is to see, and under `priorKnowledge` what worked on this screen before: what to do next, how sure
@@ -128,8 +128,8 @@ def ui_describe_screen(
 @operation("browser/screenshot", **_LOOK, title="Take a picture")
 def ui_screenshot(
     ctx: AppContext,
-    name: Annotated[str | None, Field(description="A plain file name")] = None,
-    full_page: Annotated[bool, Field(description="Also what one would have to scroll to")] = False,
+    name: Annotated[str | None, Help("A plain file name")] = None,
+    full_page: Annotated[bool, Help("Also what one would have to scroll to")] = False,
     session_id: Own = None,
 ) -> Screenshot:
     """Save a picture of the page, and tell where it is."""
@@ -139,10 +139,10 @@ def ui_screenshot(
 @operation("browser/wait_for", **_LOOK, title="Wait for something")
 def ui_wait_for(
     ctx: AppContext,
-    text: Annotated[str | None, Field(description="A text that is to be seen")] = None,
-    url: Annotated[str | None, Field(description="An address: a part of it, or with *")] = None,
-    screen: Annotated[str | None, Field(description="A screen by its name")] = None,
-    state: Annotated[Literal["visible", "hidden"], Field(description="There, or no longer there")] = "visible",
+    text: Annotated[str | None, Help("A text that is to be seen")] = None,
+    url: Annotated[str | None, Help("An address: a part of it, or with *")] = None,
+    screen: Annotated[str | None, Help("A screen by its name")] = None,
+    state: Annotated[Literal["visible", "hidden"], Help("There, or no longer there")] = "visible",
     timeout_s: Timeout = None,
     test_id: TestId = None,
     selector: Selector = None,
@@ -163,7 +163,7 @@ def ui_wait_for(
 @operation("browser/navigate", **_ACT, title="Go to an address")
 def ui_navigate(
     ctx: AppContext,
-    url: Annotated[str, Field(description="With its scheme; files of the machine are not opened")],
+    url: Annotated[str, Help("With its scheme; files of the machine are not opened")],
     timeout_s: Timeout = None,
     session_id: Own = None,
 ) -> ActionResult:
@@ -190,16 +190,16 @@ def ui_click(
 @operation("browser/type", **_ACT, title="Type")
 def ui_type(
     ctx: AppContext,
-    text: Annotated[str, Field(description="What to type")],
+    text: Annotated[str, Help("What to type")],
     test_id: TestId = None,
     selector: Selector = None,
     ref: Ref = None,
     role: Role = None,
     name: Name = None,
-    clear: Annotated[bool, Field(description="Over what is in it")] = True,
-    submit: Annotated[bool, Field(description="Press Enter at the end")] = False,
+    clear: Annotated[bool, Help("Over what is in it")] = True,
+    submit: Annotated[bool, Help("Press Enter at the end")] = False,
     secret: Annotated[
-        bool | None, Field(description="Keep it out of all records; fields that look like passwords always are")
+        bool | None, Help("Keep it out of all records; fields that look like passwords always are")
     ] = None,
     timeout_s: Timeout = None,
     session_id: Own = None,
@@ -213,7 +213,7 @@ def ui_type(
 @operation("browser/press", **_ACT, title="Press a key")
 def ui_press(
     ctx: AppContext,
-    key: Annotated[str, Field(description="Such as Enter, Escape or Control+a")],
+    key: Annotated[str, Help("Such as Enter, Escape or Control+a")],
     test_id: TestId = None,
     selector: Selector = None,
     ref: Ref = None,
@@ -230,8 +230,8 @@ def ui_press(
 @operation("browser/select", **_ACT, title="Choose in a list")
 def ui_select(
     ctx: AppContext,
-    value: Annotated[str | None, Field(description="The value to choose")] = None,
-    label: Annotated[str | None, Field(description="Or what is to be read there")] = None,
+    value: Annotated[str | None, Help("The value to choose")] = None,
+    label: Annotated[str | None, Help("Or what is to be read there")] = None,
     test_id: TestId = None,
     selector: Selector = None,
     ref: Ref = None,
@@ -249,8 +249,8 @@ def ui_select(
 def ui_switch_tab(
     ctx: AppContext,
     index: Tab = None,
-    url: Annotated[str | None, Field(description="Or a part of its address")] = None,
-    title: Annotated[str | None, Field(description="Or a part of its title")] = None,
+    url: Annotated[str | None, Help("Or a part of its address")] = None,
+    title: Annotated[str | None, Help("Or a part of its title")] = None,
     session_id: Own = None,
 ) -> ActionResult:
     """Go on in another tab: by its number, or by a part of its address or title."""
@@ -268,9 +268,10 @@ def ui_run_steps(
     ctx: AppContext,
     steps: Annotated[
         tuple[dict[str, Any], ...],
-        Field(min_length=1, max_length=100, description='Each such as {"tool": "click", "test_id": "send"}'),
+        Length(1, 100),
+        Help('Each such as {"tool": "click", "test_id": "send"}'),
     ],
-    stop_on_error: Annotated[bool, Field(description="End at the first that fails")] = True,
+    stop_on_error: Annotated[bool, Help("End at the first that fails")] = True,
     session_id: Own = None,
 ) -> BatchResult:
     """Do several steps one after the other, each with the tool's name and its arguments; all are recorded."""

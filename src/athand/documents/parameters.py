@@ -1,0 +1,33 @@
+"""Parameters of operations on documents."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from athand.parameters import Help, Length, Name, PathText, Range
+
+FolderId = Annotated[Name, Help("The id of a folder, see list_folders")]
+NewFolderId = Annotated[Name | None, Help("An id of your own; default: made from the folder's name")]
+AnyFolderId = Annotated[Name | None, Help("Only this folder; default: all folders")]
+FolderProject = Annotated[Name | None, Help("The project it belongs to; default: every project")]
+Wait = Annotated[bool, Help("Answer when it is indexed; false indexes in the background")]
+
+DocumentId = Annotated[PathText, Help("The path of a document in its folder, as searches give it")]
+PathPattern = Annotated[PathText | None, Help("Only files that fit, such as docs/**/*.md")]
+DirectoryPath = Annotated[PathText, Help("A directory in it; default: the folder itself")]
+DirectoryOrPattern = Annotated[PathText, Help("A directory, or a pattern such as docs/**/*.md")]
+
+Concepts = Annotated[Sequence[str], Help("What passages should be about, in a few words each")]
+ExactTerms = Annotated[Sequence[str], Help("Names, numbers or code that must occur literally")]
+Subject = Annotated[str, Help("What the documents are about; leave it out with a continuation_token")]
+Once = Annotated[bool, Help("Each document once, with its best passage")]
+FewPerPage = Annotated[int, Range(1, 50), Help("Maximum number of results per page")]
+HundredPerPage = Annotated[int, Range(1, 100), Help("Maximum number of documents per page")]
+ManyPerPage = Annotated[int, Range(1, 500), Help("Maximum number of entries per page")]
+PageTokens = Annotated[Annotated[int, Range(0, 1_000_000)] | None, Help("Maximum length of a page, in tokens")]
+
+Line = Annotated[int, Range(1)]
+StartLine = Annotated[Line | None, Help("The first line, from 1")]
+EndLine = Annotated[Line | None, Help("The last line, included")]
+MaxChars = Annotated[int, Range(0, 200_000), Help("Maximum number of characters per answer")]
+ChunkIds = Annotated[Sequence[Name], Length(1, 100), Help("Ids of passages, from a search")]
+Neighbours = Annotated[int, Range(0, 10), Help("How many passages before and after each to add")]
