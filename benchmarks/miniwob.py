@@ -89,7 +89,7 @@ def _episode(
     """The browser on the page of a task, in a session of its own; what is asked for is its goal."""
     browser.navigate(pages.prepare(task, seed))
     goal = pages.asked()
-    with browser.recording(flows.start_session(app=APP, goal=goal, flow_tags=flow_tags).id):
+    with browser.record_into(flows.start_session(app=APP, goal=goal, flow_tags=flow_tags).id):
         yield goal
 
 

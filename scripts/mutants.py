@@ -114,8 +114,8 @@ MUTANTS = (
     Mutant(
         "a replay clicks the second-best element",
         "flows/replay/healing.py",
-        "target = address(best.element, elements)",
-        "target = address((second or best).element, elements)",
+        "target = unique_target(best.element, elements)",
+        "target = unique_target((second or best).element, elements)",
         "tests/flows/test_flows_healing.py tests/flows/test_flows_replay.py",
     ),
 )

@@ -8,7 +8,7 @@ import pytest
 from athand import Athand
 from athand.adapters.cli import flows_exchange, flows_find
 from athand.flows import Observation
-from athand.flows.export.script import LANGUAGES
+from athand.flows.export import LANGUAGES
 from athand.flows.filters import OUTCOMES
 
 SEND = Observation(

@@ -20,7 +20,7 @@ from tests.tools.node import INSTALLED, node, package
 from tests.waiting import PATIENCE
 
 from athand.errors import InvalidInput
-from athand.flows.export.script import LANGUAGES, export_script
+from athand.flows.export import LANGUAGES, export_script
 from athand.flows.model import FlowSession, Observation, Step
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -178,7 +178,7 @@ def test_the_script_of_a_session_does_it_again(site, tmp_path):
 def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, play, monkeypatch):
     with WebApp() as app:
         session = shared_flows.start_session(goal="Log in, send coins, press in a frame")
-        with browser.recording(session.id):
+        with browser.record_into(session.id):
             browser.navigate(f"{app.url}/login.html")
             browser.type("ada", test_id="user-name")
             browser.type("s3cret pass", role="textbox", name="Password")

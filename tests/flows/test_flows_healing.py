@@ -7,7 +7,7 @@ from benchmarks.flows_heal import measure
 
 from athand.flows.model import Observation, Step
 from athand.flows.replay.healing import Abstained, Heal, heal
-from athand.flows.replay.label_similarity import alike, are_opposed, words_of
+from athand.flows.replay.label_similarity import are_opposites, label_similarity, label_words
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -182,13 +182,13 @@ def test_hidden_elements_are_no_candidates():
 
 
 def test_words_are_compared_by_what_they_mean():
-    assert words_of("loginSubmitBtn") == ("login", "submit")
-    assert words_of("Log in") == ("login",)
-    assert alike(words_of("Delete account"), words_of("Remove the account")) > 0.8
-    assert alike(words_of("Send"), words_of("Help")) == 0
-    assert alike((), ("send",)) == 0
-    assert are_opposed(words_of("Log in"), words_of("Log out"))
-    assert not are_opposed(words_of("Log in"), words_of("Sign in"))
+    assert label_words("loginSubmitBtn") == ("login", "submit")
+    assert label_words("Log in") == ("login",)
+    assert label_similarity(label_words("Delete account"), label_words("Remove the account")) > 0.8
+    assert label_similarity(label_words("Send"), label_words("Help")) == 0
+    assert label_similarity((), ("send",)) == 0
+    assert are_opposites(label_words("Log in"), label_words("Log out"))
+    assert not are_opposites(label_words("Log in"), label_words("Sign in"))
 
 
 def test_on_pages_that_changed_a_heal_is_right_or_left_out():

@@ -24,7 +24,7 @@ from athand.flows.entry import (
     plain_mapping,
 )
 from athand.flows.exchange import Imported
-from athand.flows.export.script import LANGUAGES, export_script
+from athand.flows.export import LANGUAGES, export_script
 from athand.flows.filters import Filters
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, Observation, PriorKnowledge, SessionSummary, Step
 from athand.flows.prior import suggest

@@ -1,12 +1,20 @@
-"""An exported test in Python: for pytest with a `page` fixture, and for `python FILE` with Playwright alone."""
+"""Writes a test in Python: for pytest with a `page` fixture, and for `python FILE` with Playwright alone."""
 
 import re
 from collections.abc import Iterator
 
-from athand.flows.export.source import CHROMIUM, EXTENSION, Deed, Place, Script, Value, inert
+from athand.flows.export.script import (
+    CHROMIUM_VARIABLE,
+    EXTENSION_NOTE,
+    Script,
+    ScriptAction,
+    ScriptLocator,
+    ScriptValue,
+    escape_unprintable,
+)
 
-_PLAIN = "data-testid"
-_VALUE = '''
+_DEFAULT_ATTRIBUTE = "data-testid"
+_VALUE_FUNCTION = '''
 def value(name: str) -> str:
     """What the recording does not hold, from the environment."""
     if not os.environ.get(name):
@@ -14,7 +22,7 @@ def value(name: str) -> str:
     return os.environ[name]
 
 '''
-_TAB = '''
+_TAB_FUNCTION = '''
 def tab(page: Page, index: int = -1, url: str = "", title: str = "") -> Page:
     """The tab of that number, address or title, as soon as it is there."""
     for _ in range(100):
@@ -27,106 +35,108 @@ def tab(page: Page, index: int = -1, url: str = "", title: str = "") -> Page:
 '''
 
 
-def written(script: Script) -> str:
-    """The source of the test."""
-    body = "\n".join(f"    {line}" for line in _body(script))
+def write_test(script: Script) -> str:
+    """The source of a test."""
+    body = "\n".join(f"    {line}" for line in _body_lines(script))
     return (
-        f"# Recorded: {_comment(script.title)}\n{_extension(script)}"
+        f"# Recorded: {_escape_comment(script.title)}\n{_extension_comment(script)}"
         f"import os\n{'import re' + chr(10) if 're.compile(' in body else ''}\n"
         "from playwright.sync_api import Page, expect, sync_playwright\n\n"
         f'BASE_URL = os.environ.get("BASE_URL", {script.base!r}).rstrip("/")\n\n'
-        f"{_VALUE if script.needs_variables else ''}{_TAB if script.needs_tabs else ''}\n"
+        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_TAB_FUNCTION if script.needs_tabs else ''}\n"
         f"def test_{script.name}(page: Page) -> None:\n{body}\n\n\n"
         'if __name__ == "__main__":\n'
         "    with sync_playwright() as playwright:\n"
-        f'        browser = playwright.chromium.launch(executable_path=os.environ.get("{CHROMIUM}"))\n'
+        f'        browser = playwright.chromium.launch(executable_path=os.environ.get("{CHROMIUM_VARIABLE}"))\n'
         f"        test_{script.name}(browser.new_page())\n"
         "        browser.close()\n"
     )
 
 
-def _extension(script: Script) -> str:
-    return f"# {EXTENSION}\n" if script.base.startswith("chrome-extension:") else ""
+def _extension_comment(script: Script) -> str:
+    return f"# {EXTENSION_NOTE}\n" if script.base.startswith("chrome-extension:") else ""
 
 
-def _body(script: Script) -> Iterator[str]:
+def _body_lines(script: Script) -> Iterator[str]:
     if script.start is not None:
-        yield f"page.goto({_url(script, script.start)})"
-    for deed in script.deeds:
-        yield f"# {deed.position}: {_comment(deed.words)}"
-        yield from _done(script, deed)
-        if deed.url is not None:
-            yield f"expect(page).to_have_url(re.compile({deed.url!r}))"
-        if deed.shown is not None:
-            yield f"expect({_located(script, deed.shown)}).to_be_visible()"
+        yield f"page.goto({_url_source(script, script.start)})"
+    for action in script.actions:
+        yield f"# {action.position}: {_escape_comment(action.comment)}"
+        yield from _action_lines(script, action)
+        if action.expected_url is not None:
+            yield f"expect(page).to_have_url(re.compile({action.expected_url!r}))"
+        if action.expected_element is not None:
+            yield f"expect({_locator_source(script, action.expected_element)}).to_be_visible()"
 
 
-def _done(script: Script, deed: Deed) -> Iterator[str]:
-    value = _value(deed.value) if deed.value else ""
-    place = _located(script, deed.place) if deed.place else ""
-    if deed.verb == "click":
-        yield f"{place}.click()"
-    elif deed.verb == "type":
-        yield from _typed(deed, place, value)
-    elif deed.verb == "press":
-        yield f"{place or 'page.keyboard'}.press({value})"
-    elif deed.verb == "select":
-        yield f"{place}.select_option({'label=' if deed.argument == 'label' else ''}{value})"
-    elif deed.verb == "navigate" and deed.value:
-        yield f"page.goto({_url(script, deed.value)})"
+def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
+    value = _value_source(action.value) if action.value else ""
+    locator = _locator_source(script, action.locator) if action.locator else ""
+    if action.verb == "click":
+        yield f"{locator}.click()"
+    elif action.verb == "type":
+        yield from _type_lines(action, locator, value)
+    elif action.verb == "press":
+        yield f"{locator or 'page.keyboard'}.press({value})"
+    elif action.verb == "select":
+        yield f"{locator}.select_option({'label=' if action.argument == 'label' else ''}{value})"
+    elif action.verb == "navigate" and action.value:
+        yield f"page.goto({_url_source(script, action.value)})"
     else:
-        yield from _tabs(deed)
+        yield from _tab_lines(action)
 
 
-def _typed(deed: Deed, place: str, value: str) -> Iterator[str]:
-    yield f"field = {place}"
-    if deed.options["clear"] and deed.options["fill"]:
+def _type_lines(action: ScriptAction, locator: str, value: str) -> Iterator[str]:
+    yield f"field = {locator}"
+    if action.options["clear"] and action.options["fill"]:
         yield f"field.fill({value})"
     else:
-        yield "field.clear()" if deed.options["clear"] else 'field.press("End")'
+        yield "field.clear()" if action.options["clear"] else 'field.press("End")'
         yield f"field.press_sequentially({value})"
-    if deed.options["submit"]:
+    if action.options["submit"]:
         yield 'field.press("Enter")'
 
 
-def _tabs(deed: Deed) -> Iterator[str]:
-    chosen = ", ".join(f"{name}={deed.options[name]!r}" for name in ("index", "url", "title") if name in deed.options)
-    if deed.verb == "switch_tab":
+def _tab_lines(action: ScriptAction) -> Iterator[str]:
+    chosen = ", ".join(
+        f"{name}={action.options[name]!r}" for name in ("index", "url", "title") if name in action.options
+    )
+    if action.verb == "switch_tab":
         yield f"page = tab(page, {chosen})"
     else:
         yield f"{f'tab(page, {chosen})' if chosen else 'page'}.close()"
         yield "page = page.context.pages[-1] if page.is_closed() else page"
 
 
-def _located(script: Script, place: Place) -> str:
-    scope = "page" + "".join(f".frame_locator({frame!r})" for frame in place.frames)
-    if place.kind == "role":
-        found = f"{scope}.get_by_role({place.value!r}, name={place.name!r}, exact=True)"
-    elif place.kind == "text":
-        found = f"{scope}.get_by_text({place.value!r}, exact=True)"
-    elif place.kind == "testId" and script.attribute == _PLAIN:
-        found = f"{scope}.get_by_test_id({place.value!r})"
+def _locator_source(script: Script, locator: ScriptLocator) -> str:
+    scope = "page" + "".join(f".frame_locator({frame!r})" for frame in locator.frames)
+    if locator.kind == "role":
+        found = f"{scope}.get_by_role({locator.value!r}, name={locator.name!r}, exact=True)"
+    elif locator.kind == "text":
+        found = f"{scope}.get_by_text({locator.value!r}, exact=True)"
+    elif locator.kind == "testId" and script.test_id_attribute == _DEFAULT_ATTRIBUTE:
+        found = f"{scope}.get_by_test_id({locator.value!r})"
     else:
-        selector = _by_attribute(script, place) if place.kind == "testId" else place.value
+        selector = _attribute_selector(script, locator) if locator.kind == "testId" else locator.value
         found = f"{scope}.locator({selector!r})"
-    return f"{found}.filter(visible=True)" if place.only_visible else found
+    return f"{found}.filter(visible=True)" if locator.only_visible else found
 
 
-def _by_attribute(script: Script, place: Place) -> str:
-    """A test id in an attribute of the app's own: a fixture's page cannot be told of it."""
-    name = re.sub(r"[^\w-]", r"\\\g<0>", script.attribute)
-    text = re.sub(r'["\\\x00-\x1f\x7f]', lambda found: f"\\{ord(found[0]):x} ", place.value)
+def _attribute_selector(script: Script, locator: ScriptLocator) -> str:
+    """A selector for a test id in another attribute, which the page of a fixture cannot be configured for."""
+    name = re.sub(r"[^\w-]", r"\\\g<0>", script.test_id_attribute)
+    text = re.sub(r'["\\\x00-\x1f\x7f]', lambda match: f"\\{ord(match[0]):x} ", locator.value)
     return f'[{name}="{text}"]'
 
 
-def _url(script: Script, value: Value) -> str:
-    rest = None if value.variable else script.below_base(value.text)
-    return _value(value) if rest is None else f"BASE_URL + {rest!r}"
+def _url_source(script: Script, value: ScriptValue) -> str:
+    rest = None if value.variable else script.relative_url(value.text)
+    return _value_source(value) if rest is None else f"BASE_URL + {rest!r}"
 
 
-def _value(value: Value) -> str:
+def _value_source(value: ScriptValue) -> str:
     return f'value("{value.variable}")' if value.variable else repr(value.text)
 
 
-def _comment(text: str) -> str:
-    return inert(text, lambda each: repr(each)[1:-1])
+def _escape_comment(text: str) -> str:
+    return escape_unprintable(text, lambda each: repr(each)[1:-1])

@@ -1,73 +1,134 @@
-"""A session as a Playwright test: what is done, where, with what, and what is to be seen then. Pure.
-
-The plan is the same for all languages; each of them only writes it down.
-"""
+"""Builds a Playwright test from a recorded session, independent of the language it is written in. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from athand.errors import InvalidInput
 from athand.flows.actions import node_of
-from athand.flows.export import python, typescript
-from athand.flows.export.source import Deed, Place, Script, Value
 from athand.flows.model import FlowSession, Observation, Step
 from athand.flows.moves import actions_of, count, given, in_words, is_masked, ways
 from athand.flows.screens import path_of
 from athand.text import split_identifier
+from athand.types import Noun
 
-LANGUAGES = ("python", "typescript")
-_WRITERS = {"python": python.written, "typescript": typescript.written}
-_WEB = ("http", "https", "chrome-extension")
-_TARGETED = ("click", "type", "select")
-_WRITTEN_AT_ONCE = ("date", "time", "datetime-local", "month", "week", "color", "range")
-_TABS = {"index": int, "url": str, "title": str}  # how a tab may be named
-_LONG_TEXT = 200
-_NO_ROLE = "generic"  # something to click that says nothing but its text
+CHROMIUM_VARIABLE = "ATHAND_CHROMIUM"  # the environment variable with the path of the browser
+EXTENSION_NOTE = "An extension was used: run this in a browser that has it loaded, with its address as BASE_URL."
+_WEB_SCHEMES = ("http", "https", "chrome-extension")
+_ELEMENT_ACTIONS = ("click", "type", "select")
+_PICKER_TYPES = ("date", "time", "datetime-local", "month", "week", "color", "range")
+_TAB_OPTIONS = {"index": int, "url": str, "title": str}  # how a tab may be named
+_MAX_TYPED = 200  # characters that are typed key by key; longer texts are filled in
+_TEXT_ROLE = "generic"  # a clickable element that has only its text
 
 
-def export_script(
-    session: FlowSession, steps: Sequence[Step], language: str, *, test_id_attribute: str = "data-testid"
-) -> str:
-    """A test that does what the session did, in its own words nothing but data."""
+@dataclass(frozen=True, slots=True)
+class ScriptValue(Noun):
+    """A text, or the environment variable that holds it."""
+
+    text: str = ""
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLocator(Noun):
+    """How to find an element: `kind` is testId, selector, role or text; frames are selectors from the page down."""
+
+    kind: str
+    value: str
+    name: str = ""
+    frames: tuple[str, ...] = ()
+    only_visible: bool = False  # hidden elements match too
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptAction(Noun):
+    """One action of a test, and what it expects afterwards."""
+
+    position: int
+    comment: str
+    verb: str
+    locator: ScriptLocator | None = None
+    argument: str = ""  # the name of the value: text, key, value, label or url
+    value: ScriptValue | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    expected_url: str | None = None  # a regular expression
+    expected_element: ScriptLocator | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script(Noun):
+    """A test independent of its language: title, start address and actions."""
+
+    title: str
+    name: str  # an identifier
+    base: str  # the origin of its addresses; empty if they have none
+    start: ScriptValue | None
+    test_id_attribute: str
+    actions: tuple[ScriptAction, ...]
+
+    def relative_url(self, url: str) -> str | None:
+        """An address relative to the base; None for one outside of it."""
+        rest = url.removeprefix(self.base)
+        return rest if self.base and rest != url and rest[:1] in ("", "/", "?", "#") else None
+
+    @property
+    def needs_tabs(self) -> bool:
+        """Whether it switches or closes tabs."""
+        return any(action.verb in ("switch_tab", "close_tab") for action in self.actions)
+
+    @property
+    def needs_variables(self) -> bool:
+        """Whether it reads values from environment variables."""
+        values = (self.start, *(action.value for action in self.actions))
+        return any(value is not None and value.variable for value in values)
+
+
+def build_script(session: FlowSession, steps: Sequence[Step], test_id_attribute: str) -> Script:
+    """The test of a session: its successful actions, each with what was seen after it."""
     actions = actions_of(steps)
     if not actions:
         raise InvalidInput(f"Session {session.id} has no action that worked: there is nothing to export.")
-    start = _start(steps, actions[0])
-    names = _Names()
-    deeds = [_deed(step, _seen_after(step, steps), names) for step in actions]
-    script = Script(
+    start = _start_url(steps, actions[0])
+    variables = _Variables()
+    script_actions = [_build_action(step, _next_observation(step, steps), variables) for step in actions]
+    return Script(
         title=session.goal or f"Session {session.id}",
         name="_".join(re.findall(r"[a-z0-9]+", " ".join(split_identifier(session.goal or ""))))[:60] or "session",
         base=_origin(start),
-        start=None if actions[0].verb == "navigate" else names.value("start url", start),
-        attribute=test_id_attribute,
-        deeds=tuple(deeds),
+        start=None if actions[0].verb == "navigate" else variables.to_value("start url", start),
+        test_id_attribute=test_id_attribute,
+        actions=tuple(script_actions),
     )
-    return _WRITERS[language](script)
 
 
-class _Names:
-    """The environment variables that hold what the session does not: one for each field."""
+def escape_unprintable(text: str, escape: Callable[[str], str]) -> str:
+    """A text with unprintable characters escaped, so that nothing in it ends a line or is invisible."""
+    return "".join(each if each.isprintable() else escape(each) for each in text)
+
+
+class _Variables:
+    """Environment variables for redacted values: one for each field."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
-    def value(self, field: str, text: str) -> Value:
-        """A text, or the variable that has it where it was secret."""
-        return Value(variable=self._of(field)) if is_masked(text) else Value(text)
+    def to_value(self, field: str, text: str) -> ScriptValue:
+        """A text, or the variable that holds it if it was redacted."""
+        return ScriptValue(variable=self._name(field)) if is_masked(text) else ScriptValue(text)
 
-    def _of(self, field: str) -> str:
-        if field not in self._fields:
+    def _name(self, field: str) -> str:
+        if field not in self._names:
             name = "FLOW_" + ("_".join(re.findall(r"[A-Z0-9]+", field.upper())) or "VALUE")
-            taken = sum(re.fullmatch(rf"{name}(_\d+)?", each) is not None for each in self._fields.values())
-            self._fields[field] = f"{name}_{taken + 1}" if taken else name
-        return self._fields[field]
+            same = sum(re.fullmatch(rf"{name}(_\d+)?", each) is not None for each in self._names.values())
+            self._names[field] = f"{name}_{same + 1}" if same else name
+        return self._names[field]
 
 
-def _start(steps: Sequence[Step], first: Step) -> str:
-    """Where the first action was done, or where the browser was sent at first."""
+def _start_url(steps: Sequence[Step], first: Step) -> str:
+    """The address of the first action, or the first address that the browser opened."""
     urls = [first.before.url if first.before else "", *(str(step.input.get("url") or "") for step in steps)]
     if first.verb == "navigate":
         urls = urls[1:]
@@ -75,98 +136,99 @@ def _start(steps: Sequence[Step], first: Step) -> str:
 
 
 def _origin(url: str) -> str:
-    parts = _split(url)
-    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in _WEB and not is_masked(url) else ""
+    parts = _split_url(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in _WEB_SCHEMES and not is_masked(url) else ""
 
 
-def _split(url: str) -> SplitResult:
-    """The parts of an address; what is none has none."""
+def _split_url(url: str) -> SplitResult:
+    """The parts of an address; empty ones for what is not an address."""
     try:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
 
 
-def _deed(step: Step, after: Observation | None, names: _Names) -> Deed:
-    found = ways(step)
-    if not found and (step.verb in _TARGETED or step.target):
+def _build_action(step: Step, after: Observation | None, variables: _Variables) -> ScriptAction:
+    locators = ways(step)
+    if not locators and (step.verb in _ELEMENT_ACTIONS or step.target):
         raise InvalidInput(
             f"Step {step.position} of session {step.session_id} ({step.verb}) was done to an element that cannot be "
             "found again: it had neither a test id, nor a selector, nor a role and name."
         )
     name, text = given(step) or ("", "")
-    return Deed(
+    return ScriptAction(
         position=step.position,
-        words=f"{in_words(step)} on {step.screen}",
+        comment=f"{in_words(step)} on {step.screen}",
         verb=step.verb,
-        place=_place(found[0], step) if found else None,
+        locator=_build_locator(locators[0], step) if locators else None,
         argument="label" if step.input.get("by") == "label" else name,
-        value=names.value(_field(step), text) if name else None,
-        options=_options(step, text),
-        url=_expected_url(step, after),
-        shown=_expected_place(step, after),
+        value=variables.to_value(_field_name(step), text) if name else None,
+        options=_action_options(step, text),
+        expected_url=_expected_url(step, after),
+        expected_element=_expected_element(step, after),
     )
 
 
-def _field(step: Step) -> str:
+def _field_name(step: Step) -> str:
     target = step.target
     return target.get("testId") or target.get("name") or target.get("selector") or step.verb
 
 
-def _place(way: dict[str, str], step: Step) -> Place:
+def _build_locator(way: dict[str, str], step: Step) -> ScriptLocator:
     kind = next(iter(way))
     node = node_of(step.target, step.before) or {}
     frames = tuple(node.get("frame") or ())
-    if way.get("role") == _NO_ROLE:
-        return Place("text", way["name"], frames=frames)
-    several = step.before is not None and "testId" in way and _is_several(way["testId"], step.before)
-    return Place(kind, way[kind], way.get("name", ""), frames, only_visible=several)
+    if way.get("role") == _TEXT_ROLE:
+        return ScriptLocator("text", way["name"], frames=frames)
+    is_repeated = step.before is not None and "testId" in way and _is_repeated(way["testId"], step.before)
+    return ScriptLocator(kind, way[kind], way.get("name", ""), frames, only_visible=is_repeated)
 
 
-def _is_several(test_id: str, seen: Observation) -> bool:
-    """Whether others that cannot be seen have the test id too."""
+def _is_repeated(test_id: str, seen: Observation) -> bool:
+    """Whether several elements have the test id, hidden ones among them."""
     return [each["testId"] for each in seen.test_ids].count(test_id) > 1
 
 
-def _options(step: Step, text: str) -> Mapping[str, Any]:
-    """How it was done, beyond the value."""
+def _action_options(step: Step, text: str) -> Mapping[str, Any]:
+    """The arguments of the recorded tool call beyond the value."""
     node = node_of(step.target, step.before) or {}
-    at_once = len(text) > _LONG_TEXT or node.get("inputType") in _WRITTEN_AT_ONCE
-    kept = {name: step.input[name] for name, kind in _TABS.items() if isinstance(step.input.get(name), kind)}
-    return {**kept, "clear": step.input.get("clear", True), "submit": step.input.get("submit", False), "fill": at_once}
+    is_filled = len(text) > _MAX_TYPED or node.get("inputType") in _PICKER_TYPES
+    tab = {name: step.input[name] for name, kind in _TAB_OPTIONS.items() if isinstance(step.input.get(name), kind)}
+    clear, submit = step.input.get("clear", True), step.input.get("submit", False)
+    return {**tab, "clear": clear, "submit": submit, "fill": is_filled}
 
 
-def _seen_after(step: Step, steps: Sequence[Step]) -> Observation | None:
-    """What the next step saw."""
+def _next_observation(step: Step, steps: Sequence[Step]) -> Observation | None:
+    """The observation before the next step."""
     return next((each.before for each in steps if each.position == step.position + 1), None)
 
 
 def _expected_url(step: Step, after: Observation | None) -> str | None:
-    """A pattern for the address, where the action led to another; data in it may be any."""
-    if after is None or is_masked(after.url) or _split(after.url).scheme not in (*_WEB, "file"):
+    """A regular expression for the address if the action changed it; ids in the path match anything."""
+    if after is None or is_masked(after.url) or _split_url(after.url).scheme not in (*_WEB_SCHEMES, "file"):
         return None
     is_same = step.before is not None and path_of(step.before.url) == path_of(after.url)
-    return None if is_same else _pattern(after.url)
+    return None if is_same else _url_pattern(after.url)
 
 
-def _pattern(url: str) -> str:
-    parts = _split(url)
+def _url_pattern(url: str) -> str:
+    parts = _split_url(url)
     if not parts.fragment.startswith(("/", "!/")):
-        return f"{_segments(parts.path or '/')}([?#].*)?$"
+        return f"{_path_pattern(parts.path or '/')}([?#].*)?$"
     route = parts.fragment.partition("?")[0]
-    return rf"{_segments(parts.path or '/')}(\?[^#]*)?#{_segments(route)}([?&].*)?$"
+    return rf"{_path_pattern(parts.path or '/')}(\?[^#]*)?#{_path_pattern(route)}([?&].*)?$"
 
 
-def _segments(path: str) -> str:
-    return "/".join("[^/?#]+" if _is_data(each) else re.sub(r"[^\w%~-]", r"\\\g<0>", each) for each in path.split("/"))
+def _path_pattern(path: str) -> str:
+    return "/".join("[^/?#]+" if _is_id(each) else re.sub(r"[^\w%~-]", r"\\\g<0>", each) for each in path.split("/"))
 
 
-def _is_data(segment: str) -> bool:
+def _is_id(segment: str) -> bool:
     return ":id" in path_of(f"http://host/{segment}") if segment else False
 
 
-def _expected_place(step: Step, after: Observation | None) -> Place | None:
-    """An element that came with another screen, and has no data in its name."""
+def _expected_element(step: Step, after: Observation | None) -> ScriptLocator | None:
+    """A test id or heading that is new on another screen, and without digits in its name."""
     if after is None or step.before is None or after.screen == step.screen or step.verb == "close_tab":
         return None
     reached = {node.get("testId") for node in after.a11y if not node.get("frame")} if after.a11y else None
@@ -177,14 +239,14 @@ def _expected_place(step: Step, after: Observation | None) -> Place | None:
         if (reached is None or each in reached) and not _has_digits(each) and count({"testId": each}, after) == 1
     )
     if (test_id := next(new_ids, None)) is not None:
-        return Place("testId", test_id, only_visible=_is_several(test_id, after))
+        return ScriptLocator("testId", test_id, only_visible=_is_repeated(test_id, after))
     before = {node.get("name") for node in step.before.a11y}
     names = (
         str(node.get("name", "")) for node in after.a11y if node.get("role") == "heading" and not node.get("frame")
     )
     headings = (name for name in names if name and name not in before and not _has_digits(name) and not is_masked(name))
     heading = next((name for name in headings if count({"role": "heading", "name": name}, after) == 1), None)
-    return None if heading is None else Place("role", "heading", heading)
+    return None if heading is None else ScriptLocator("role", "heading", heading)
 
 
 def _has_digits(text: str) -> bool:

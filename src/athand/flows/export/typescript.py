@@ -1,11 +1,19 @@
-"""An exported test in TypeScript, for `@playwright/test`."""
+"""Writes a test in TypeScript, for `@playwright/test`."""
 
 import json
 from collections.abc import Iterator
 
-from athand.flows.export.source import CHROMIUM, EXTENSION, Deed, Place, Script, Value, inert
+from athand.flows.export.script import (
+    CHROMIUM_VARIABLE,
+    EXTENSION_NOTE,
+    Script,
+    ScriptAction,
+    ScriptLocator,
+    ScriptValue,
+    escape_unprintable,
+)
 
-_VALUE = """
+_VALUE_FUNCTION = """
 /** What the recording does not hold, from the environment. */
 function value(name: string): string {
   const found = process.env[name];
@@ -13,7 +21,7 @@ function value(name: string): string {
   return found;
 }
 """
-_TAB = """
+_TAB_FUNCTION = """
 /** The tab of that number, address or title, as soon as it is there. */
 async function tab(page: Page, wanted: { index?: number; url?: string; title?: string }): Promise<Page> {
   for (let tries = 0; tries < 100; tries++) {
@@ -29,99 +37,99 @@ async function tab(page: Page, wanted: { index?: number; url?: string; title?: s
 """
 
 
-def written(script: Script) -> str:
-    """The source of the test."""
+def write_test(script: Script) -> str:
+    """The source of a test."""
     page = "page: first" if script.needs_tabs else "page"
-    body = "".join(f"  {line}\n" for line in _body(script))
-    extension = f"// {EXTENSION}\n" if script.base.startswith("chrome-extension:") else ""
+    body = "".join(f"  {line}\n" for line in _body_lines(script))
+    extension = f"// {EXTENSION_NOTE}\n" if script.base.startswith("chrome-extension:") else ""
     return (
         f'{extension}import {{ expect, test{", type Page" if script.needs_tabs else ""} }} from "@playwright/test";\n\n'
         "declare const process: { env: Record<string, string | undefined> };\n"
-        f'const BASE_URL = (process.env["BASE_URL"] ?? {quoted(script.base)}).replace(/\\/$/, "");\n\n'
-        f"test.use({{ testIdAttribute: {quoted(script.attribute)}, "
-        f'launchOptions: {{ executablePath: process.env["{CHROMIUM}"] }} }});\n'
-        f"{_VALUE if script.needs_variables else ''}{_TAB if script.needs_tabs else ''}\n"
-        f"test({quoted(script.title)}, async ({{ {page} }}) => {{\n{body}}});\n"
+        f'const BASE_URL = (process.env["BASE_URL"] ?? {quote(script.base)}).replace(/\\/$/, "");\n\n'
+        f"test.use({{ testIdAttribute: {quote(script.test_id_attribute)}, "
+        f'launchOptions: {{ executablePath: process.env["{CHROMIUM_VARIABLE}"] }} }});\n'
+        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_TAB_FUNCTION if script.needs_tabs else ''}\n"
+        f"test({quote(script.title)}, async ({{ {page} }}) => {{\n{body}}});\n"
     )
 
 
-def quoted(text: str) -> str:
-    """A string that no text can leave; in double quotes nothing is filled in."""
-    return inert(json.dumps(text, ensure_ascii=False), _escaped)
+def quote(text: str) -> str:
+    """A string literal that no text can break out of; double quotes have no interpolation."""
+    return escape_unprintable(json.dumps(text, ensure_ascii=False), _escape_character)
 
 
-def _escaped(each: str) -> str:
-    return json.dumps(each)[1:-1]
+def _escape_character(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
-def _body(script: Script) -> Iterator[str]:
+def _body_lines(script: Script) -> Iterator[str]:
     if script.needs_tabs:
         yield "let page = first;"
     if script.start is not None:
-        yield f"await page.goto({_url(script, script.start)});"
-    for deed in script.deeds:
-        yield f"// {deed.position}: {inert(deed.words, _escaped)}"
-        yield from _done(script, deed)
-        if deed.url is not None:
-            yield f"await expect(page).toHaveURL(new RegExp({quoted(deed.url)}));"
-        if deed.shown is not None:
-            yield f"await expect({_located(deed.shown)}).toBeVisible();"
+        yield f"await page.goto({_url_source(script, script.start)});"
+    for action in script.actions:
+        yield f"// {action.position}: {escape_unprintable(action.comment, _escape_character)}"
+        yield from _action_lines(script, action)
+        if action.expected_url is not None:
+            yield f"await expect(page).toHaveURL(new RegExp({quote(action.expected_url)}));"
+        if action.expected_element is not None:
+            yield f"await expect({_locator_source(action.expected_element)}).toBeVisible();"
 
 
-def _done(script: Script, deed: Deed) -> Iterator[str]:
-    value = _value(deed.value) if deed.value else ""
-    place = _located(deed.place) if deed.place else ""
-    if deed.verb == "click":
-        yield f"await {place}.click();"
-    elif deed.verb == "type":
-        yield from _typed(deed, place, value)
-    elif deed.verb == "press":
-        yield f"await {place or 'page.keyboard'}.press({value});"
-    elif deed.verb == "select":
-        yield f"await {place}.selectOption({f'{{ label: {value} }}' if deed.argument == 'label' else value});"
-    elif deed.verb == "navigate" and deed.value:
-        yield f"await page.goto({_url(script, deed.value)});"
+def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
+    value = _value_source(action.value) if action.value else ""
+    locator = _locator_source(action.locator) if action.locator else ""
+    if action.verb == "click":
+        yield f"await {locator}.click();"
+    elif action.verb == "type":
+        yield from _type_lines(action, locator, value)
+    elif action.verb == "press":
+        yield f"await {locator or 'page.keyboard'}.press({value});"
+    elif action.verb == "select":
+        yield f"await {locator}.selectOption({f'{{ label: {value} }}' if action.argument == 'label' else value});"
+    elif action.verb == "navigate" and action.value:
+        yield f"await page.goto({_url_source(script, action.value)});"
     else:
-        yield from _tabs(deed)
+        yield from _tab_lines(action)
 
 
-def _typed(deed: Deed, place: str, value: str) -> Iterator[str]:
-    if deed.options["clear"] and deed.options["fill"]:
-        yield f"await {place}.fill({value});"
+def _type_lines(action: ScriptAction, locator: str, value: str) -> Iterator[str]:
+    if action.options["clear"] and action.options["fill"]:
+        yield f"await {locator}.fill({value});"
     else:
-        yield f"await {place}.clear();" if deed.options["clear"] else f'await {place}.press("End");'
-        yield f"await {place}.pressSequentially({value});"
-    if deed.options["submit"]:
-        yield f'await {place}.press("Enter");'
+        yield f"await {locator}.clear();" if action.options["clear"] else f'await {locator}.press("End");'
+        yield f"await {locator}.pressSequentially({value});"
+    if action.options["submit"]:
+        yield f'await {locator}.press("Enter");'
 
 
-def _tabs(deed: Deed) -> Iterator[str]:
-    named = ((name, deed.options[name]) for name in ("index", "url", "title") if name in deed.options)
-    chosen = ", ".join(f"{name}: {quoted(each) if isinstance(each, str) else int(each)}" for name, each in named)
-    if deed.verb == "switch_tab":
+def _tab_lines(action: ScriptAction) -> Iterator[str]:
+    named = ((name, action.options[name]) for name in ("index", "url", "title") if name in action.options)
+    chosen = ", ".join(f"{name}: {quote(each) if isinstance(each, str) else int(each)}" for name, each in named)
+    if action.verb == "switch_tab":
         yield f"page = await tab(page, {{ {chosen} }});"
     else:
         yield f"await {f'(await tab(page, {{ {chosen} }}))' if chosen else 'page'}.close();"
         yield "if (page.isClosed()) page = page.context().pages().at(-1)!;"
 
 
-def _located(place: Place) -> str:
-    scope = "page" + "".join(f".frameLocator({quoted(frame)})" for frame in place.frames)
-    if place.kind == "role":
-        found = f"{scope}.getByRole({quoted(place.value)}, {{ name: {quoted(place.name)}, exact: true }})"
-    elif place.kind == "text":
-        found = f"{scope}.getByText({quoted(place.value)}, {{ exact: true }})"
-    elif place.kind == "testId":
-        found = f"{scope}.getByTestId({quoted(place.value)})"
+def _locator_source(locator: ScriptLocator) -> str:
+    scope = "page" + "".join(f".frameLocator({quote(frame)})" for frame in locator.frames)
+    if locator.kind == "role":
+        found = f"{scope}.getByRole({quote(locator.value)}, {{ name: {quote(locator.name)}, exact: true }})"
+    elif locator.kind == "text":
+        found = f"{scope}.getByText({quote(locator.value)}, {{ exact: true }})"
+    elif locator.kind == "testId":
+        found = f"{scope}.getByTestId({quote(locator.value)})"
     else:
-        found = f"{scope}.locator({quoted(place.value)})"
-    return f"{found}.filter({{ visible: true }})" if place.only_visible else found
+        found = f"{scope}.locator({quote(locator.value)})"
+    return f"{found}.filter({{ visible: true }})" if locator.only_visible else found
 
 
-def _url(script: Script, value: Value) -> str:
-    rest = None if value.variable else script.below_base(value.text)
-    return _value(value) if rest is None else f"BASE_URL + {quoted(rest)}"
+def _url_source(script: Script, value: ScriptValue) -> str:
+    rest = None if value.variable else script.relative_url(value.text)
+    return _value_source(value) if rest is None else f"BASE_URL + {quote(rest)}"
 
 
-def _value(value: Value) -> str:
-    return f'value("{value.variable}")' if value.variable else quoted(value.text)
+def _value_source(value: ScriptValue) -> str:
+    return f'value("{value.variable}")' if value.variable else quote(value.text)

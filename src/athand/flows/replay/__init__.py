@@ -1,1 +1,1 @@
-"""Doing again what a session did, also where a page has changed."""
+"""Replays recorded sessions, and heals targets that have changed since."""

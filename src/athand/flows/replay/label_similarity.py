@@ -1,13 +1,14 @@
-"""How alike the words of two elements are: reworded labels stay alike, opposites never are. Pure."""
+"""Similarity of the labels of two elements by their words: synonyms and misspellings count, opposites exclude it."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from athand.text import are_near, split_identifier, stem, synonym_table
 
-_SYNONYM, _MISSPELT, _SHORTEST_MISSPELT = 0.85, 0.8, 5
-# Words of labels that say the same.
-_SAME = synonym_table(
+_SYNONYM, _MISSPELLED = 0.85, 0.8  # similarity of two words
+_MIN_MISSPELLED = 5  # characters of a word that may be misspelled
+# Words of labels with the same meaning.
+_SYNONYMS = synonym_table(
     tuple(group.split())
     for group in (
         "delete remove erase trash discard",
@@ -35,7 +36,7 @@ _SAME = synonym_table(
         "message note comment",
     )
 )
-# Words of which an element has one or the other, and then it is another element.
+# Words that make two elements different if each has one of them.
 _OPPOSITES = tuple(
     (frozenset(ones.split()), frozenset(others.split()))
     for ones, others in (
@@ -65,47 +66,47 @@ _OPPOSITES = tuple(
         ("all", "none"),
     )
 )
-# What names and test ids say of an element's kind, not of its purpose.
+# Words for the kind of an element, which say nothing about its purpose.
 _GENERIC = frozenset("btn button link field input icon box the a an your my this test id el element cta".split())
 
 
 @lru_cache(maxsize=1 << 14)
-def words_of(label: str) -> tuple[str, ...]:
-    """The telling words of a name or a test id, each once; `log in` is one word."""
+def label_words(label: str) -> tuple[str, ...]:
+    """The words of a name or a test id without generic ones, each once; `log in` is one word."""
     parts = split_identifier(label)
     joined: list[str] = []
     for part in parts:
-        if joined and joined[-1] + part in _SAME:
+        if joined and joined[-1] + part in _SYNONYMS:
             joined[-1] += part
         else:
             joined.append(part)
     return tuple(dict.fromkeys(word for word in joined if word not in _GENERIC)) or tuple(dict.fromkeys(joined))
 
 
-def alike(ones: Sequence[str], others: Sequence[str]) -> float:
-    """On [0, 1]: 1 for the same words, 0 for none in common."""
+def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
+    """Mean of the best match of each word on either side: 1 for the same words, 0 for none in common."""
     if not ones or not others:
         return 0.0
-    matched = sum(_best(word, others) for word in ones) + sum(_best(word, ones) for word in others)
+    matched = sum(_best_match(word, others) for word in ones) + sum(_best_match(word, ones) for word in others)
     return matched / (len(ones) + len(others))
 
 
-def _best(word: str, words: Collection[str]) -> float:
-    return max(_worth(word, other) for other in words)
+def _best_match(word: str, words: Collection[str]) -> float:
+    return max(_word_similarity(word, other) for other in words)
 
 
 @lru_cache(maxsize=1 << 14)
-def _worth(one: str, other: str) -> float:
+def _word_similarity(one: str, other: str) -> float:
     if one == other or stem(one) == stem(other):
         return 1.0
-    if other in _SAME.get(one, ()):
+    if other in _SYNONYMS.get(one, ()):
         return _SYNONYM
-    long_enough = min(len(one), len(other)) >= _SHORTEST_MISSPELT and not (one + other).isdigit()
-    return _MISSPELT if long_enough and are_near(one, other) else 0.0
+    long_enough = min(len(one), len(other)) >= _MIN_MISSPELLED and not (one + other).isdigit()
+    return _MISSPELLED if long_enough and are_near(one, other) else 0.0
 
 
-def are_opposed(ones: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the words that only one of two has are the opposite of those that only the other has."""
+def are_opposites(ones: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a word that only one label has is the opposite of a word that only the other has."""
     only, only_others = set(ones) - set(others), set(others) - set(ones)
     return any(
         (only & left and only_others & right) or (only & right and only_others & left) for left, right in _OPPOSITES

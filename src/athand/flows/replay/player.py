@@ -1,6 +1,6 @@
-"""Replay: what a session did, done again from memory alone. It stops where the page differs, and says how.
+"""Replays a recorded session in a browser, for its own goal or another; stops where the page differs, and says how.
 
-The replay is a session of its own: what worked again is known to work, and what did not is known too.
+A replay is recorded as a session of its own, so that later suggestions know what worked again and what did not.
 """
 
 import time
@@ -9,30 +9,30 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
-from athand.flows.binding import asks_for
+from athand.flows.binding import Slots, asks_for, bound_target, slots
 from athand.flows.entry import check_mapping, check_string
 from athand.flows.model import FlowSession, Observation, Step, Target
-from athand.flows.moves import actions_of, count, given, in_words, is_masked, ways
+from athand.flows.moves import actions_of, count, given, in_words, is_masked, place_of, ways
 from athand.flows.replay import healing
 from athand.flows.replay.healing import Heal
-from athand.flows.replay.parameterize import plan, wanted
-from athand.flows.replay.resolve import is_page, landmarks, ways_now
+from athand.flows.replay.resolve import is_same_page, landmarks, resolve_locators
 from athand.inputs import check_count, check_text
+from athand.text import fold, split_identifier
 from athand.types import Noun
 
 if TYPE_CHECKING:
     from athand.flows.browser import Browser
     from athand.flows.service import Flows
 
-_ANYWHERE = ("navigate", "switch_tab", "close_tab")  # done to the browser, not to a page
-_EVERY_S = 0.1
-_MOST_STEPS = 1_000_000  # steps of a session
-_MOST_NAMED = 8
+_TAB_ACTIONS = ("navigate", "switch_tab", "close_tab")  # they need no particular page
+_POLL_S = 0.1
+_MAX_POSITION = 1_000_000  # steps of a session
+_MAX_MISSING = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Healed(Noun):
-    """A step whose element was found under another name; `element` is what `reject_heal` takes if that was wrong."""
+class HealedStep(Noun):
+    """A step whose element was found by healing; `element` is the argument of `reject_heal` if that was wrong."""
 
     position: int
     was: Target
@@ -44,23 +44,23 @@ class Healed(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Replay(Noun):
-    """What came of a replay; `session_id` is the session it was recorded in."""
+    """The result of a replay; `session_id` is the session it was recorded in."""
 
     of: str
     session_id: str | None
-    total: int  # actions that were to be done
+    total: int  # actions to replay
     done: int = 0
-    healed: tuple[Healed, ...] = ()
-    stopped_at: int | None = None  # the position in the original session; None if it was done to the end
+    healed: tuple[HealedStep, ...] = ()
+    stopped_at: int | None = None  # position in the original session; None if it was replayed to the end
     code: str | None = None
     reason: str | None = None
     expected_screen: str | None = None
     seen_screen: str | None = None
-    missing: tuple[str, ...] = ()  # what was there when it was recorded, and is not now
+    missing: tuple[str, ...] = ()  # landmarks of the recorded page that are not there now
 
     @property
     def ok(self) -> bool:
-        """Whether everything was done."""
+        """Whether all actions were replayed."""
         return self.stopped_at is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,33 +80,34 @@ def replay(
     progress: Callable[[Step], None] = lambda step: None,
     timeout_s: float = 5.0,
 ) -> Replay:
-    """Do again what a session did from its step `start` on, for its own goal or another one.
+    """Replays the actions of a session from its step `start` on, for its own goal or another one.
 
-    Values are for what was secret, or is to be another: by test id or name of the field; for secrets a word of it does.
-    Progress is told of each step that was done.
+    `values` replaces typed values by test id or name of the field; for secrets one word of it is enough.
+    `progress` is called after each step.
     """
-    told = {
+    checked = {
         check_string("A name in values", name): check_string(f"The value of {name}", value)
         for name, value in check_mapping("values", values).items()
     }
     if goal is not None:
         check_text("goal", goal)
     session = flows.session(session_id)
-    steps = actions_of(flows.steps(session_id), check_count("start", start, most=_MOST_STEPS))
+    steps = actions_of(flows.steps(session_id), check_count("start", start, most=_MAX_POSITION))
     if not steps:
         raise InvalidInput(f"Session {session.id} has no action that worked from step {start} on.")
-    planned = plan(steps, session.goal, goal, told)
+    planned = parameterize(steps, session.goal, goal, checked)
     outcome = Replay(session.id, None, len(planned))
-    unknown = [step for step, _ in planned if is_masked((given(step) or ("", ""))[1])]
-    if unknown:
-        return replace(outcome, stopped_at=unknown[0].position, code="VALUE_NEEDED", reason=wanted(unknown))
+    redacted = [step for step, _ in planned if is_masked((given(step) or ("", ""))[1])]
+    if redacted:
+        reason = _ask_for_values(redacted)
+        return replace(outcome, stopped_at=redacted[0].position, code="VALUE_NEEDED", reason=reason)
     player = _Player(flows, browser, heal=heal, timeout_s=timeout_s)
-    again = player.begin(session, goal)
-    return player.play(planned, replace(outcome, session_id=again.id), progress)
+    own = player.start_session(session, goal)
+    return player.play(planned, replace(outcome, session_id=own.id), progress)
 
 
 class _Player:
-    """One replay while it happens."""
+    """One replay in progress."""
 
     def __init__(self, flows: "Flows", browser: "Browser", *, heal: bool, timeout_s: float) -> None:
         self._flows = flows
@@ -114,10 +115,10 @@ class _Player:
         self._heals = heal
         self._timeout_s = timeout_s
         self._goal: str | None = None
-        self._healed: list[Healed] = []
+        self._healed: list[HealedStep] = []
 
-    def begin(self, session: FlowSession, goal: str | None) -> FlowSession:
-        """The session that the replay is recorded in."""
+    def start_session(self, session: FlowSession, goal: str | None) -> FlowSession:
+        """Starts the session that the replay is recorded in."""
         own = self._browser.session_id if self._browser.is_open else None
         here = self._flows.session(own) if own else None
         if here is not None and here.app != session.app:
@@ -137,7 +138,7 @@ class _Player:
         )
 
     def play(self, planned: Sequence[tuple[Step, Step]], outcome: Replay, progress: Callable[[Step], None]) -> Replay:
-        """Do the steps in order until one cannot be done."""
+        """Replays the steps in order until one fails."""
         if not self._browser.is_open:
             self._browser.launch(session=outcome.session_id, app=planned[0][0].app)
         done = 0
@@ -145,93 +146,94 @@ class _Player:
             for step, was in planned:
                 try:
                     if not done:
-                        self._arrive(step)
-                    self._do(step, was)
+                        self._open_first_page(step)
+                    self._replay_step(step, was)
                 except AthandError as error:
                     stopped: dict[str, Any] = {"stopped_at": step.position, "code": error.code, "reason": str(error)}
-                    more = error.told if isinstance(error, _Differs) else {}
+                    more = error.difference if isinstance(error, _PageDiffers) else {}
                     return replace(outcome, done=done, healed=tuple(self._healed), **stopped, **more)
                 done += 1
                 progress(step)
         return replace(outcome, done=done, healed=tuple(self._healed))
 
-    def _arrive(self, first: Step) -> None:
-        """Go where the first step was done, if the browser is elsewhere."""
-        if first.before is None or first.verb in _ANYWHERE or is_page(first, self._browser.observe()):
+    def _open_first_page(self, first: Step) -> None:
+        """Opens the page of the first step, if the browser is elsewhere."""
+        if first.before is None or first.verb in _TAB_ACTIONS or is_same_page(first, self._browser.observe()):
             return
         if is_masked(first.before.url):
-            told = "The address where this was done had a secret in it, and is not kept. Go there first."
-            raise ActionFailed(told, code="VALUE_NEEDED")
+            text = "The address where this was done had a secret in it, and is not kept. Go there first."
+            raise ActionFailed(text, code="VALUE_NEEDED")
         self._browser.navigate(first.before.url)
 
-    def _do(self, step: Step, was: Step) -> None:
-        if step.verb in _ANYWHERE:
+    def _replay_step(self, step: Step, was: Step) -> None:
+        if step.verb in _TAB_ACTIONS:
             self._act(step, {})
             return
-        seen = self._wait(step, was)
-        if not is_page(step, seen):
-            raise _Differs(step, seen, "PAGE_DIFFERS", f"{in_words(step)}: the page is not the one it was done on.")
+        seen = self._wait_for_page(step, was)
+        if not is_same_page(step, seen):
+            raise _PageDiffers(step, seen, "PAGE_DIFFERS", f"{in_words(step)}: the page is not the one it was done on.")
         if was.target and not step.target:
-            told = f"{in_words(was)}: this is about what only the goal of that session names."
-            raise _Differs(step, seen, "TARGET_NOT_FOUND", told)
+            text = f"{in_words(was)}: this is about what only the goal of that session names."
+            raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", text)
         if not step.target:
             self._act(step, {})
-        elif not any(self._is_done(step, way) for way in self._ways(step, was, seen)):
-            self._act_on_healed(step, was, self._browser.observe())
+        elif not any(self._try_locator(step, each) for each in self._resolve(step, was, seen)):
+            self._heal_and_act(step, was, self._browser.observe())
 
-    def _is_done(self, step: Step, way: Mapping[str, str]) -> bool:
-        """Do it by one way; a selector may lead nowhere, which only shows when it is used."""
+    def _try_locator(self, step: Step, locator: Mapping[str, str]) -> bool:
+        """Does the step by one locator; False for a selector that finds nothing, which only using it shows."""
         try:
-            self._act(step, way)
+            self._act(step, locator)
         except ActionFailed as error:
-            if "selector" in way and error.code == "TARGET_NOT_FOUND":
+            if "selector" in locator and error.code == "TARGET_NOT_FOUND":
                 return False
             raise
         return True
 
-    def _ways(self, step: Step, was: Step, seen: Observation) -> list[dict[str, str]]:
-        return ways_now(step, seen, is_asked_for=self._is_asked_for(step, was))
+    def _resolve(self, step: Step, was: Step, seen: Observation) -> list[dict[str, str]]:
+        return resolve_locators(step, seen, is_asked_for=self._is_asked_for(step, was))
 
     def _is_asked_for(self, step: Step, was: Step) -> bool:
-        """Whether the goal says what the element is called."""
+        """Whether the goal names the element."""
         return step.target != was.target or asks_for(self._goal, step.target.get("name", ""))
 
-    def _wait(self, step: Step, was: Step) -> Observation:
-        """What is seen as soon as the step can be done, or when there was time enough for it."""
+    def _wait_for_page(self, step: Step, was: Step) -> Observation:
+        """The observation as soon as the step can be done, or after the timeout."""
         until = time.monotonic() + self._timeout_s
         while True:
             seen = self._browser.observe()
-            is_there = not step.target or bool(self._ways(step, was, seen))
-            if (is_page(step, seen) and is_there) or time.monotonic() >= until:
+            is_there = not step.target or bool(self._resolve(step, was, seen))
+            if (is_same_page(step, seen) and is_there) or time.monotonic() >= until:
                 return seen
-            time.sleep(_EVERY_S)
+            time.sleep(_POLL_S)
 
-    def _act_on_healed(self, step: Step, was: Step, seen: Observation) -> None:
-        several = max((count(way, seen) for way in ways(step)), default=0)
-        if several > 1:
-            raise _Differs(step, seen, "AMBIGUOUS_TARGET", f"{in_words(step)}: there are {several} such elements now.")
+    def _heal_and_act(self, step: Step, was: Step, seen: Observation) -> None:
+        matches = max((count(locator, seen) for locator in ways(step)), default=0)
+        if matches > 1:
+            text = f"{in_words(step)}: there are {matches} such elements now."
+            raise _PageDiffers(step, seen, "AMBIGUOUS_TARGET", text)
         missing = f"{in_words(step)}: it is not on the page."
         if not self._heals:
-            raise _Differs(step, seen, "TARGET_NOT_FOUND", missing)
+            raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", missing)
         rejected = self._flows.rejected_heals(was)
         found = healing.heal(step, step.before, seen, rejected, is_asked_for=self._is_asked_for(step, was))
         if not isinstance(found, Heal):
-            raise _Differs(step, seen, "TARGET_NOT_FOUND", f"{missing} {found.reason}")
-        healed = Healed(step.position, step.target, found.target, found.element, found.score, found.reason)
-        kept = {"step": was.id, "target": dict(was.target), "element": found.element, "score": found.score}
-        with self._browser.record_into(healed=kept):
-            self._act(step, _first_way(found.target))
+            raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", f"{missing} {found.reason}")
+        healed = HealedStep(step.position, step.target, found.target, found.element, found.score, found.reason)
+        record = {"step": was.id, "target": dict(was.target), "element": found.element, "score": found.score}
+        with self._browser.record_into(healed=record):
+            self._act(step, _to_locator(found.target))
         self._healed.append(healed)
 
-    def _act(self, step: Step, way: Mapping[str, str]) -> None:
-        """Do it with the browser, as it was done."""
+    def _act(self, step: Step, locator: Mapping[str, str]) -> None:
+        """Calls the tool of the step with its recorded arguments."""
         value = (given(step) or ("", ""))[1]
-        target: dict[str, Any] = {"target": dict(way)} if way else {}
+        target: dict[str, Any] = {"target": dict(locator)} if locator else {}
         named = {name: step.input[name] for name in ("index", "url", "title") if step.input.get(name) is not None}
         label = "label" if step.input.get("by") == "label" or "label" in step.input else "value"
         tools: Mapping[str, Callable[[], Any]] = {
             "click": lambda: self._browser.click(timeout_s=self._timeout_s, **target),
-            "type": lambda: self._browser.type(value, timeout_s=self._timeout_s, **_typing(step), **target),
+            "type": lambda: self._browser.type(value, timeout_s=self._timeout_s, **_typing_options(step), **target),
             "press": lambda: self._browser.press(value, timeout_s=self._timeout_s, **target),
             "select": lambda: self._browser.select(timeout_s=self._timeout_s, **{label: value}, **target),
             "navigate": lambda: self._browser.navigate(value),
@@ -241,24 +243,79 @@ class _Player:
         tools[step.verb]()
 
 
-class _Differs(ActionFailed):
-    """The page is not as it was: how it differs from what was recorded."""
+class _PageDiffers(ActionFailed):
+    """The page differs from the recorded one; `difference` says how."""
 
     def __init__(self, step: Step, seen: Observation, code: str, reason: str) -> None:
         super().__init__(reason, code=code)
         now = set(landmarks(seen))
         missing = [each for each in landmarks(step.before) if each not in now] if step.before else []
-        self.told: dict[str, Any] = {
+        self.difference: dict[str, Any] = {
             "expected_screen": step.screen,
             "seen_screen": seen.screen,
-            "missing": tuple(missing[:_MOST_NAMED]),
+            "missing": tuple(missing[:_MAX_MISSING]),
         }
 
 
-def _first_way(target: Target) -> dict[str, str]:
+def _to_locator(target: Target) -> dict[str, str]:
     return {"testId": target["testId"]} if "testId" in target else {"role": target["role"], "name": target["name"]}
 
 
-def _typing(step: Step) -> dict[str, Any]:
-    told = {name: bool(step.input[name]) for name in ("clear", "submit") if name in step.input}
-    return {**told, **({"secret": True} if step.input.get("secret") else {})}
+def _typing_options(step: Step) -> dict[str, Any]:
+    options = {name: bool(step.input[name]) for name in ("clear", "submit") if name in step.input}
+    return {**options, **({"secret": True} if step.input.get("secret") else {})}
+
+
+def parameterize(
+    steps: Sequence[Step], old_goal: str | None, new_goal: str | None, values: Mapping[str, str]
+) -> list[tuple[Step, Step]]:
+    """Each step with the values of the new goal, paired with the recorded one.
+
+    A goal that names more things repeats the last click on such a thing; one that names fewer leaves clicks out.
+    """
+    bindings = slots(old_goal, new_goal) if old_goal and new_goal else Slots()
+    clicks = [step for step in steps if _clicks_on(step, [old for old, _ in bindings.pairs])]
+    planned: list[tuple[Step, Step]] = []
+    for step in steps:
+        if not (clicks and _clicks_on(step, bindings.more_old)):
+            planned.append((_bind_step(step, bindings, values), step))
+        if clicks and step is clicks[-1]:
+            more = (Slots(((step.target["name"], new),)) for new in bindings.more_new)
+            planned += [(_bind_step(step, each, values), step) for each in more]
+    return planned
+
+
+def _clicks_on(step: Step, values: Sequence[str]) -> bool:
+    """Whether a step clicks an element whose name is one of these values."""
+    return step.verb == "click" and fold(step.target.get("name", "")).strip() in map(fold, values)
+
+
+def _bind_step(step: Step, bindings: Slots, values: Mapping[str, str]) -> Step:
+    recorded = given(step)
+    new_input = dict(step.input)
+    if recorded is not None and step.verb != "press":
+        name, value = recorded
+        replacement = _find_value(step, values)
+        new_input[name] = replacement if replacement is not None else bindings.bound(value)
+        new_input |= {"secret": True} if is_masked(value) else {}
+    return replace(step, target=bound_target(step.target, bindings), input=new_input)
+
+
+def _find_value(step: Step, values: Mapping[str, str]) -> str | None:
+    """The given value for a field, by test id or name; for a secret also by some of their words."""
+    name, value = given(step) or ("", "")
+    labels = [step.target[key] for key in ("testId", "name", "selector") if step.target.get(key)] or [name]
+    exact = next((values[label] for label in labels if label in values), None)
+    if exact is not None or not is_masked(value):
+        return exact
+    words = {word for label in labels for word in split_identifier(label)}
+    matches = [key for key in values if split_identifier(key) and words.issuperset(split_identifier(key))]
+    return values[max(matches, key=len)] if matches else None
+
+
+def _ask_for_values(steps: Sequence[Step]) -> str:
+    names = ", ".join(dict.fromkeys(place_of(step) or step.verb for step in steps))
+    return (
+        f"What was put into {names} was secret and is not kept. "
+        "Give it in values (--value or --value-env), under its test id or name."
+    )
