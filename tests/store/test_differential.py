@@ -79,7 +79,7 @@ def test_misspelt_words_are_corrected_alike(engines):
 def test_the_vector_index_finds_nearly_what_reading_all_finds(engines, monkeypatch):
     """An index over a few hundred vectors is not slower, only approximate: it is made here to see how much."""
     _, exact, url = engines
-    monkeypatch.setattr(vector_index, "ASKING", 0.0)
+    monkeypatch.setattr(vector_index, "INDEX_MS", 0.0)
     monkeypatch.setattr(vector_index, "INDEXED_FROM", INDEX_FROM)
     with closing(PostgresStore(url)) as store:
         store.activate_model("memories", DEFAULT_MODEL)

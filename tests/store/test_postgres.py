@@ -15,7 +15,7 @@ from athand.store import open_store
 from athand.store.postgres import connections, schema
 from athand.store.postgres.counts import compact
 from athand.store.postgres.maintenance import tables
-from athand.store.postgres.vector_index import reading_is_faster
+from athand.store.postgres.vector_index import scan_is_faster
 from athand.store.tables import KEYS
 
 SECRET = "correct horse"
@@ -209,10 +209,10 @@ def test_the_statistics_are_the_same_after_folding(postgres_url):
 
 
 def test_reading_wins_in_small_spaces_and_the_index_in_large_ones():
-    assert reading_is_faster(1_000, 1_000_000)
-    assert reading_is_faster(20_000, 1_000_000)
-    assert not reading_is_faster(100_000, 100_000)
-    assert not reading_is_faster(500_000, 1_000_000)
+    assert scan_is_faster(1_000, 1_000_000)
+    assert scan_is_faster(20_000, 1_000_000)
+    assert not scan_is_faster(100_000, 100_000)
+    assert not scan_is_faster(500_000, 1_000_000)
 
 
 def test_without_citus_the_command_says_so(run, postgres_url):

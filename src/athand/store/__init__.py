@@ -1,4 +1,4 @@
-"""Where everything is kept: SQLite on one machine, PostgreSQL beyond."""
+"""The database: SQLite in one file, or PostgreSQL on a server."""
 
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def open_store(location: str) -> Store:
-    """The store at a path, `:memory:` or an address; the engine is imported here, so others need not be installed."""
+    """Opens the store at a path, `:memory:` or a postgresql:// address; only the engine in use is imported."""
     if location.startswith(("postgresql://", "postgres://")):
         return _open_postgres(location)
     if "://" in location:
@@ -36,7 +36,7 @@ def open_store(location: str) -> Store:
 
 
 def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
-    """Put a backup in the place of a store that is a file; where the old one is now, if there was one."""
+    """Replaces a SQLite store by a backup; returns where the previous file was moved, if there was one."""
     if "://" in location or location == ":memory:":
         raise InvalidInput(
             "This store is no file. A dump of PostgreSQL is put back with: pg_restore --clean --dbname=ADDRESS FILE"
@@ -49,7 +49,7 @@ def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
 
 
 def check_target(store: Store, target: Path) -> None:
-    """Refuse to write a file over the store it is made from, or over a folder or a device."""
+    """Raises if writing `target` would overwrite the store itself, a folder or a device."""
     if target.exists() and not target.is_file():
         raise StoreError(f"{target} cannot be written: it is there, and is no file. Choose another path.")
     place = Path(store.location).resolve()

@@ -1,4 +1,4 @@
-"""Which passages become candidates: the best of each side that pass the filter. The same for every engine."""
+"""Candidate selection, the same for both engines: the best passages by BM25 and by vector that pass the filter."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -8,20 +8,20 @@ from athand.rank import KeywordQuery, bm25, prepare
 from athand.store.contract import Index
 from athand.types import Candidate, Query, QueryWord, Statistics
 
-# The rarest terms choose the keyword candidates, as many as bring so many rows; the others still count in the score.
+# The rarest terms select the keyword candidates, up to so many rows; the other terms still count in the score.
 KEYWORD_ROWS = 1000
-# Up to so many passages, scoring all of them takes less time than choosing among them.
+# Up to so many passages, scoring all of them is faster than selecting among them.
 SCORE_ALL_UP_TO = 200
-# How much deeper to look when a filter let too few through.
+# By how much the depth grows when the filter leaves too few.
 DEEPER = 16
 
-Ranking = Callable[[int], list[int]]  # the numbers of the best so many passages
-Load = Callable[[Collection[int]], dict[int, Candidate]]  # those of these passages that pass the filter
-FilterNumbers = Callable[[Sequence[int]], list[int]]  # the same, their numbers alone, in the same order
+Ranking = Callable[[int], list[int]]  # limit → the numbers of the best passages
+Load = Callable[[Collection[int]], dict[int, Candidate]]  # the passages that pass the filter, by number
+FilterNumbers = Callable[[Sequence[int]], list[int]]  # the numbers that pass the filter, in the same order
 
 
 def select_terms(words: Sequence[QueryWord]) -> list[str]:
-    """The terms that choose: words before their variants, the rare before the common, until they bring enough rows."""
+    """The terms that select candidates: exact words before variants, rare before common, up to KEYWORD_ROWS rows."""
     variants = sorted(
         (variant for word in words for variant in word.variants),
         key=lambda variant: (-variant.worth, variant.frequency, variant.term),
@@ -36,15 +36,15 @@ def select_terms(words: Sequence[QueryWord]) -> list[str]:
 def prepare_keywords(
     words: Sequence[QueryWord], terms: Sequence[str], statistics: Statistics, index: Index
 ) -> KeywordQuery:
-    """The query made ready to score passages by the telling terms alone."""
+    """The keyword query restricted to the selected terms."""
     keywords = prepare(words, statistics, index.weights)
     return replace(keywords, worths={term: keywords.worths[term] for term in terms})
 
 
 def rank_by_bm25(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
-    """The numbers of these passages, the best by BM25 first; each is a number, a time, an id, then the fields.
+    """The numbers of these rows (number, time, id, fields…), best BM25 first.
 
-    Equals in the order of hits, newest first: what is cut off does not depend on the engine.
+    Ties are broken like those of hits, newest first, so that what is cut off does not depend on the engine.
     """
     scores = bm25([row[3:] for row in found], keywords).round(9).tolist()
     ranked = sorted(zip(scores, found, strict=True), key=lambda each: (-each[0], -each[1][1], each[1][2]))
@@ -52,14 +52,14 @@ def rank_by_bm25(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> li
 
 
 def initial_depth(query: Query) -> int:
-    """A few more than wanted: some may not pass the filter, or be gone."""
+    """How many to fetch first: a few more than wanted, as some may not pass the filter."""
     return query.candidates + query.candidates // 4
 
 
 def select_candidates(
     query: Query, sides: Sequence[Ranking], load: Load, filter_numbers: FilterNumbers
 ) -> dict[int, Candidate]:
-    """The best of each side that pass the filter; what is seen at the first look of all sides is loaded together."""
+    """The best passages of each ranking that pass the filter; the first results of all rankings are loaded together."""
     limit = initial_depth(query)
     seen = [side(limit) for side in sides]
     loaded = load({number for numbers in seen for number in numbers})
@@ -74,7 +74,7 @@ def select_candidates(
 
 
 def _search_deeper(query: Query, side: Ranking, limit: int, filter_numbers: FilterNumbers) -> list[int]:
-    """The best that pass the filter: looks deeper until there are enough, or no more."""
+    """The best that pass the filter: fetches DEEPER times as many until there are enough, or no more."""
     while True:
         limit *= DEEPER
         numbers = side(limit)

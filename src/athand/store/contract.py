@@ -1,4 +1,4 @@
-"""What a store is: one contract, one engine per folder."""
+"""The protocol that both engines implement: `Store`, its read `Snapshot` and its write `Transaction`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,18 +13,18 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """How one corpus is indexed: its fields, what a match in each is worth, which columns of an item scores need."""
+    """How one corpus is indexed: its fields and their BM25 weights, and the item columns that scoring reads."""
 
     corpus: str
     fields: tuple[str, ...]
     weights: tuple[float, ...]
     item_columns: tuple[str, ...] = ()
-    texts: str = ""  # the table (space, id, position, content) of the passages as they are written, if they are kept
+    texts: str = ""  # the table (space, id, position, content) with the original text of passages, if there is one
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A slice of an item as it is matched: the text of each field, the text whose meaning counts, and when (µs)."""
+    """A searchable part of an item: the text of each field, the text that is embedded, and its time (µs)."""
 
     id: str
     item_id: str
@@ -32,58 +32,58 @@ class Passage:
     fields: tuple[str, ...]
     text: str
     created_at: int
-    content: str = ""  # as it is written, where that is searched too
+    content: str = ""  # the original text, for literal search
 
 
 class Snapshot(Protocol):
-    """One consistent view of the store; later writes do not show."""
+    """A consistent read-only view of the store; later writes are not visible in it."""
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a portable SELECT with named parameters."""
+        """Runs a portable SELECT with named parameters."""
 
     def candidates(self, index: Index, query: Query) -> Candidates:
-        """Passages that may answer, from the keyword and the vector side, filters applied."""
+        """The best passages by keyword and by vector that pass the filter."""
 
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
 
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
-        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        """Every passage that matches the scan and its filter, and whether vectors could be compared."""
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
-        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+        """Document frequency of each known term in the spaces; the key "" has the number of passages."""
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors already known for these texts; damaged ones are left out."""
+        """The stored vectors of these text hashes; damaged ones are left out."""
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same, on whichever engines."""
+        """A hash of all derived data, equal for equal indexes on either engine."""
 
 
 class Transaction(Snapshot, Protocol):
-    """A view that can also write; everything in it becomes visible at once, or nothing."""
+    """A snapshot that can also write; its changes become visible together or not at all."""
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
-        """Run a portable statement; how many rows it changed."""
+        """Runs a portable statement and returns how many rows it changed."""
 
     def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
-        """Run a portable statement once for each of these."""
+        """Runs a portable statement once per parameter set."""
 
     def put(self, index: Index, passages: Sequence[Passage], vectors: Vectors | None) -> None:
-        """Index these passages by word and by vector."""
+        """Adds passages to the keyword index and, with vectors, to the vector index."""
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
-        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        """Removes the passages of these items; their vectors stay cached in case the texts come back."""
 
     def forget(self, index: Index, passage: Passage) -> None:
-        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
 
     def clear(self, index: Index) -> None:
-        """Drop all that is derived from the items of a corpus, to index them again."""
+        """Drops all derived data of a corpus, so that its items can be indexed again."""
 
 
 class Store(Protocol):
-    """A database that finds passages; thread-safe, shared with other processes."""
+    """A searchable database; thread-safe, and shared with other processes."""
 
     @property
     def location(self) -> str: ...
@@ -93,28 +93,28 @@ class Store(Protocol):
     def transaction(
         self, *, durable: bool = True, spaces: Iterable[str] | None = None
     ) -> AbstractContextManager[Transaction]:
-        """Commit at the end, roll back on any error; `durable` waits until the disk has it.
+        """Commits at the end, rolls back on any error; `durable` waits for the disk.
 
-        Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
+        Holds a write lock on the spaces (None: on all of them), so what is read there still holds at the commit.
         """
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """Number, space and item id of the next passages that have no vector of this model yet."""
+        """Number, space and item id of the next passages after `after` without a vector of this model."""
 
     def add_vectors(self, index: Index, passages: Sequence[Passage], vectors: Vectors) -> None:
-        """Keep vectors of passages that are there already, or soon will be."""
+        """Stores vectors of passages that are indexed already, or soon will be."""
 
     def activate_model(self, corpus: str, model_id: str) -> bool:
-        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        """Switches vector search to this model once every passage has its vector; drops those of other models."""
 
     def counts(self, corpus: str) -> dict[str, int]:
-        """Passages per space."""
+        """Number of passages per space."""
 
     def erase_traces(self) -> bool:
-        """Remove what deletions left on disk; False if a reader of an older moment still needs it."""
+        """Removes deleted data from the disk; False if a reader of an older snapshot still needs it."""
 
     def check_integrity(self) -> list[str]:
-        """Everything that is wrong with the store; empty when all is well."""
+        """Lists every problem of the store; empty if there is none."""
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -122,12 +122,12 @@ class Store(Protocol):
     def size_bytes(self) -> int: ...
 
     def facts(self) -> dict[str, str | int]:
-        """What it is: the engine, its version, the version of the schema, and bytes not yet folded in (`log`)."""
+        """Engine, its version, schema version, and the bytes of the write-ahead log (`log`)."""
 
     def back_up(self, path: Path, *, force: bool = False) -> None:
-        """Copy one moment to a file, verified, while others read and write."""
+        """Copies a snapshot to a file and verifies it, while others read and write."""
 
     def distribute(self) -> dict[str, str]:
-        """Spread the tables over several machines, where the engine can; what was done, by table."""
+        """Distributes the tables over a cluster, where the engine can; returns what was done by table."""
 
     def close(self) -> None: ...

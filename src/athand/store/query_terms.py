@@ -1,4 +1,4 @@
-"""From the words of a query to the terms of the index: prefixes, synonyms, typos. The same for every engine."""
+"""Expands the words of a query to index terms, for both engines: stems, prefixes, synonyms, typo corrections."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,17 @@ from typing import Protocol
 from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
 from athand.types import Query, QueryWord, Variant
 
-# What a match is worth beside the word itself (benchmarks/tune.py).
+# The worth of a variant, relative to the word itself (benchmarks/tune.py).
 SYNONYM_WORTH = 0.7
 TYPO_WORTH = {1: 0.7, 2: 0.4}  # by the number of edits
 PREFIX_WORTH = 0.3
 PREFIX_EXPANSIONS = 4
-# Words asked beyond these add noise and time, not meaning: a megabyte of text is answered by its first words.
+# Further words of a query are ignored: they add noise and time, not meaning.
 LONGEST_QUERY = 64
 
 
 class Vocabulary(Protocol):
-    """The terms of the spaces that are searched, and in how many passages each is."""
+    """The terms of the searched spaces and their document frequencies."""
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]: ...
 
@@ -26,15 +26,15 @@ class Vocabulary(Protocol):
         """The most frequent terms that begin with each of these."""
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
-        """Words of about this length, as they were written."""
+        """The words of these lengths, as they were written."""
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which known words are indexed."""
+        """The terms under which these words are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Every word of some spaces with its stem, as of a state of the index."""
+    """Every word of some spaces with its stem, at one state of the index."""
 
     state: tuple[int, int]
     stems: Mapping[str, str]
@@ -42,23 +42,23 @@ class Lexicon:
 
     @classmethod
     def from_stems(cls, state: tuple[int, int], stems: Mapping[str, str]) -> "Lexicon":
-        """The words by their lengths, ready to be compared with one that is not known."""
+        """Groups the words by length, for typo correction."""
         by_length: dict[int, list[str]] = defaultdict(list)
         for word in stems:
             by_length[len(word)].append(word)
         return cls(state, stems, dict(by_length))
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
-        """Words of about this length, as they were written."""
+        """The words of these lengths, as they were written."""
         return [word for length in range(shortest, longest + 1) for word in self.by_length.get(length, ())]
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which known words are indexed."""
+        """The terms under which these words are indexed."""
         return list(map(self.stems.__getitem__, words))
 
 
 def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
-    """Each word of the query with the terms it may mean, and the corrections that were made."""
+    """Each word of the query with its variants, and the typo corrections that were made."""
     words = query.words[:LONGEST_QUERY]
     synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
     wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
@@ -85,7 +85,7 @@ def _prefix_variants(word: str, longer: Mapping[str, int]) -> dict[str, Variant]
 
 
 def _correct_typos(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
-    """Unknown word → the known word it was probably meant to be, and the term to search for."""
+    """Unknown word → the most frequent nearest known word, and the variant to search for."""
     mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
     if not mistyped:
         return {}
@@ -100,7 +100,7 @@ def _correct_typos(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, 
 
 
 def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[int, dict[str, str]]]:
-    """Each word's edits, and word → term: the nearest words; else the nearest stems, of words known in another form."""
+    """Each word → its edit distance and the nearest words with their terms; without one, the nearest stems."""
     edits = [allowed_edits(word) for word in words]
     lengths = [(len(word) - most, len(word) + most) for word, most in zip(words, edits, strict=True)]
     written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))

@@ -1,3 +1,5 @@
+"""Values that both engines store alike: ids, times, and a digest over rows."""
+
 import hashlib
 import secrets
 from collections.abc import Iterable
@@ -10,7 +12,7 @@ _RANDOM_BITS = 40
 
 
 def new_id(now: datetime) -> str:
-    """A short id that sorts by time: ten letters of milliseconds, eight of chance."""
+    """A short id that sorts by time: ten characters of milliseconds, eight random ones."""
     number = int(now.timestamp() * 1000) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (_LETTERS - 1), -1, -5))
 
@@ -19,17 +21,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_microseconds(time: datetime) -> int:
-    """How the database keeps an aware time."""
+    """Microseconds since 1970, UTC, of an aware time: they sort, compare and round-trip exactly."""
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def to_datetime(microseconds: int) -> datetime:
-    """The aware UTC time again."""
+    """The aware UTC time of such microseconds."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def digest(*groups: Iterable[tuple[Any, ...]]) -> str:
-    """Equal for the same rows in the same order."""
+    """SHA-256 over rows, equal for the same rows in the same order on either engine."""
     hashed = hashlib.sha256()
     for rows in groups:
         for row in rows:

@@ -1,4 +1,4 @@
-"""Which passages may answer a query: the best by word and the best by vector, filters inside."""
+"""Candidate search in PostgreSQL: the best passages by BM25 and by vector, with the filter in SQL."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache
 from athand.store.query_terms import resolve_query
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-# A word that is nearly everywhere brings no more rows than these: the newest that pass the filter. It tells little.
+# Very common words bring at most so many rows: the newest that pass the filter.
 MOST_ROWS = 4 * KEYWORD_ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateFinder:
-    """Finds the passages of one query; `model` is the one to compare vectors of, if it covers the corpus."""
+    """Searches for one query; `model` is set if it has a vector for every passage of the corpus."""
 
     connection: Connection
     index: Index
@@ -37,10 +37,10 @@ class CandidateFinder:
     model: Model | None
     ann_policy: AnnPolicy
 
-    def candidates(self, remembered: VocabularyCache) -> Candidates:
-        """The candidates of both sides, united; each with its terms and its true cosine."""
+    def candidates(self, vocabularies: VocabularyCache) -> Candidates:
+        """The candidates of both rankings, each with its fields and its exact cosine."""
         by_vector = self._start_vector_search()
-        vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, remembered)
+        vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, vocabularies)
         words, corrections = resolve_query(self.query, vocabulary)
         statistics = vocabulary.statistics
         if statistics.passages <= max(SCORE_ALL_UP_TO, self.query.candidates):
@@ -59,7 +59,7 @@ class CandidateFinder:
         return tuple(self._load("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
 
     def _by_words(self, words: Sequence[QueryWord], statistics: Statistics) -> Ranking | None:
-        """The best passages by BM25: the index brings those that have the telling words, `rank` scores them all."""
+        """Ranks by BM25 the passages that have any of the selected terms."""
         chosen = select_terms(words)
         if not chosen:
             return None
@@ -70,7 +70,7 @@ class CandidateFinder:
         return lambda limit: ranked[:limit]
 
     def _fetch_matching(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:
-        """Number, time, id and fields of the passages that have any of the terms; the newest of very many."""
+        """Number, time, id and fields of the passages that have any of the terms; at most MOST_ROWS."""
         fields = ", ".join(f"p.{field}" for field in self.index.fields)
         item, passed = (self._item_join, self._filter_condition) if filtered else ("", "")
         spaces = "" if self.query.spaces is None else "AND p.words && :lexemes::text[]"
@@ -82,7 +82,7 @@ class CandidateFinder:
         )
 
     def _start_vector_search(self) -> Ranking | None:
-        """A search everywhere asks the vector index before anything else: it goes on beside the rest."""
+        """Starts the vector search of a query over all spaces early, so that it runs beside the keyword search."""
         if self.query.spaces is not None or self.model is None or self.ann_policy.exact:
             return None
         indexed = self.ann_policy.index_size(self.connection, self.index.corpus, self.model)
@@ -95,12 +95,12 @@ class CandidateFinder:
 
     @property
     def _space_condition(self) -> str:
-        """The condition that keeps a search in its spaces."""
+        """SQL condition for the spaces of the query."""
         return "" if self.query.spaces is None else "AND p.space = ANY(:spaces)"
 
     @property
     def _filter_condition(self) -> str:
-        """The condition that an item passes the filter."""
+        """SQL condition of the query's filter on the item."""
         return f"AND ({self.query.filter.where})" if self.query.filter.where else ""
 
     def _rows(self, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -108,7 +108,7 @@ class CandidateFinder:
         return rows(self.connection, sql, {**self.query.filter.parameters, **known, **values})
 
     def _filter_numbers(self, numbers: Sequence[int]) -> list[int]:
-        """Those whose item passes the filter, in the same order."""
+        """The numbers whose item passes the filter, in the same order."""
         found = self._rows(
             f"SELECT p.number FROM {self.index.corpus}_passages p {self._item_join} "
             f"WHERE p.number = ANY(:numbers) {self._space_condition} {self._filter_condition}",
@@ -125,7 +125,7 @@ class CandidateFinder:
         return self._load("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
 
     def _load(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
-        """Those of the chosen passages that pass the filter, by number."""
+        """Loads the passages that fulfil a condition and pass the filter, by number."""
         fields = [f"p.{field}" for field in self.index.fields]
         columns = [*fields, *(f"i.{column}" for column in self.index.item_columns)]
         corpus = self.index.corpus
@@ -144,7 +144,7 @@ class CandidateFinder:
         }
 
     def _cosines(self, sent: Sequence[tuple[bytes | None, int]]) -> list[float | None]:
-        """In double precision and rounded, exactly as SQLite's are; None where a vector is missing or damaged."""
+        """Cosines in double precision, rounded as in SQLite; None where a vector is missing or damaged."""
         if self.query.vector is None:
             return [None] * len(sent)
         vectors = [None if packed is None else unpack(packed) for packed, _ in sent]

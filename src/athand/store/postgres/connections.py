@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: pooled, with a limit on every wait, their errors in words."""
+"""Connections to a PostgreSQL server: the pool, time limits, transactions, and error messages."""
 
 import logging
 import re
@@ -18,10 +18,10 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, StoreError
 from athand.store.postgres.schema import SCHEMA, prepare
 from athand.store.postgres.sql import Connection, execute
-from athand.store.postgres.vector_index import LOOKED_AT
+from athand.store.postgres.vector_index import EF_SEARCH
 
 POOL_SIZE = 8
-# How long, in seconds, to wait for a connection, for another writer, for a question's answer, for a write's.
+# Time limits in seconds: to connect, to get a lock, for a read, for a write.
 CONNECTING, LOCKED, READING, WRITING = 10, 10, 30, 300
 _NETWORK = {
     "connect_timeout": 5,
@@ -43,36 +43,36 @@ _OPTIONS = {
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 10_000,
     "idle_in_transaction_session_timeout": f"{WRITING}s",
-    "hnsw.ef_search": LOOKED_AT,
+    "hnsw.ef_search": EF_SEARCH,
     "hnsw.iterative_scan": "relaxed_order",
 }
-# Another after each start, also after a crash: then the server may give out numbers of transactions again.
+# Changes with each start of the server, also after a crash: transaction ids may then be reused.
 _START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
 _UNREADABLE = (
     "The address of the store cannot be read. It should look like postgresql://user@host:5432/database; "
     "write / @ and % in a password as %2F %40 and %25, or set PGPASSWORD."
 )
-_FREE = 0.005  # seconds to wait for a connection that is not needed
+_FREE = 0.005  # seconds to wait for an idle connection of the pool
 _Answer = TypeVar("_Answer")
 
-# Values are put into the text of a query here, quoted by psycopg: so a NULL needs no type.
+# Client-side binding: psycopg quotes the values, and a NULL needs no type.
 _KWARGS: dict[str, Any] = {"autocommit": True, "cursor_factory": psycopg.ClientCursor}
 
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it warns of, our errors say
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # our errors say what it warns of
 
 
 class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that waits for an answer only so long: a server that is silent must not stop its callers."""
+    """A connection with a client-side timeout: a silent server must not block its callers."""
 
     limit: float | None = READING
     start = ""
 
     def note_start(self) -> None:
-        """Remember since when the server runs that this connection leads to."""
+        """Stores the start time of the server, to recognize a restart."""
         [(self.start,)] = self.execute(_START).fetchall()
 
     def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
-        """Wait for the network, not beyond the limit."""
+        """Waits for the network, at most `limit` seconds."""
         limited = gen if self.limit is None else self._limit_wait(gen, time.monotonic() + self.limit)
         return super().wait(limited, *arguments, **options)
 
@@ -91,7 +91,7 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Connections:
-    """A pool; the first connection makes or migrates the tables."""
+    """The connection pool; opening it creates or migrates the tables."""
 
     def __init__(self, location: str) -> None:
         self._address, self.shown = _read(location)
@@ -104,7 +104,7 @@ class Connections:
             min_size=1,
             max_size=POOL_SIZE,
             timeout=CONNECTING,
-            reconnect_timeout=CONNECTING,  # later ones are tried when they are asked for, not ever more seldom
+            reconnect_timeout=CONNECTING,  # after that, a connection is tried when one is asked for
             configure=LimitedConnection.note_start,
             check=self._check,
             open=False,
@@ -115,21 +115,21 @@ class Connections:
 
     @contextmanager
     def borrow(self, limit: float = READING) -> Iterator[LimitedConnection]:
-        """A connection for this thread alone, until the block ends."""
+        """A pooled connection for the block."""
         with self.errors(), self._pool.connection() as connection:
             connection.limit = limit
             yield connection
 
     @contextmanager
     def connect_unlimited(self) -> Iterator[LimitedConnection]:
-        """A connection of its own for long work."""
+        """A connection outside the pool and without time limits, for long work."""
         with self.errors(), LimitedConnection.connect(self._address, **_KWARGS) as connection:
             connection.limit = None
             connection.execute("SET statement_timeout = 0")
             yield connection
 
     def run_async(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
-        """Begin something on another connection, if one is free; a function that waits for what it gives."""
+        """Runs `work` in a thread on another connection, if one is free; returns a function that waits for it."""
         try:
             connection = self._pool.getconn(timeout=_FREE)
         except PoolTimeout:
@@ -137,7 +137,7 @@ class Connections:
         return self._threads.submit(self._give_back_after, connection, work).result
 
     def start(self, work: Callable[[], None]) -> None:
-        """Do something in the background; closing waits for it."""
+        """Runs `work` in the background; closing waits for it."""
         self._threads.submit(work)
 
     def _give_back_after(self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]) -> _Answer:
@@ -148,7 +148,7 @@ class Connections:
             self._pool.putconn(connection)
 
     def _check(self, connection: LimitedConnection) -> None:
-        """See that an idle connection still works; where one does not, the others have hardly fared better."""
+        """Checks an idle connection; if it is broken, drains the pool, as the others probably are, too."""
         connection.limit = CONNECTING
         try:
             ConnectionPool.check_connection(connection)
@@ -157,7 +157,7 @@ class Connections:
             raise
 
     def was_committed(self, transaction: str, start: str) -> bool:
-        """Whether a transaction took place whose commit was not answered; asks until the server is back."""
+        """Whether a transaction was committed though its commit was not answered; asks until the server is back."""
         deadline = time.monotonic() + CONNECTING
         while True:
             try:
@@ -184,13 +184,13 @@ class Connections:
             return str(status)
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Closes all connections."""
         self._threads.shutdown()
         self._pool.close()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Say what the server's errors mean, and what to do."""
+        """Translates errors of psycopg into ours."""
         try:
             yield
         except psycopg.Error as error:
@@ -198,7 +198,7 @@ class Connections:
 
 
 def _read(location: str) -> tuple[str, str]:
-    """The address with our options, and the address to show: without the password."""
+    """The connection string with our options, and the address without the password, for messages."""
     try:
         given = conninfo_to_dict(location)
     except psycopg.Error:
@@ -216,15 +216,15 @@ def _read(location: str) -> tuple[str, str]:
     return address, f"postgresql://{user}{host}{port}/{given.get('dbname') or ''}"
 
 
-_WRITE_LOCK = 0x4154_4803  # the advisory lock of all writers, and the class of those of single spaces
+_WRITE_LOCK = 0x4154_4803  # advisory lock of all writers, and the class of the locks of single spaces
 
 
 def begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, durable: bool) -> str:
-    """Begin to write, alone in these spaces; the number by which the server knows the transaction."""
+    """Begins a write transaction with locks on these spaces; returns its transaction id."""
     alone = spaces is None
     keys = sorted({zlib.crc32(space.encode()) - (1 << 31) for space in spaces or ()})
     locks = "".join(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK}, {key});" for key in keys)
-    # A server that does not wait for its disk by default must do so for what is the only copy.
+    # A durable write waits for the disk even where the server does not by default.
     usual = "current_setting('synchronous_commit')"
     waits = f"CASE {usual} WHEN 'off' THEN 'on' ELSE {usual} END" if durable else "'off'"
     cursor = connection.execute(
@@ -240,24 +240,24 @@ def begin(connection: Connection, spaces: Iterable[str] | None, limit: int, *, d
 
 @contextmanager
 def read_snapshot(connection: Connection) -> Iterator[None]:
-    """Everything that is read is of one moment."""
+    """A read-only transaction: all reads see one snapshot."""
     execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     yield
     execute(connection, "ROLLBACK")
 
 
 def roll_back(connection: Connection) -> None:
-    """Undo what a broken connection has not undone already; where it breaks now, that is not what went wrong."""
+    """Rolls back, unless the connection is broken and the server has done so already."""
     if not connection.closed:
         with suppress(psycopg.OperationalError):
             execute(connection, "ROLLBACK")
 
 
 class ConnectionLost(StoreError):
-    """The server cannot be reached, or went away."""
+    """The server cannot be reached, or the connection to it broke."""
 
 
-# While connecting there is no code, only the server's sentence.
+# Errors while connecting have no code, only a message.
 _CONNECTING = (
     (
         r"password|SASL|authentication failed",
@@ -279,7 +279,7 @@ _AWAY = "{shown} cannot be reached ({0}). Start the server, or correct the addre
 
 
 def explain_error(error: psycopg.Error, shown: str) -> AthandError:
-    """The error in our words."""
+    """The error of ours for an error of psycopg."""
     text = error.diag.message_primary or _reason(str(error)) or type(error).__name__
     known = _explain_statement_error(error, shown, text)
     return known or (
@@ -290,7 +290,7 @@ def explain_error(error: psycopg.Error, shown: str) -> AthandError:
 
 
 def _reason(text: str) -> str:
-    """The end of the sentence, where libpq tells first what it tried, and last what may be the cause."""
+    """The cause, which libpq writes at the end of the first line."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     return first.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
 
@@ -348,7 +348,7 @@ def _explain_statement_error(error: psycopg.Error, shown: str, text: str) -> Ath
 
 
 def _explain_connection_error(error: psycopg.OperationalError, shown: str, text: str) -> AthandError:
-    """Errors of the connection: by what the server says, or because it says nothing."""
+    """The error for a failed or lost connection, by the message of the server if there is one."""
     for pattern, sentence in _CONNECTING:
         if found := re.search(pattern, text):
             return ConnectionLost(sentence.format(*found.groups(), shown=shown))

@@ -1,7 +1,7 @@
-"""What BM25 and spelling need to know of a space: how many passages, how long, which terms in how many.
+"""Term statistics of a space for BM25 and typo correction: passages, field lengths, document frequencies.
 
-Each write adds its changes as rows of their own; whoever reads adds them up. No row is updated by every writer, and
-writers of one space do not wait for those of another. Now and then the changes are folded into sums.
+Writes append their changes as rows and reads sum them up, so no row is updated by every writer, and writers of one
+space do not wait for those of another. Now and then the changes are compacted into sums (column `folded`).
 """
 
 from collections import Counter, defaultdict
@@ -13,25 +13,25 @@ from athand.store.contract import Index
 from athand.store.postgres.sql import Connection, execute, insert, rows, value
 
 ALL_SPACES = ""
-# Pseudo-terms with a blank, which no term has: how many passages a space has, and how long each field is in all.
+# Pseudo-terms begin with a blank, which no term has: the number of passages, and the total length of each field.
 PASSAGES = " passages"
-# So many changes are folded at once.
+# About so many changes are compacted at once.
 COMPACTED_ROWS = 20_000
-# So many, from one write of many passages, are sums already and need no folding.
+# A write of so many rows is stored as sums, which need no compaction.
 PRESUMMED_ROWS = 2_000
-_SUMS = 8  # so many sums of one term are as good as one
-_COMPACT_LOCK = 0x4154_4801  # an advisory lock: one folds at a time
+_SUMS = 8  # more sums of one term are merged
+_COMPACT_LOCK = 0x4154_4801  # advisory lock: one process compacts at a time
 
 TermChanges = Mapping[str, Counter[str]]  # space → term → change
 
 
 def length_of(field: str) -> str:
-    """The pseudo-term under which the length of a field is counted."""
+    """The pseudo-term of the total length of a field."""
     return f" {field}"
 
 
 def count_terms(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sign: int) -> TermChanges:
-    """What these passages (their space, and the terms of each field) add to the counts, or take away."""
+    """The changes that adding (+1) or removing (-1) passages (space, terms of each field) makes to the counts."""
     changes: dict[str, Counter[str]] = defaultdict(Counter)
     for space, fields in passages:
         here = changes[space]
@@ -43,7 +43,7 @@ def count_terms(index: Index, passages: Iterable[tuple[str, Sequence[str]]], sig
 
 
 def append(connection: Connection, corpus: str, changes: TermChanges, words: Mapping[str, str]) -> int:
-    """Write the changes down; how many of them there are to fold."""
+    """Appends the changes; returns how many rows await compaction."""
     new = _to_rows(changes, words)
     if len(new) < PRESUMMED_ROWS:
         _insert(connection, corpus, new, folded=False)
@@ -70,12 +70,12 @@ def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, s
 
 
 def should_compact(changed: int, chance: bytes) -> bool:
-    """So often that about as many changes are folded at once as should be, whichever processes make them."""
+    """Random decision with p = changed / COMPACTED_ROWS, whichever processes write."""
     return int.from_bytes(chance[:4], "big") % COMPACTED_ROWS < changed
 
 
 def compact(connection: Connection, corpus: str) -> None:
-    """Put sums in the place of the changes since the last time, unless another process is doing it."""
+    """Replaces the changes since the last compaction by sums, unless another process is doing it."""
     if not value(connection, "SELECT pg_try_advisory_xact_lock(:lock)", {"lock": _COMPACT_LOCK}):
         return
     columns = "space, term, word, frequency, change"
@@ -98,7 +98,7 @@ def compact(connection: Connection, corpus: str) -> None:
 
 
 def merge_sums(connection: Connection, corpus: str) -> None:
-    """One row per term in the spaces where many passages were written at a time; nobody else may be writing."""
+    """Merges the sums of each term where bulk writes left many; needs the lock of all writers."""
     table = f"{corpus}_counts"
     crowded = rows(
         connection,
@@ -118,7 +118,7 @@ def merge_sums(connection: Connection, corpus: str) -> None:
 
 
 def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]:
-    """One row for each term of a space that still occurs, with the word as it was first written since it occurs."""
+    """One row per term of a space that still occurs, with the first spelling since it last disappeared."""
     frequencies: Counter[tuple[str, str]] = Counter()
     words: dict[tuple[str, str], str] = {}
     for space, term, word, frequency, _ in sorted(changes, key=itemgetter(4)):
@@ -130,7 +130,7 @@ def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]
 
 
 def source(corpus: str, spaces: Sequence[str] | None) -> str:
-    """The changes of these spaces, or of all of them together, to be summed up."""
+    """SQL source of the rows to sum up: those of these spaces, or of all."""
     table = f"SELECT term, word, change, frequency FROM {corpus}_counts WHERE"
     if spaces is not None:
         return f"({table} space = ANY(:spaces)) c"

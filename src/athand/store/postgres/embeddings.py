@@ -1,4 +1,4 @@
-"""Which corpora have a vector of a model for every passage: only those are searched by vector."""
+"""Vectors of passages, and coverage: a model is searched only if every passage of the corpus has its vector."""
 
 import zlib
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from athand.store.postgres.sql import Connection, execute, insert, rows, value
 from athand.text import text_hash
 from athand.types import Vector, Vectors
 
-_COVERAGE_LOCK = 0x4154_4802  # an advisory lock: what covers a corpus is changed by one at a time
+_COVERAGE_LOCK = 0x4154_4802  # advisory lock: one process changes the coverage at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model whose vectors are kept."""
+    """A model whose vectors are stored."""
 
     number: int
     dimensions: int
 
 
 def model_number(connection: Connection, model_id: str, dimensions: int) -> int:
-    """The number of a model, made on first use."""
+    """The number of a model, assigned on first use."""
     known = "SELECT number FROM models WHERE model_id = :model"
     number: int | None = value(connection, known, {"model": model_id})
     if number is None:
@@ -41,13 +41,13 @@ def model_number(connection: Connection, model_id: str, dimensions: int) -> int:
 
 
 def update_coverage(connection: Connection, corpus: str, vectors: Vectors | None) -> None:
-    """New passages have vectors of at most one model: the others do not cover the corpus any more."""
+    """Before new passages: marks all models but that of their vectors as incomplete."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else 0
     covered = rows(connection, "SELECT model, complete FROM coverage WHERE corpus = :corpus", {"corpus": corpus})
     others = any(done for number, done in covered if number != model)
     if not others and (model in {number for number, _ in covered} if model else _has_passages(connection, corpus)):
         return
-    # Whoever else begins with a model, or writes without one, must see this, and this must see them.
+    # Concurrent writers that begin with a model, or write without one, must see each other.
     _lock(connection)
     values = {"corpus": corpus, "model": model}
     execute(
@@ -69,7 +69,7 @@ def _has_passages(connection: Connection, corpus: str) -> bool:
 
 
 def covering_model(connection: Connection, corpus: str, model_id: str) -> Model | None:
-    """The model, if it covers the corpus."""
+    """The model, if every passage of the corpus has its vector."""
     found = rows(
         connection,
         "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
@@ -82,7 +82,7 @@ def covering_model(connection: Connection, corpus: str, model_id: str) -> Model 
 def missing_vectors(
     connection: Connection, corpus: str, model_id: str, after: int, limit: int
 ) -> list[tuple[int, str, str]]:
-    """Number, space and item id of the next passages that have no vector of this model yet."""
+    """Number, space and item id of the next passages after `after` without a vector of this model."""
     model = value(connection, "SELECT number FROM models WHERE model_id = :model", {"model": model_id})
     found = rows(
         connection,
@@ -95,13 +95,13 @@ def missing_vectors(
 
 
 def activate_model(connection: Connection, corpus: str, model_id: str) -> bool:
-    """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+    """Switches vector search to this model once every passage has its vector; drops those of other models."""
     if missing_vectors(connection, corpus, model_id, 0, 1):
         return False
     _lock(connection)
     model = value(connection, "SELECT number FROM models WHERE model_id = :model", {"model": model_id})
     if model is None:
-        return True  # there is nothing to cover, and nothing that covers it
+        return True  # no passages, and no vectors
     values = {"corpus": corpus, "model": model}
     execute(
         connection,
@@ -119,7 +119,7 @@ def _lock(connection: Connection) -> None:
 
 
 def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage], vectors: Vectors) -> None:
-    """Keep the vectors in their passages' spaces, as float16: half the size, and cosines differ by less than 0.001."""
+    """Stores vectors in their passages' spaces as float16: half the size, cosines differ by less than 0.001."""
     model = model_number(connection, vectors.model_id, vectors.dimensions)
     places = sorted({(each.space, text_hash(each.text)) for each in passages})
     new = [
@@ -134,23 +134,23 @@ def put_vectors(connection: Connection, corpus: str, passages: Sequence[Passage]
 
 
 def _pack(vector: Vector) -> tuple[str, int]:
-    """The vector as pgvector reads it, and a checksum of its bytes as SQLite keeps them."""
+    """The vector as text for pgvector, and the CRC-32 of its float16 bytes, as in SQLite."""
     half = np.asarray(vector, dtype="<f2")
     return f"[{','.join(map(str, half.tolist()))}]", zlib.crc32(half.tobytes())
 
 
 def unpack(sent: bytes) -> npt.NDArray[np.float16]:
-    """The vector as pgvector sends it: two numbers of two bytes, then halves, the first byte first."""
+    """Decodes halfvec_send: a header of four bytes, then big-endian float16."""
     return np.frombuffer(sent, dtype=">f2", offset=4).astype("<f2")
 
 
 def matches_checksum(vector: npt.NDArray[np.float16], checksum: int) -> bool:
-    """Whether a vector is what was written."""
+    """Whether a vector is undamaged."""
     return zlib.crc32(vector.tobytes()) == checksum
 
 
 def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """What is known of these texts, in whichever space; an entry that fails its checksum does not count."""
+    """The stored vectors of these text hashes, of any space; damaged ones are left out."""
     known = " UNION ALL ".join(
         f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
         "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"

@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector: many machines, one store."""
+"""The PostgreSQL engine, with pgvector."""
 
 import logging
 import shlex
@@ -35,47 +35,47 @@ from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, 
 
 log = logging.getLogger("athand")
 
-# Who puts so many passages at once will put more: their index is made at the end, when it takes a third of the time.
+# A write of so many passages is a bulk load: its indexes are built at the end, in a third of the time.
 _MANY = 100
 
 
 class PostgresSnapshot:
-    """A read transaction: everything in it is of one moment."""
+    """A read-only transaction: all reads see one state."""
 
-    def __init__(self, connection: Connection, remembered: VocabularyCache, ann_policy: AnnPolicy) -> None:
+    def __init__(self, connection: Connection, vocabularies: VocabularyCache, ann_policy: AnnPolicy) -> None:
         self._connection = connection
-        self._remembered = remembered
+        self._vocabularies = vocabularies
         self._ann_policy = ann_policy
         self._models: dict[tuple[str, str], embeddings.Model | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a portable SELECT with named parameters."""
+        """Runs a portable SELECT with named parameters."""
         return rows(self._connection, sql, _without_nul(parameters))
 
     def candidates(self, index: Index, query: Query) -> Candidates:
-        """Passages that may answer, filters applied."""
-        return self._finder(index, query).candidates(self._remembered)
+        """The best passages by keyword and by vector that pass the filter."""
+        return self._finder(index, query).candidates(self._vocabularies)
 
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return self._finder(index, query).of_items(item_ids)
 
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
-        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        """Every passage that matches the scan and its filter, and whether vectors could be compared."""
         model = self._model(index.corpus, scan.model_id)
         return scan_passages(self._connection, index, scan, model), model is not None
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
-        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
-        vocabulary = SpaceVocabulary(self._connection, index, spaces, self._remembered)
+        """Document frequency of each known term in the spaces; the key "" has the number of passages."""
+        vocabulary = SpaceVocabulary(self._connection, index, spaces, self._vocabularies)
         return {**vocabulary.frequencies(terms), "": vocabulary.statistics.passages}
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors already known for these texts; damaged ones are left out."""
+        """The stored vectors of these text hashes; damaged ones are left out."""
         return embeddings.cached_vectors(self._connection, model_id, hashes)
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same."""
+        """A hash of all derived data, equal for equal indexes on either engine."""
         return maintenance.fingerprint(self._connection, index)
 
     def _finder(self, index: Index, query: Query) -> CandidateFinder:
@@ -84,7 +84,7 @@ class PostgresSnapshot:
         )
 
     def _model(self, corpus: str, model_id: str | None) -> embeddings.Model | None:
-        """The model if it covers the corpus, looked up once."""
+        """The model, if every passage has its vector; cached for the snapshot."""
         if model_id is None:
             return None
         if (corpus, model_id) not in self._models:
@@ -95,21 +95,21 @@ class PostgresSnapshot:
 class PostgresTransaction(PostgresSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: Connection, remembered: VocabularyCache, ann_policy: AnnPolicy) -> None:
-        super().__init__(connection, remembered, ann_policy)
+    def __init__(self, connection: Connection, vocabularies: VocabularyCache, ann_policy: AnnPolicy) -> None:
+        super().__init__(connection, vocabularies, ann_policy)
         self.to_compact: set[str] = set()
         self.loaded: set[str] = set()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
-        """Run a portable statement; how many rows it changed."""
+        """Runs a portable statement and returns how many rows it changed."""
         return execute(self._connection, sql, parameters)
 
     def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
-        """Run a portable statement once for each of these."""
+        """Runs a portable statement once per parameter set."""
         execute_many(self._connection, sql, parameters)
 
     def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
-        """Index these passages by word and by vector."""
+        """Adds passages to the keyword index and, with vectors, to the vector index."""
         if not items:
             return
         embeddings.update_coverage(self._connection, index.corpus, vectors)
@@ -121,30 +121,30 @@ class PostgresTransaction(PostgresSnapshot):
         self._maybe_compact(index, passages.put(self._connection, index, items), items[0].text)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
-        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        """Removes the passages of these items; their vectors stay cached in case the texts come back."""
         changed = passages.remove(self._connection, index, space, ids := list(item_ids))
         self._maybe_compact(index, changed, "".join(ids))
 
     def _maybe_compact(self, index: Index, changed: int, text: str) -> None:
-        """Fold the counts after this write, if chance says so."""
+        """Randomly schedules compaction of the term counts, with p proportional to the rows written."""
         if counts.should_compact(changed, text_hash(text)):
             self.to_compact.add(index.corpus)
 
     def forget(self, index: Index, passage: Passage) -> None:
-        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
         passages.forget(self._connection, index.corpus, passage)
 
     def clear(self, index: Index) -> None:
-        """Drop all that is derived from the items of a corpus, to index them again."""
+        """Drops all derived data of a corpus, so that its items can be indexed again."""
         maintenance.clear(self._connection, index.corpus)
 
 
 class PostgresStore:
-    """The engine for many users; `exact` compares every vector instead of asking an index."""
+    """A store on a PostgreSQL server; `exact` compares every vector instead of using an ANN index."""
 
     def __init__(self, location: str, *, exact: bool = False) -> None:
         self._connections = Connections(location)
-        self._remembered = VocabularyCache()
+        self._vocabularies = VocabularyCache()
         self._ann_policy = AnnPolicy(exact, self._connections.run_async)
         self._loaded: set[str] = set()
 
@@ -155,15 +155,15 @@ class PostgresStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresSnapshot]:
-        """One consistent view of the store."""
+        """Opens a consistent read-only view."""
         with self._connections.borrow(READING) as connection:
             execute(
                 connection,
-                # A reader that is busy elsewhere, as in a copy, holds nobody up.
+                # A reader that is idle for long, as in a copy, must not be disconnected.
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
             )
             try:
-                yield PostgresSnapshot(connection, self._remembered, self._ann_policy)
+                yield PostgresSnapshot(connection, self._vocabularies, self._ann_policy)
             finally:
                 roll_back(connection)
 
@@ -178,7 +178,7 @@ class PostgresStore:
         limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
         with self._connections.borrow(limit) as connection:
             number = begin(connection, spaces, limit, durable=durable)
-            transaction = PostgresTransaction(connection, self._remembered, self._ann_policy)
+            transaction = PostgresTransaction(connection, self._vocabularies, self._ann_policy)
             try:
                 yield transaction
             except psycopg.OperationalError as error:
@@ -193,17 +193,17 @@ class PostgresStore:
             self._compact(corpus)
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """Number, space and item id of the next passages that have no vector of this model yet."""
+        """Number, space and item id of the next passages after `after` without a vector of this model."""
         with self._connections.borrow() as connection:
             return embeddings.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
-        """Keep vectors of passages that are there already, or soon will be."""
+        """Stores vectors of passages that are indexed already, or soon will be."""
         with self.transaction(durable=False, spaces={each.space for each in items}) as transaction:
             embeddings.put_vectors(transaction._connection, index.corpus, items, vectors)
 
     def activate_model(self, corpus: str, model_id: str) -> bool:
-        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        """Switches vector search to this model once every passage has its vector; drops those of other models."""
         with self.transaction(durable=False) as transaction:
             if not embeddings.activate_model(transaction._connection, corpus, model_id):
                 return False
@@ -211,13 +211,13 @@ class PostgresStore:
         return True
 
     def counts(self, corpus: str) -> dict[str, int]:
-        """Passages per space."""
+        """Number of passages per space."""
         with self._connections.borrow() as connection:
             sql = f"SELECT space, count(*) FROM {corpus}_passages GROUP BY space ORDER BY space"
             return {space: count for space, count in rows(connection, sql)}
 
     def erase_traces(self) -> bool:
-        """Let the server reuse the room of deleted rows. What its log and its backups keep is not ours to erase."""
+        """Drops unused vectors and vacuums; the log and the backups of the server are out of our reach."""
         with self.transaction() as transaction:
             maintenance.drop_unused_vectors(transaction._connection)
         with self._connections.connect_unlimited() as connection:
@@ -226,7 +226,7 @@ class PostgresStore:
         return True
 
     def check_integrity(self) -> list[str]:
-        """Everything that is wrong with the store; empty when all is well."""
+        """Lists every problem of the store; empty if there is none."""
         with self._connections.connect_unlimited() as connection, read_snapshot(connection):
             return maintenance.check_integrity(connection)
 
@@ -236,18 +236,18 @@ class PostgresStore:
             return snapshot.fingerprint(index)
 
     def size_bytes(self) -> int:
-        """All tables and indexes, as they are on the server's disk."""
+        """The size of all tables and indexes on the server's disk."""
         with self._connections.borrow() as connection:
             return maintenance.size_bytes(connection)
 
     def facts(self) -> dict[str, str | int]:
-        """The engine, its version, the version of the schema; its log is the server's own affair."""
+        """Engine, its version and the schema version; the log of the server is not counted."""
         with self._connections.borrow() as connection:
             server = connection.info.server_version
         return {"engine": "postgres", "version": f"{server // 10_000}.{server % 10_000}", "schema": VERSION, "log": 0}
 
     def back_up(self, path: Path, *, force: bool = False) -> None:
-        """A server has tools of its own for that."""
+        """Refuses: a server is backed up by its own tools, which the error names."""
         raise Unavailable(
             f"{self.location} is on a server, which is copied by its own tools: "
             f"pg_dump --schema=athand --format=custom --file={shlex.quote(str(path))} {shlex.quote(self.location)} "
@@ -255,19 +255,19 @@ class PostgresStore:
         )
 
     def distribute(self) -> dict[str, str]:
-        """Spread the tables over the machines of a Citus cluster; what was done, by table."""
+        """Distributes the tables over a Citus cluster; returns what was done by table."""
         with self._connections.connect_unlimited() as connection:
             return distribute(connection, self.location)
 
     def close(self) -> None:
-        """Let go of the server, after tidying up behind many new passages."""
+        """Closes the connections, after merging counts and building indexes for bulk loads."""
         for corpus in self._loaded:
             self._merge_sums(corpus)
             self._maintain_indexes(corpus)
         self._connections.close()
 
     def _commit(self, connection: LimitedConnection, number: str) -> None:
-        """Commit; where the answer is lost, find out whether it took place."""
+        """Commits; if the answer is lost, asks the server whether the commit took place."""
         try:
             done = connection.execute("COMMIT").statusmessage
         except psycopg.OperationalError as error:
@@ -280,7 +280,7 @@ class PostgresStore:
                 raise StoreError(f"{self.location} refused a part of the write, so nothing of it was kept.")
 
     def _explain_lost_write(self, error: psycopg.OperationalError) -> AthandError:
-        """A connection that breaks before the commit takes all of the write with it."""
+        """The error for a failure before the commit: nothing was written."""
         explained = explain_error(error, self.location)
         return (
             ConnectionLost(f"{explained} Nothing of this write was kept.")
@@ -289,24 +289,24 @@ class PostgresStore:
         )
 
     def _compact(self, corpus: str) -> None:
-        """Fold the counts; the write before it is kept, whatever happens here, and a later one folds again."""
+        """Compacts the term counts after a write; a failure is only logged, as a later write compacts again."""
         try:
             with self.transaction(durable=False, spaces=()) as transaction:
                 counts.compact(transaction._connection, corpus)
         except StoreError as error:
-            log.warning("The counts of %s were not folded: %s", corpus, error)
+            log.warning("The term counts of %s were not compacted: %s", corpus, error)
         self._connections.start(lambda: self._maintain_indexes(corpus))  # building an index takes a while
 
     def _merge_sums(self, corpus: str) -> None:
-        """Sum up what many writes of many passages have counted."""
+        """Merges the term counts after bulk loads; a failure is only logged."""
         try:
             with self.transaction(durable=False) as transaction:
                 counts.merge_sums(transaction._connection, corpus)
         except StoreError as error:
-            log.warning("The counts of %s were not summed up: %s", corpus, error)
+            log.warning("The term counts of %s were not merged: %s", corpus, error)
 
     def _maintain_indexes(self, corpus: str) -> None:
-        """Make the indexes that are missing; without them a search is slower, not different."""
+        """Builds missing vector indexes; a failure is only logged: searches without them are slower, not different."""
         try:
             with self._connections.connect_unlimited() as connection:
                 maintain_indexes(connection, corpus)

@@ -1,4 +1,4 @@
-"""Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
+"""Maintenance: integrity checks, fingerprints, clearing an index, sizes, distribution over Citus."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _BATCH = 5_000
 
 
 def check_integrity(connection: Connection) -> list[str]:
-    """Everything that is wrong; empty when all is well."""
+    """Lists every problem; empty if there is none."""
     return list(_find_problems(connection))
 
 
@@ -58,7 +58,7 @@ def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
 
 
 def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]:
-    """All vectors, some thousands at a time."""
+    """All vectors with their checksums, read in batches."""
     place: tuple[str, int, bytes] = ("", 0, b"")
     sql = (
         f"SELECT space, model, hash, halfvec_send(vector), checksum FROM {corpus}_vectors "
@@ -71,7 +71,7 @@ def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]
 
 
 def drop_unused_vectors(connection: Connection) -> None:
-    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    """Deletes the cached vectors of texts that no passage has any more."""
     for corpus in CORPORA:
         execute(
             connection,
@@ -81,21 +81,21 @@ def drop_unused_vectors(connection: Connection) -> None:
 
 
 def clear(connection: Connection, corpus: str) -> None:
-    """Drop the derived data of a corpus; its items stay."""
+    """Drops the derived data of a corpus; its items stay."""
     execute(connection, f"DELETE FROM {corpus}_passages")
     execute(connection, f"DELETE FROM {corpus}_counts")
     execute(connection, "UPDATE coverage SET complete = TRUE WHERE corpus = :corpus", {"corpus": corpus})
 
 
 def tables(connection: Connection) -> list[str]:
-    """The tables that are spread by space, those with what users gave first."""
+    """The tables that are distributed by space, those of the items first."""
     found = rows(connection, "SELECT tablename FROM pg_tables WHERE schemaname = :schema", {"schema": SCHEMA})
     names = sorted(name for (name,) in found if name not in REFERENCE_TABLES)
     return sorted(names, key=lambda name: name.endswith(("_passages", "_vectors", "_counts")))
 
 
 def size_bytes(connection: Connection) -> int:
-    """All tables and indexes, as they are on the server's disk."""
+    """The size of all tables and indexes on the server's disk."""
     return int(
         value(
             connection,
@@ -107,7 +107,7 @@ def size_bytes(connection: Connection) -> int:
 
 
 def fingerprint(connection: Connection, index: Index) -> str:
-    """A hash over passages, vectors, vocabulary and statistics; the same as another engine's over the same items."""
+    """A hash over passages, vectors, vocabulary and statistics, equal to that of SQLite for the same items."""
     return digest(_passages(connection, index), _vocabulary(connection, index), _statistics(connection, index))
 
 
@@ -147,7 +147,7 @@ def _statistics(connection: Connection, index: Index) -> Iterator[tuple[object, 
 
 
 def distribute(connection: Connection, shown: str) -> dict[str, str]:
-    """Turn every table that is not yet into a distributed or a reference table; what was done, by table."""
+    """Turns the remaining local tables into Citus distributed or reference tables; returns what was done by table."""
     if not value(connection, "SELECT 1 FROM pg_extension WHERE extname = 'citus'"):
         raise Unavailable(
             f"{shown} has no Citus, so its tables stay on one machine and nothing was changed. To spread them, install "
@@ -170,7 +170,7 @@ def distribute(connection: Connection, shown: str) -> dict[str, str]:
 
 
 def _loosen_unique_indexes(connection: Connection, table: str) -> None:
-    """Citus can only watch over what is unique within a space: other unique indexes become plain ones."""
+    """Turns unique indexes without the space column into plain ones, as Citus cannot enforce them."""
     found = rows(
         connection,
         "SELECT c.relname, pg_get_indexdef(x.indexrelid) FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid "

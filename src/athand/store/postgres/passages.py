@@ -1,4 +1,4 @@
-"""Writing the derived tables of a corpus: passages, their words, their vectors. Always in the caller's transaction."""
+"""Writes the passages of a corpus and their term counts, in the caller's transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from athand.text import analyze, terms_and_words, text_hash
 
 
 def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> int:
-    """Index these passages by their words; how many counts are to be folded."""
+    """Indexes these passages by their terms; returns how many count rows await compaction."""
     words: dict[str, str] = {}
     indexed: list[tuple[Any, ...]] = []
     for each in passages:
@@ -26,7 +26,7 @@ def put(connection: Connection, index: Index, passages: Sequence[Passage]) -> in
 
 
 def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[str]) -> int:
-    """Take the items' passages out; how many counts are to be folded."""
+    """Removes the passages of these items; returns how many count rows await compaction."""
     gone = rows(
         connection,
         f"DELETE FROM {index.corpus}_passages WHERE space = :space AND item_id = ANY(:ids) "
@@ -38,7 +38,7 @@ def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[
 
 
 def forget(connection: Connection, corpus: str, passage: Passage) -> None:
-    """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have, too."""
     values = {"space": passage.space, "hash": text_hash(passage.text)}
     execute(
         connection,

@@ -1,4 +1,4 @@
-"""Every passage that is near enough, or has a text in it: nothing is cut off."""
+"""Exhaustive search: every passage within a cosine of a vector, or containing a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from athand.store.postgres.sql import Connection, execute, rows
 from athand.store.postgres.vector_index import vector_text
 from athand.types import Scan, ScanMatch, Vector
 
-# By how much the server's cosine may be less than the true one: the vector that is asked for loses up to 2^-11 there.
+# The server rounds the query to float16, so its cosine may be too small by up to 2^-11.
 _ROUNDING = 1e-3
 
 
 def scan_passages(connection: Connection, index: Index, scan: Scan, model: Model | None) -> list[ScanMatch]:
-    """The passages the scan is after, in the order of their numbers."""
+    """The passages that match the scan, in the order of their numbers."""
     vectors = scan.vectors if model else ()
     texts, values = _texts(scan)
     inside = "" if scan.spaces is None else "AND {}.space = ANY(:spaces)"
@@ -44,13 +44,13 @@ def scan_passages(connection: Connection, index: Index, scan: Scan, model: Model
 
 
 def _near(vectors: int, least: str) -> str:
-    """The condition that a passage is near to one of the vectors; a missing one is near where anything is."""
+    """SQL condition: within the least cosine of one of the vectors, or without a vector if the least is -1."""
     conditions = [f"v.vector <#> :asked{at}::halfvec <= -({least}::float8)" for at in range(vectors)]
     return f"({' OR '.join(conditions)} OR {least}::float8 <= -1)" if conditions else ""
 
 
 def _rows_at_once(connection: Connection, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """The rows of a query that reads whole tables: one new to the server is else read once per row of another."""
+    """Runs a query without nested loops, which a server without table statistics would choose."""
     execute(connection, "SET LOCAL enable_nestloop = off")
     found = rows(connection, sql, values)
     execute(connection, "SET LOCAL enable_nestloop TO DEFAULT")
@@ -58,7 +58,7 @@ def _rows_at_once(connection: Connection, sql: str, values: dict[str, Any]) -> l
 
 
 def _texts(scan: Scan) -> tuple[str, dict[str, Any]]:
-    """The condition that a passage may have one of the texts: anything that is not ASCII may be another case of it."""
+    """SQL condition: may contain one of the texts. Non-ASCII content always may, as case folding differs."""
     if not scan.texts:
         return "FALSE", {}
     values = {f"text{at}": _pattern(text) for at, text in enumerate(scan.texts)}
@@ -67,13 +67,13 @@ def _texts(scan: Scan) -> tuple[str, dict[str, Any]]:
 
 
 def _pattern(text: str) -> str:
-    """What LIKE finds the text by, case aside; nothing in it is a wildcard but what stands for other letters."""
+    """A LIKE pattern for the text, lower case and escaped; a non-ASCII character becomes a wildcard."""
     escaped = "".join(f"\\{each}" if each in "\\%_" else each if each.isascii() else "%" for each in text.lower())
     return f"%{escaped}%"
 
 
 def _cosines(sent: Sequence[tuple[bytes | None, int]], vectors: Sequence[Vector]) -> list[tuple[float, ...]]:
-    """In double precision and rounded, exactly as SQLite's are; not a number where a vector is missing or damaged."""
+    """Cosines in double precision, rounded as in SQLite; NaN where a vector is missing or damaged."""
     if not sent or not vectors:
         return [()] * len(sent)
     asked = np.stack(vectors).T.astype(np.float64)

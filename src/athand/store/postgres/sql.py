@@ -1,4 +1,4 @@
-"""SQL with named parameters, as the services write it, in the words of psycopg."""
+"""Runs portable SQL with `:name` parameters through psycopg."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Parameters = Mapping[str, Any]
 
 @lru_cache(maxsize=1024)
 def _translate(sql: str) -> bytes:
-    """`:name` as psycopg writes it."""
+    """Turns `:name` into `%(name)s`."""
     return _NAME.sub(r"%(\1)s", sql.replace("%", "%%")).encode()
 
 
@@ -29,12 +29,12 @@ def rows(connection: Connection, sql: str, parameters: Parameters | None = None)
 
 
 def execute(connection: Connection, sql: str, parameters: Parameters | None = None) -> int:
-    """Run a statement; how many rows it changed."""
+    """Runs a statement and returns how many rows it changed."""
     return connection.execute(_translate(sql), parameters or {}).rowcount
 
 
 def execute_many(connection: Connection, sql: str, parameters: Sequence[Parameters]) -> None:
-    """Run a statement once for each of these, without waiting for one before sending the next."""
+    """Runs a statement once per parameter set, pipelined."""
     with connection.cursor() as cursor:
         cursor.executemany(_translate(sql), parameters)
 
@@ -48,7 +48,7 @@ def value(connection: Connection, sql: str, parameters: Parameters | None = None
 def insert(
     connection: Connection, table: str, columns: Mapping[str, str], new: Sequence[tuple[Any, ...]], rest: str = ""
 ) -> None:
-    """Many rows, some at a time: a statement must be done before its limit. `columns` are names with their types."""
+    """Inserts many rows in batches, each within the statement timeout; `columns` maps names to types."""
     names = ", ".join(columns)
     arrays = ", ".join(f":{name}::{_ARRAYS.get(kind, kind)}[]" for name, kind in columns.items())
     chosen = ", ".join(f"{name}::{kind}" for name, kind in columns.items())

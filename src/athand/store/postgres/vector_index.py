@@ -1,4 +1,4 @@
-"""The nearest vectors: read one by one where that is fast, by pgvector's HNSW index beyond."""
+"""Nearest neighbours: exact scan where that is fast, pgvector's HNSW index beyond."""
 
 import logging
 import time
@@ -17,35 +17,35 @@ from athand.types import Query, Vector
 
 log = logging.getLogger("athand")
 
-# Milliseconds, measured on 100,000 vectors of 384 numbers (docs/decisions/006): to read a vector, to ask the index,
-# and to ask it once more for every vector that lies outside the spaces.
-READING, ASKING, SKIPPING = 0.0012, 6.0, 2.4
-# Below so many passages there is no index: reading is as fast.
+# Cost model in milliseconds, measured on 100,000 vectors of 384 dimensions (docs/decisions/006): to read one vector,
+# to ask the index, and to ask it again for every vector outside the searched spaces.
+SCAN_MS, INDEX_MS, SKIP_MS = 0.0012, 6.0, 2.4
+# Below so many passages there is no index: an exact scan is as fast.
 INDEXED_FROM = 10_000
-# How many neighbours the index ann_policy at when it is asked, and when it is built: more are found, and slower.
-LOOKED_AT, LOOKED_AT_BUILDING = 200, 128
+# HNSW parameters: larger is more exact and slower.
+EF_SEARCH, EF_CONSTRUCTION = 200, 128
 MOST_DIMENSIONS = 4000  # that pgvector can index
 BUILDING_MEMORY = "512MB"
-_REMEMBERED = 60.0  # seconds
+_CACHE_SECONDS = 60.0  # seconds
 
 
-def reading_is_faster(passages: int, indexed: int) -> bool:
-    """Whether to read all vectors of the searched spaces rather than ask the index for them."""
-    return passages * READING <= ASKING + SKIPPING * max(0, indexed / max(1, passages) - 1)
+def scan_is_faster(passages: int, indexed: int) -> bool:
+    """Whether an exact scan of the searched spaces is faster than the index, by the cost model."""
+    return passages * SCAN_MS <= INDEX_MS + SKIP_MS * max(0, indexed / max(1, passages) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class AnnPolicy:
-    """How to look for vectors: always at all of them if `exact`, and at an index `beside` other work."""
+    """When to use the ANN index: never if `exact`; `run_async` runs an index search on another connection."""
 
     exact: bool
     run_async: Callable[[Callable[[Connection], list[int]]], Callable[[], list[int]] | None]
     _sizes: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
 
     def index_size(self, connection: Connection, corpus: str, model: Model) -> int:
-        """About how many vectors the index of a model has; asked now and then."""
+        """About how many vectors the index of a model has; cached for a minute."""
         asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
-        if not asked or time.monotonic() - asked > _REMEMBERED:
+        if not asked or time.monotonic() - asked > _CACHE_SECONDS:
             size = index_size(connection, corpus, model)
             self._sizes[corpus, model.number] = time.monotonic(), size
         return size
@@ -54,26 +54,28 @@ class AnnPolicy:
 def nearest(
     connection: Connection, corpus: str, query: Query, model: Model, passages: int, ann_policy: AnnPolicy
 ) -> Ranking:
-    """The passages whose vectors are nearest, filters aside."""
+    """Ranks passages by vector, regardless of the filter: by exact scan or by the ANN index."""
     indexed = 0 if ann_policy.exact or passages <= INDEXED_FROM else ann_policy.index_size(connection, corpus, model)
-    if not indexed or reading_is_faster(passages, indexed):
-        return lambda limit: _look(connection, corpus, query, "vector", model, limit)
+    if not indexed or scan_is_faster(passages, indexed):
+        return lambda limit: _query_nearest(connection, corpus, query, "vector", model, limit)
     first, vector = initial_depth(query), f"vector::halfvec({model.dimensions})"
-    # Begun now, while the words are looked for. It may see what is newer: what is not of this snapshot is not loaded.
-    ahead = ann_policy.run_async(lambda other: _look(other, corpus, query, vector, model, first))
+    # Runs beside the keyword search. It may see newer passages; those are not in this snapshot and not loaded.
+    ahead = ann_policy.run_async(lambda other: _query_nearest(other, corpus, query, vector, model, first))
 
     def best(limit: int) -> list[int]:
         if limit == first:
-            numbers = ahead() if ahead else _look(connection, corpus, query, vector, model, limit)
+            numbers = ahead() if ahead else _query_nearest(connection, corpus, query, vector, model, limit)
             if len(numbers) >= limit:  # else the index gave up: too few lie in the searched spaces
                 return numbers
-        return _look(connection, corpus, query, "vector", model, limit)
+        return _query_nearest(connection, corpus, query, "vector", model, limit)
 
     return best
 
 
-def _look(connection: Connection, corpus: str, query: Query, vector: str, model: Model, limit: int) -> list[int]:
-    """The nearest passages, newest first among equals. Vectors of texts that are gone stay known: they are skipped."""
+def _query_nearest(
+    connection: Connection, corpus: str, query: Query, vector: str, model: Model, limit: int
+) -> list[int]:
+    """The nearest passages, newest first among equals; cached vectors without a passage are skipped."""
     inside = "" if query.spaces is None else "AND space = ANY(:spaces)"
     distance = f"({vector}) <#> :asked::{vector.partition('::')[2] or 'halfvec'}"
     values = {"model": model.number, "asked": vector_text(query.vector), "spaces": list(query.spaces or ())}
@@ -94,12 +96,12 @@ def _look(connection: Connection, corpus: str, query: Query, vector: str, model:
 
 
 def vector_text(vector: Vector | None) -> str:
-    """A vector as pgvector reads it."""
+    """A vector as text for pgvector."""
     return f"[{','.join(map(str, np.asarray(vector, np.float16).tolist()))}]"
 
 
 def index_name(corpus: str, model: Model) -> str:
-    """What the index of a model's vectors is called."""
+    """The name of the index of a model's vectors."""
     return f"{corpus}_vectors_{model.number}"
 
 
@@ -114,17 +116,17 @@ def index_size(connection: Connection, corpus: str, model: Model) -> int:
     return 0 if about is None else max(1, int(about))
 
 
-def make_index(connection: Connection, corpus: str, model: Model) -> None:
-    """Build the index of a model's vectors beside other work; not in a transaction."""
+def build_index(connection: Connection, corpus: str, model: Model) -> None:
+    """Builds the HNSW index of a model's vectors concurrently; must not run in a transaction."""
     name = index_name(corpus, model)
     if model.dimensions > MOST_DIMENSIONS:
         log.warning("Vectors of %d numbers cannot be indexed by pgvector; they are all read.", model.dimensions)
         return
-    execute(connection, f"DROP INDEX IF EXISTS {name}")  # what a build left that was cut off
+    execute(connection, f"DROP INDEX IF EXISTS {name}")  # left by an interrupted build
     execute(connection, f"SET maintenance_work_mem = '{BUILDING_MEMORY}'")  # with less, it takes three times as long
     create = (
         f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
-        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {LOOKED_AT_BUILDING}) "
+        f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {EF_CONSTRUCTION}) "
         f"WHERE model = {model.number}"
     )
     try:
@@ -135,11 +137,11 @@ def make_index(connection: Connection, corpus: str, model: Model) -> None:
         execute(connection, create)
 
 
-_BUILD_LOCK = 0x4154_4804  # an advisory lock: one builds at a time
+_BUILD_LOCK = 0x4154_4804  # advisory lock: one process builds at a time
 
 
 def maintain_indexes(connection: Connection, corpus: str) -> None:
-    """Make the missing indexes and drop those nobody needs, unless another process does; not in a transaction."""
+    """Builds missing indexes and drops unused ones, unless another process does; must not run in a transaction."""
     if not value(connection, "SELECT pg_try_advisory_lock(:lock)", {"lock": _BUILD_LOCK}):
         return
     try:
@@ -149,13 +151,13 @@ def maintain_indexes(connection: Connection, corpus: str) -> None:
             execute(connection, f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         if _passages(connection, corpus) >= INDEXED_FROM:
             for name in needed.keys() - {name for name, is_valid in valid.items() if is_valid}:
-                make_index(connection, corpus, needed[name])
+                build_index(connection, corpus, needed[name])
     finally:
         execute(connection, "SELECT pg_advisory_unlock(:lock)", {"lock": _BUILD_LOCK})
 
 
 def _valid_indexes(connection: Connection, corpus: str) -> dict[str, bool]:
-    """The indexes over a corpus's vectors by name, and whether their build was finished."""
+    """The HNSW indexes of a corpus by name, and whether their build was finished."""
     found = rows(
         connection,
         "SELECT c.relname, x.indisvalid FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid "

@@ -1,4 +1,4 @@
-"""The known terms of the spaces a query searches, and their statistics."""
+"""The terms of the searched spaces and their BM25 statistics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,47 +18,47 @@ class VocabularyCache:
     """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[str, ...] | None], Lexicon] = {}
+        self._cached: dict[tuple[str, tuple[str, ...] | None], Lexicon] = {}
 
     def words(self, vocabulary: "SpaceVocabulary", state: State) -> Lexicon:
-        """The words of a vocabulary, read again only if the index has changed."""
-        known = self._remembered.get(vocabulary.scope)
+        """The words of a vocabulary, read again if the index has changed."""
+        known = self._cached.get(vocabulary.scope)
         if known is None or known.state != state:
             known = Lexicon.from_stems(state, vocabulary.read())
-            self._remembered = dict(list({**self._remembered, vocabulary.scope: known}.items())[-_CACHE_SIZE:])
+            self._cached = dict(list({**self._cached, vocabulary.scope: known}.items())[-_CACHE_SIZE:])
         return known
 
 
 class SpaceVocabulary:
-    """The vocabulary of the searched spaces, as of the connection's snapshot."""
+    """The vocabulary of the searched spaces at the connection's snapshot."""
 
     def __init__(
-        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, remembered: VocabularyCache
+        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, cache: VocabularyCache
     ) -> None:
         self.scope = (index.corpus, spaces)
         self._connection = connection
         self._index = index
         self._source = source(index.corpus, spaces)
         self._values: dict[str, Any] = {} if spaces is None else {"spaces": list(spaces)}
-        self._remembered = remembered
+        self._cached = cache
         self._totals: dict[str, int] | None = None
         self._last = 0
 
     @property
     def statistics(self) -> Statistics:
-        """How many passages, and how long each field is on average."""
-        totals = self._known_totals()
+        """Number of passages and average length of each field."""
+        totals = self._fetch_totals()
         passages = totals.get(PASSAGES, 0)
         lengths = [totals.get(length_of(field), 0) for field in self._index.fields]
         return Statistics(passages, tuple(length / passages if passages else 0.0 for length in lengths))
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Known terms with the number of passages that have them."""
+        """Document frequencies of the terms that occur."""
         counted = self._count(terms)
         return {term: counted[term] for term in terms if term in counted}
 
     def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
-        """The most frequent terms that begin with each of these."""
+        """The most frequent terms with each prefix."""
         if not prefixes:
             return {}
         each = " UNION ALL ".join(
@@ -74,15 +74,15 @@ class SpaceVocabulary:
         return longer
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
-        """Words of about this length, as they were written."""
+        """The words of these lengths, as they were written."""
         return self._words().of_length(shortest, longest)
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which known words are indexed."""
+        """The terms under which these words are indexed."""
         return self._words().stems_of(words)
 
     def read(self) -> dict[str, str]:
-        """Every word as it was first written since it occurs, with its term."""
+        """Every word, in its first spelling since it last disappeared, with its term."""
         running = f"SELECT *, sum(frequency) OVER (PARTITION BY term ORDER BY change) AS now FROM {self._source}"
         since = f"SELECT *, max(change) FILTER (WHERE now = 0) OVER (PARTITION BY term) AS gone FROM ({running}) r"
         # As two strings: thousands of rows would take longer to fetch than to split.
@@ -96,14 +96,14 @@ class SpaceVocabulary:
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
 
     def _words(self) -> Lexicon:
-        passages = self._known_totals().get(PASSAGES, 0)
-        return self._remembered.words(self, (self._last, passages))
+        passages = self._fetch_totals().get(PASSAGES, 0)
+        return self._cached.words(self, (self._last, passages))
 
-    def _known_totals(self) -> dict[str, int]:
+    def _fetch_totals(self) -> dict[str, int]:
         return self._count(()) if self._totals is None else self._totals
 
     def _count(self, terms: Sequence[str]) -> dict[str, int]:
-        """The frequencies of terms; the first visit brings the statistics along."""
+        """The frequencies of terms; the first call fetches the statistics, too."""
         pseudo = [] if self._totals is not None else [PASSAGES, *map(length_of, self._index.fields)]
         found = rows(
             self._connection,

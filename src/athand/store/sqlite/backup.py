@@ -1,4 +1,4 @@
-"""A database copied while it is in use, and a copy put in its place. Whoever is killed in between loses nothing."""
+"""Online backup and restore of a SQLite database; a process killed in between loses nothing."""
 
 import os
 import shutil
@@ -20,18 +20,18 @@ _DISK = (apsw.FullError, apsw.IOError)
 
 
 def back_up(source: apsw.Connection, target: Path, *, force: bool) -> None:
-    """Copy one moment of a database to a file for its owner's eyes; under another name until it is verified."""
+    """Writes a snapshot to a private file, under a temporary name until it is verified."""
     if os.path.lexists(target) and not force:
         raise Conflict(f"{target} is there already. Give another path, or --force to write over it.")
     with _temporary_file(target) as unfinished:
-        source.execute("VACUUM INTO ?", (str(unfinished),))  # leaves out what was deleted
+        source.execute("VACUUM INTO ?", (str(unfinished),))  # without deleted data
         _verify(unfinished)
         _sync(unfinished)
         unfinished.replace(target)
 
 
 def restore(location: Path, backup: Path, now: datetime) -> Path | None:
-    """Put a backup in the place of a database that nobody uses; where the old one is now, if there was one."""
+    """Replaces a database that no process has open; returns where the old one was moved, if there was one."""
     if not backup.is_file():
         raise NotFound(f"There is no backup {backup}. Make one with: athand backup PATH")
     if location.exists() and backup.samefile(location):
@@ -46,7 +46,7 @@ def restore(location: Path, backup: Path, now: datetime) -> Path | None:
             return None
         try:
             _overwrite(location, staged, aside)
-        except (apsw.NotADBError, apsw.CorruptError):  # nothing of it can be read, so nobody reads it
+        except (apsw.NotADBError, apsw.CorruptError):  # unreadable, so no process reads it
             aside.unlink(missing_ok=True)
             os.link(location, aside)
             _move_into_place(location, staged, aside)
@@ -54,7 +54,7 @@ def restore(location: Path, backup: Path, now: datetime) -> Path | None:
 
 
 def _move_into_place(location: Path, staged: Path, aside: Path) -> None:
-    """Give a copy the name of the store; a log that was left there belongs to what was before."""
+    """Renames the copy to the store; a log left there belongs to the old database and moves with it."""
     for end in ("-wal", "-shm"):
         if Path(f"{location}{end}").exists():
             Path(f"{location}{end}").replace(f"{aside}{end}")
@@ -63,10 +63,10 @@ def _move_into_place(location: Path, staged: Path, aside: Path) -> None:
 
 
 def _overwrite(location: Path, staged: Path, aside: Path) -> None:
-    """Keep the pages of a database aside, and write others over them in one transaction."""
+    """Copies the database aside, then overwrites its pages in one transaction."""
     with _exclusive_connection(location) as store:
         _copy_aside(store, aside)
-        shutil.rmtree(f"{location}-vectors", ignore_errors=True)  # derived, and of what is no more
+        shutil.rmtree(f"{location}-vectors", ignore_errors=True)  # derived from the old database
         with (
             closing(apsw.Connection(str(staged), flags=apsw.SQLITE_OPEN_READONLY)) as source,
             store.backup("main", source, "main") as copy,
@@ -85,7 +85,7 @@ def _copy_aside(store: apsw.Connection, aside: Path) -> None:
 
 @contextmanager
 def _exclusive_connection(location: Path) -> Iterator[apsw.Connection]:
-    """A connection while no other process has the database open; its log is folded in."""
+    """A connection with an exclusive lock, the write-ahead log checkpointed."""
     with closing(apsw.Connection(str(location), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         try:
@@ -100,7 +100,7 @@ def _exclusive_connection(location: Path) -> Iterator[apsw.Connection]:
 
 
 def _copy_pages(source: apsw.Connection, target: Path) -> None:
-    """Copy a database page by page, damaged ones too."""
+    """Copies a database page by page, damaged pages, too."""
     with closing(apsw.Connection(str(target))) as copy, copy.backup("main", source, "main") as pages:
         pages.step()
 
@@ -116,7 +116,7 @@ def _copy_file(backup: Path, target: Path) -> None:
 
 
 def _verify(path: Path) -> None:
-    """Refuse a copy that is not ours, newer than we are, or damaged."""
+    """Raises if a copy is not ours, of a newer version, or damaged."""
     try:
         with closing(apsw.Connection(str(path))) as copy:
             version = int(copy.pragma("user_version"))
@@ -136,7 +136,7 @@ def _verify(path: Path) -> None:
 
 @contextmanager
 def _temporary_file(target: Path) -> Iterator[Path]:
-    """A new file beside another, for its owner alone; gone in the end, unless it was renamed."""
+    """A private file beside the target; deleted in the end, unless it was renamed."""
     path = target.with_name(f".{target.name}.unfinished-{os.getpid()}-{threading.get_ident()}")
     try:
         _create(path)
@@ -160,7 +160,7 @@ def _create(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """What is in a file, or the names in a folder, must survive the loss of power."""
+    """Flushes a file, or the names in a folder, to the disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,4 +1,4 @@
-"""Which passages may answer a query: the best by word and the best by vector, filters inside."""
+"""Candidate search in SQLite: the best passages by BM25 and by vector, with the filter in SQL."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -27,27 +27,27 @@ from athand.store.sqlite.vocabulary import VocabularyCache
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCANS = 4
-# How many more passages FTS5 chooses than are wanted, so that the best by our own BM25 are among them.
-LOOKED_AT = 8
-# Long passages take longer to look at: so many characters are enough, if that is four times as many as are wanted.
-LOOKED_AT_LEAST, LOOKED_AT_CHARACTERS = 4, 300_000
-# Up to so many passages, looking takes less time than handing it to another thread.
-SCANNED_BESIDE = 10_000
+# FTS5 selects so many times more passages than are wanted, so that the best by our own BM25 are among them.
+OVERFETCH = 8
+# Long passages take longer to score: fewer are selected beyond so many characters, but at least four times as many.
+OVERFETCH_LEAST, OVERFETCH_CHARACTERS = 4, 300_000
+# Up to so many passages, scanning takes less time than starting a thread.
+THREADED_SCAN_FROM = 10_000
 
 
 class CandidateFinder:
-    """Finds candidates; remembers vocabularies, and scans vectors beside the keyword search."""
+    """Finds candidates; caches vocabularies and runs vector scans in threads."""
 
     def __init__(self) -> None:
         self._vocabularies = VocabularyCache()
         self._pool = ThreadPoolExecutor(_SCANS, "athand-scan")
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Stops the threads."""
         self._pool.shutdown()
 
     def find(self, connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None) -> Candidates:
-        """The candidates of both sides, united; each with its terms and its true cosine."""
+        """The candidates of both rankings, each with its fields and its exact cosine."""
         spaces = None if query.spaces is None else space_numbers(connection, index, query.spaces)
         scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
@@ -55,7 +55,7 @@ class CandidateFinder:
         if statistics.passages <= max(SCORE_ALL_UP_TO, query.candidates):
             found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
-            scan = self._start_scan(view, query, spaces, beside=statistics.passages > SCANNED_BESIDE)
+            scan = self._start_scan(view, query, spaces, in_thread=statistics.passages > THREADED_SCAN_FROM)
             sides = [side for side in (_by_words(connection, index, words, statistics, spaces), scan) if side]
             load = partial(_load, connection, index, query, view)
             found = select_candidates(query, sides, load, partial(_filter_numbers, connection, index, query))
@@ -65,19 +65,19 @@ class CandidateFinder:
     def frequencies(
         self, connection: apsw.Connection, index: Index, names: Sequence[str] | None, terms: Sequence[str]
     ) -> dict[str, int]:
-        """In how many passages each term is; under an empty term, how many passages there are."""
+        """Document frequency of each term; the key "" has the number of passages."""
         scope = space_numbers(connection, index, (ALL_SPACES,) if names is None else names)
         known = self._vocabularies.of(connection, index.corpus, scope).frequencies(terms)
         return {**known, "": _statistics(connection, index, scope).passages}
 
     def _start_scan(
-        self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, beside: bool
+        self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, in_thread: bool
     ) -> Ranking | None:
-        """The nearest vectors. A long first look at them runs while SQLite works: both leave Python's lock alone."""
+        """Ranks by vector. A long scan runs in a thread beside the keyword search: both release the GIL."""
         vector = query.vector
         if view is None or vector is None or not vector.any():
             return None
-        if not beside:
+        if not in_thread:
             return lambda limit: view.nearest(vector, limit, spaces)[0].tolist()
         first = initial_depth(query)
         ahead = self._pool.submit(view.nearest, vector, first, spaces)
@@ -106,7 +106,7 @@ def passages_of(
 
 
 def space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
-    """The numbers of these spaces, as far as there are such."""
+    """The numbers of the spaces that exist."""
     found = rows(
         connection,
         "SELECT number FROM spaces WHERE corpus = ? AND space IN (SELECT value FROM json_each(?)) ORDER BY number",
@@ -128,7 +128,7 @@ def _statistics(connection: apsw.Connection, index: Index, scope: Sequence[int])
 
 
 def _all(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None) -> list[int]:
-    """Every passage: where there are few, scoring them all is both exact and faster than choosing."""
+    """The numbers of all passages of the spaces."""
     inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
     values = () if spaces is None else (json.dumps(spaces),)
     return [row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)]
@@ -141,7 +141,7 @@ def _by_words(
     statistics: Statistics,
     spaces: Sequence[int] | None,
 ) -> Ranking | None:
-    """The best passages by BM25; FTS5's own, which knows nothing of spaces, chooses which of them ours looks at."""
+    """Ranks by our BM25 the passages that FTS5's own BM25, which ignores spaces, selects."""
     chosen = select_terms(words)
     if not chosen:
         return None
@@ -157,12 +157,12 @@ def _by_words(
     def best(limit: int) -> list[int]:
         found = rows(
             connection,
-            # The numbers first: SQLite would read the fields of all that match, not only of the best.
+            # In a subquery: otherwise SQLite reads the fields of all matches, not only of the best.
             f"SELECT p.number, p.created_at, p.id, {fields} "
             f"FROM (SELECT rowid AS number FROM {table} WHERE {table} MATCH ? "
-            f"ORDER BY bm25({table}, {weights}), rowid DESC LIMIT ?) w "  # of equals the newest
+            f"ORDER BY bm25({table}, {weights}), rowid DESC LIMIT ?) w "  # newest first among equals
             f"CROSS JOIN {index.corpus}_passages p USING (number)",
-            (match, limit * max(LOOKED_AT_LEAST, min(LOOKED_AT, LOOKED_AT_CHARACTERS // (limit * length)))),
+            (match, limit * max(OVERFETCH_LEAST, min(OVERFETCH, OVERFETCH_CHARACTERS // (limit * length)))),
         )
         return rank_by_bm25(found, keywords)[:limit]
 
@@ -170,7 +170,7 @@ def _by_words(
 
 
 def _filter_numbers(connection: apsw.Connection, index: Index, query: Query, numbers: Sequence[int]) -> list[int]:
-    """Those whose passage still exists and whose item passes the filter, in the same order."""
+    """The numbers whose passage exists and whose item passes the filter, in the same order."""
     found = rows(
         connection,
         f"SELECT p.number FROM {index.corpus}_passages p {ITEM_JOIN.format(index.corpus)} "
@@ -189,7 +189,7 @@ def _condition(query: Query) -> str:
 
 
 def _any(terms: Sequence[str], columns: str) -> str:
-    """An FTS5 expression for any of these terms; every term is a quoted string, so nothing in it is syntax."""
+    """An FTS5 expression for any of these terms, each a quoted string."""
     quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
     return f"{columns} : ({quoted})"
 
@@ -197,7 +197,7 @@ def _any(terms: Sequence[str], columns: str) -> str:
 def _load(
     connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Collection[int]
 ) -> dict[int, Candidate]:
-    """Those of the passages that pass the filter, by number."""
+    """Loads the passages that pass the filter, by number."""
     if not numbers:
         return {}
     fields = "".join(f", p.{field}" for field in index.fields)

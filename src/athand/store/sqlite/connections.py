@@ -1,4 +1,4 @@
-"""Connections to one database file: opened with care, shared by threads, their errors in words."""
+"""Connections to a database file: the pool, opening, checkpoints, and error messages."""
 
 import os
 import queue
@@ -27,7 +27,7 @@ _PRAGMAS = (
 
 
 class Connections:
-    """A pool of connections. An in-memory database has one; so has a file opened through a special VFS."""
+    """The connection pool; of one connection for an in-memory database or a special VFS."""
 
     def __init__(self, location: str, vfs: str | None = None) -> None:
         self.location = location
@@ -44,7 +44,7 @@ class Connections:
 
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
-        """A connection for this thread alone, until the block ends."""
+        """A pooled connection for the block."""
         if self._closed:
             raise StoreError(f"{self.location} was closed. Open it again with: Athand(…)")
         connection = self._idle.get()
@@ -56,10 +56,10 @@ class Connections:
             self._idle.put(connection)
 
     def close(self) -> None:
-        """Close all idle connections; the last one out folds the log into the file."""
+        """Closes all idle connections; the last one checkpoints the log."""
         self._closed = True
         with self.errors():
-            # All are taken before one is put back: what is put back last would be taken first.
+            # Take all before putting one back, as the queue is last in, first out.
             for connection in [self._idle.get() for _ in range(self._idle.qsize())]:
                 if connection is not None:
                     connection.close()
@@ -80,7 +80,7 @@ class Connections:
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        if self._vfs is not None:  # a VFS written in Python has no shared memory: WAL needs the file for itself
+        if self._vfs is not None:  # a VFS written in Python has no shared memory, so WAL needs an exclusive lock
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
         version = version_of(connection)
         if not self.read_only:
@@ -96,7 +96,7 @@ class Connections:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """SQLite's errors as ours: what happened, and what to do."""
+        """Translates errors of SQLite into ours."""
         try:
             yield
         except apsw.Error as error:
@@ -150,7 +150,7 @@ def _explain_error(error: apsw.Error, location: str) -> AthandError:
 
 
 def _checkpoint(connection: apsw.Connection, schema: str, pages: int) -> int:
-    """Fold the log into the file now and then; once it is long, wait for readers that keep it from starting over."""
+    """WAL hook: checkpoints every 1,000 pages; from 8,000 on, waits briefly for readers so that the log can restart."""
     if pages >= _CHECKPOINT_PAGES:
         mode = apsw.SQLITE_CHECKPOINT_RESTART if pages >= _RESTART_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
         connection.set_busy_timeout(_CHECKPOINT_MILLISECONDS)  # a reader that stays must not hold up every write
@@ -161,7 +161,7 @@ def _checkpoint(connection: apsw.Connection, schema: str, pages: int) -> int:
 
 
 def _retry_while_busy(action: Callable[[], object]) -> None:
-    """Creating a database races with other processes, and SQLite does not wait for every lock by itself."""
+    """Retries while the database is busy: SQLite does not wait for every lock when one is created."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -175,18 +175,18 @@ def _retry_while_busy(action: Callable[[], object]) -> None:
 
 
 def _is_read_only(path: Path) -> bool:
-    """Whether the file is there and not ours to write; no write bit at all counts, even for root."""
+    """Whether the file exists and cannot be written; a file without any write bit counts, even for root."""
     return path.is_file() and (not os.access(path, os.W_OK) or path.stat().st_mode & 0o222 == 0)
 
 
 def make_private_folder(path: Path) -> None:
-    """The folder and those above it that are missing, for their owner alone; `mkdir` does so for the last one only."""
+    """Creates the folder and its missing parents with mode 0700; `mkdir` sets it on the last one only."""
     for folder in (*reversed(path.parents), path):
         folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def _create_private_file(path: Path, read_only: bool) -> None:
-    """An empty file that only its owner may read, in a folder of the same kind where we had to make it."""
+    """Creates an empty private file, and its folder if it is missing."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a database file. Try: --store {path / 'athand.db'}")
     if read_only or path.exists():

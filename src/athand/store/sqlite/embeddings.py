@@ -1,4 +1,4 @@
-"""Which corpora have a vector of a model for every passage: only those are searched by vector."""
+"""Vectors of passages, and coverage: a model is searched only if every passage of the corpus has its vector."""
 
 import zlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from athand.types import Vector, Vectors
 
 
 def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
-    """New passages have vectors of at most one model: the others do not cover the corpus any more."""
+    """After new passages: marks all models but that of their vectors as incomplete."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else None
     connection.execute(
         "UPDATE coverage SET complete = 0 WHERE corpus = ? AND model IS NOT ? AND complete", (corpus, model)
@@ -27,7 +27,7 @@ def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors |
 
 
 def covering_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
-    """Number and dimensions of the model, if it covers the corpus."""
+    """Number and dimensions of the model, if every passage of the corpus has its vector."""
     return connection.execute(
         "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
         "WHERE m.model_id = ? AND c.corpus = ? AND c.complete",
@@ -38,7 +38,7 @@ def covering_model(connection: apsw.Connection, corpus: str, model_id: str) -> t
 def missing_vectors(
     connection: apsw.Connection, corpus: str, model_id: str, after: int, limit: int
 ) -> list[tuple[int, str, str]]:
-    """Number, space and item id of the next passages that have no vector of this model yet."""
+    """Number, space and item id of the next passages after `after` without a vector of this model."""
     found = rows(
         connection,
         f"SELECT p.number, s.space, p.item_id FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
@@ -51,7 +51,7 @@ def missing_vectors(
 
 
 def activate_model(connection: apsw.Connection, corpus: str, model_id: str) -> bool:
-    """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+    """Switches vector search to this model once every passage has its vector; drops those of other models."""
     if missing_vectors(connection, corpus, model_id, 0, 1):
         return False
     model = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
@@ -65,7 +65,7 @@ def activate_model(connection: apsw.Connection, corpus: str, model_id: str) -> b
 
 
 def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
-    """Keep the vectors, as float16: half the size, and cosines differ by less than 0.001."""
+    """Stores vectors as float16: half the size, cosines differ by less than 0.001."""
     model = model_number(connection, vectors.model_id, vectors.dimensions)
     rows = []
     for address, vector in vectors.by_hash.items():
@@ -75,7 +75,7 @@ def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
 
 
 def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """What is known of these texts; an entry that fails its checksum does not count."""
+    """The stored vectors of these text hashes; damaged ones are left out."""
     found = {}
     for address in hashes:
         row = connection.execute(
@@ -89,7 +89,7 @@ def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[
 
 
 def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:
-    """The number of a model, made on first use."""
+    """The number of a model, assigned on first use."""
     connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
     number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     return number

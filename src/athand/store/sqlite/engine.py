@@ -1,4 +1,4 @@
-"""SQLite: one file, many threads, many processes."""
+"""The SQLite engine: one file for many threads and processes."""
 
 import threading
 from collections import Counter
@@ -25,7 +25,7 @@ Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 
 
 class SqliteSnapshot:
-    """A read transaction: everything in it is of one moment."""
+    """A read-only transaction: all reads see one state."""
 
     def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: CandidateFinder) -> None:
         self._connection = connection
@@ -34,11 +34,11 @@ class SqliteSnapshot:
         self._views: dict[tuple[str, str | None], MatrixView | None] = {}
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a portable SELECT with named parameters."""
+        """Runs a portable SELECT with named parameters."""
         return rows(self._connection, sql, parameters or {})
 
     def candidates(self, index: Index, query: Query) -> Candidates:
-        """Passages that may answer, filters applied."""
+        """The best passages by keyword and by vector that pass the filter."""
         return self._finder.find(self._connection, index, query, self._view(index.corpus, query.model_id))
 
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
@@ -46,26 +46,26 @@ class SqliteSnapshot:
         return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
 
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
-        """Every passage that a scan is after, and whether vectors could be compared; filters applied."""
+        """Every passage that matches the scan and its filter, and whether vectors could be compared."""
         view = self._view(index.corpus, scan.model_id)
         return scan_passages(self._connection, index, scan, view), view is not None
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
-        """In how many passages of the spaces each known term is; under an empty term, how many passages there are."""
+        """Document frequency of each known term in the spaces; the key "" has the number of passages."""
         return self._finder.frequencies(self._connection, index, spaces, terms)
 
     def _view(self, corpus: str, model_id: str | None) -> MatrixView | None:
-        """The vectors as of this snapshot, brought up to date once."""
+        """The vectors at this snapshot, refreshed once."""
         if (corpus, model_id) not in self._views:
             self._views[corpus, model_id] = self._matrices(self._connection, corpus, model_id)
         return self._views[corpus, model_id]
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors already known for these texts; damaged ones are left out."""
+        """The stored vectors of these text hashes; damaged ones are left out."""
         return embeddings.cached_vectors(self._connection, model_id, hashes)
 
     def fingerprint(self, index: Index) -> str:
-        """A hash of everything that is derived: equal when two indexes hold the same."""
+        """A hash of all derived data, equal for equal indexes on either engine."""
         return maintenance.fingerprint(self._connection, index)
 
 
@@ -78,16 +78,16 @@ class SqliteTransaction(SqliteSnapshot):
         self.added: Counter[tuple[str, str]] = Counter()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
-        """Run a portable statement; how many rows it changed."""
+        """Runs a portable statement and returns how many rows it changed."""
         rows(self._connection, sql, parameters or {})
         return self._connection.changes()
 
     def execute_many(self, sql: str, parameters: Sequence[Mapping[str, Any]]) -> None:
-        """Run a portable statement once for each of these."""
+        """Runs a portable statement once per parameter set."""
         self._connection.executemany(sql, parameters)
 
     def put(self, index: Index, items: Sequence[Passage], vectors: Vectors | None) -> None:
-        """Index these passages by word and by vector."""
+        """Adds passages to the keyword index and, with vectors, to the vector index."""
         if not items:
             return
         passages.put(self._connection, index, items)
@@ -97,21 +97,21 @@ class SqliteTransaction(SqliteSnapshot):
         embeddings.update_coverage(self._connection, index.corpus, vectors)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
-        """Take these items out of the index; their vectors stay known, in case the texts come back."""
+        """Removes the passages of these items; their vectors stay cached in case the texts come back."""
         numbers = passages.remove(self._connection, index, space, item_ids)
         self.removed += [(index.corpus, number) for number in numbers]
 
     def forget(self, index: Index, passage: Passage) -> None:
-        """Leave no trace of a removed passage: neither its vector nor how its words were written."""
+        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
         passages.forget(self._connection, maintenance.corpora(self._connection), index.corpus, passage)
 
     def clear(self, index: Index) -> None:
-        """Drop all that is derived from the items of a corpus, to index them again."""
+        """Drops all derived data of a corpus, so that its items can be indexed again."""
         maintenance.clear(self._connection, index)
 
 
 class SqliteStore:
-    """The embedded engine."""
+    """A store in a SQLite file, or in memory."""
 
     def __init__(self, location: str, vfs: str | None = None) -> None:
         self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
@@ -127,7 +127,7 @@ class SqliteStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """One consistent view of the store."""
+        """Opens a consistent read-only view."""
         with self._connections.borrow() as connection:
             connection.execute("BEGIN")
             try:
@@ -139,7 +139,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self, *, durable: bool = True, spaces: Iterable[str] | None = None) -> Iterator[SqliteTransaction]:
-        """Commit at the end, roll back on any error. SQLite has one writer at a time, whatever the spaces."""
+        """Commits at the end, rolls back on any error. SQLite has one writer at a time, whatever the spaces."""
         with self._writing, self._connections.borrow() as connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
@@ -154,17 +154,17 @@ class SqliteStore:
             self._update_files(connection, transaction)
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """Number, space and item id of the next passages that have no vector of this model yet."""
+        """Number, space and item id of the next passages after `after` without a vector of this model."""
         with self._connections.borrow() as connection:
             return embeddings.missing_vectors(connection, corpus, model_id, after, limit)
 
     def add_vectors(self, index: Index, items: Sequence[Passage], vectors: Vectors) -> None:
-        """Keep vectors of passages that are there already, or soon will be."""
+        """Stores vectors of passages that are indexed already, or soon will be."""
         with self.transaction(durable=False) as transaction:
             embeddings.put_vectors(transaction._connection, vectors)
 
     def activate_model(self, corpus: str, model_id: str) -> bool:
-        """Search by this model's vectors from now on, if no passage is without one; drop those of other models."""
+        """Switches vector search to this model once every passage has its vector; drops those of other models."""
         with self.transaction(durable=False) as transaction:
             if not embeddings.activate_model(transaction._connection, corpus, model_id):
                 return False
@@ -175,15 +175,15 @@ class SqliteStore:
         return True
 
     def counts(self, corpus: str) -> dict[str, int]:
-        """Passages per space."""
+        """Number of passages per space."""
         with self._connections.borrow() as connection:
             sql = "SELECT space, passages FROM spaces WHERE corpus = ? AND space <> '' AND passages > 0 ORDER BY space"
             return {space: count for space, count in rows(connection, sql, (corpus,))}
 
     def erase_traces(self) -> bool:
-        """Write the database anew and empty the log, so that deleted text is nowhere on disk; False if others read it.
+        """Rewrites the database and empties the log, so that deleted text is nowhere on disk; False if others read it.
 
-        Only a VACUUM is enough: when SQLite splits a page, it leaves copies of what it moved in the gaps.
+        Only VACUUM is enough: a page split leaves copies of moved rows in the gaps.
         """
         with self._writing, self._connections.borrow() as connection:
             maintenance.drop_unused_vectors(connection)
@@ -193,7 +193,7 @@ class SqliteStore:
         return bool(busy != 1)
 
     def check_integrity(self) -> list[str]:
-        """Everything that is wrong with the store; empty when all is well."""
+        """Lists every problem of the store; empty if there is none."""
         with self._connections.borrow() as connection:
             return maintenance.check_integrity(connection)
 
@@ -203,35 +203,35 @@ class SqliteStore:
             return snapshot.fingerprint(index)
 
     def size_bytes(self) -> int:
-        """The database and its log, as they are on disk."""
+        """The size of the database and its log on disk."""
         files = [Path(self.location), Path(f"{self.location}-wal")]
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def facts(self) -> dict[str, str | int]:
-        """The engine, its version, the version of the schema, and the bytes of the log."""
+        """Engine, its version, schema version, and the bytes of the log."""
         log = Path(f"{self.location}-wal")
         size = log.stat().st_size if log.is_file() else 0
         return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "schema": VERSION, "log": size}
 
     def back_up(self, path: Path, *, force: bool = False) -> None:
-        """Copy one moment to a file, verified, while others read and write."""
+        """Copies a snapshot to a file and verifies it, while others read and write."""
         with self._connections.borrow() as connection:
             backup.back_up(connection, path, force=force)
 
     def distribute(self) -> dict[str, str]:
-        """A file cannot be spread."""
+        """Refuses: a file stays on one machine."""
         raise Unavailable(
             f"{self.location} is a file and stays on one machine. Copy it to a server first: "
             f"athand store copy {self.location} postgresql://user@host/database"
         )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Stops the threads and closes the file."""
         self._finder.close()
         self._connections.close()
 
     def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
-        """The vectors of this corpus and model, or None while some passages have none yet."""
+        """The vectors of a corpus and model, or None while some passages have none."""
         model = embeddings.covering_model(connection, corpus, model_id) if model_id else None
         if model is None:
             return None
@@ -246,7 +246,7 @@ class SqliteStore:
             return self._matrices.setdefault((corpus, model), VectorMatrix(self._folder, corpus, model, dimensions))
 
     def _update_files(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
-        """Bring the files of vectors up to what was just committed."""
+        """Updates the vector files after a commit."""
         try:
             self._wipe(connection, transaction.removed)
             self._flush(connection, transaction.added)
@@ -257,14 +257,14 @@ class SqliteStore:
             ) from error
 
     def _wipe(self, connection: apsw.Connection, removed: Sequence[tuple[str, int]]) -> None:
-        """Overwrite removed vectors in every derived copy, loaded or not: they may have been secrets."""
+        """Overwrites removed vectors with zeros in memory and in the files: they may be derived from secrets."""
         for corpus in {corpus for corpus, _ in removed}:
             numbers = [number for owner, number in removed if owner == corpus]
             for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
                 self._matrix(corpus, model, dimensions).erase(numbers)
 
     def _flush(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:
-        """After many additions, write their vectors now, so that the next process finds them in the files."""
+        """Writes new vectors to the files once they fill a block, for the next process."""
         self._added += added
         for corpus, model_id in [key for key, count in self._added.items() if count >= BLOCK]:
             self._view(connection, corpus, model_id)
@@ -272,7 +272,7 @@ class SqliteStore:
             del self._added[corpus, model_id]
 
     def _save_matrices(self, connection: apsw.Connection) -> None:
-        """Write full blocks to the files; most snapshots leave none, and then no matrix is visited."""
+        """Writes full blocks to the files; matrices without any are not visited."""
         while self._unsaved:
             try:
                 matrix = self._unsaved.pop()

@@ -1,4 +1,4 @@
-"""Looking after a database: is it whole, do both sides agree, and starting an index afresh."""
+"""Maintenance: integrity checks, fingerprints, clearing an index, erasing deleted words."""
 
 import zlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _PROBES = 500
 
 
 def check_integrity(connection: apsw.Connection) -> list[str]:
-    """Everything that is wrong; empty when all is well."""
+    """Lists every problem; empty if there is none."""
     return list(_find_problems(connection))
 
 
@@ -31,7 +31,7 @@ def _find_problems(connection: apsw.Connection) -> Iterator[str]:
 
 
 def corpora(connection: apsw.Connection) -> list[str]:
-    """The corpora this database has tables for."""
+    """The corpora that have tables in this database."""
     names = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%\\_passages' ESCAPE '\\'"
     )
@@ -65,7 +65,7 @@ def _find_corpus_problems(connection: apsw.Connection, corpus: str) -> Iterator[
 
 
 def _literals_match(connection: apsw.Connection, corpus: str) -> bool:
-    """Whether some passages, spread over all, are found by three of their own letters."""
+    """Whether a sample of passages is found by its first trigram."""
     if not value(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", (f"{corpus}_literals",)):
         return True
     chunks = connection.execute(
@@ -82,7 +82,7 @@ def _literals_match(connection: apsw.Connection, corpus: str) -> bool:
 
 
 def _words_match(connection: apsw.Connection, corpus: str) -> bool:
-    """FTS5 compares its words with the passages they came from."""
+    """Whether FTS5's integrity check passes: the index matches the passages."""
     try:
         connection.execute(f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('integrity-check', 1)")
     except apsw.CorruptError:
@@ -91,7 +91,7 @@ def _words_match(connection: apsw.Connection, corpus: str) -> bool:
 
 
 def drop_unused_vectors(connection: apsw.Connection) -> None:
-    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    """Deletes the cached vectors of texts that no passage has any more."""
     used = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {corpus}_passages p WHERE p.hash = vectors.hash)" for corpus in corpora(connection)
     )
@@ -99,7 +99,7 @@ def drop_unused_vectors(connection: apsw.Connection) -> None:
 
 
 def merge_words(connection: apsw.Connection) -> None:
-    """Write every index of words anew in one piece: nothing is left in it of what was taken out."""
+    """Merges every FTS5 index into one segment, which leaves nothing of deleted passages."""
     tables = connection.execute(
         "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %fts5%'"
     ).fetchall()
@@ -108,7 +108,7 @@ def merge_words(connection: apsw.Connection) -> None:
 
 
 def clear(connection: apsw.Connection, index: Index) -> None:
-    """Drop the derived data of a corpus; its items stay."""
+    """Drops the derived data of a corpus; its items stay."""
     corpus = index.corpus
     if index.texts:
         connection.execute(f"INSERT INTO {corpus}_literals ({corpus}_literals) VALUES ('delete-all')")
@@ -120,7 +120,7 @@ def clear(connection: apsw.Connection, index: Index) -> None:
 
 
 def fingerprint(connection: apsw.Connection, index: Index) -> str:
-    """A hash over passages, vectors, vocabulary and statistics, in an order that does not depend on their history."""
+    """A hash over passages, vectors, vocabulary and statistics, equal to that of PostgreSQL for the same items."""
     fields = ", ".join(f"p.{field}" for field in index.fields)
     queries = (
         f"SELECT s.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, v.vector FROM {index.corpus}_passages p "

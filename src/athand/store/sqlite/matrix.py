@@ -1,8 +1,8 @@
-"""All vectors of one corpus and model, laid out for scanning: sign bits choose, float16 decides.
+"""All vectors of one corpus and model as a matrix for brute-force search: sign bits preselect, float16 rescores.
 
-The database holds the truth. This is a derived copy: whole blocks in memory-mapped files beside the database, the
-newest rows in memory. Numbers of passages only grow, so every process finds what is new by asking for larger ones.
-A row whose passage is gone stays until the next rebuild; whoever searches drops it, because the passage is gone.
+A derived copy of the database: full blocks in memory-mapped files beside it, the newest rows in memory. Passage
+numbers only grow, so a process finds new rows by asking for larger numbers. The row of a deleted passage stays until
+the next rebuild; searches drop it, because its passage cannot be loaded.
 """
 
 import logging
@@ -23,15 +23,15 @@ from athand.types import Vector
 
 log = logging.getLogger("athand")
 
-# Signs lose detail, so this many of the best by sign are scored exactly (recall: benchmarks/latency.py).
+# So many of the best by sign bits are rescored exactly (recall: benchmarks/latency.py).
 RESCORED = 512
-# Up to here, scoring every row exactly costs less than choosing by sign first.
+# Up to so many rows, scoring every one exactly is faster than preselecting by sign.
 EXACT = 2048
 
-_AT_ONCE = 512  # rows that are compared while they are in the processor's cache
-# By how much a cosine in single precision may be less than the true one.
+_AT_ONCE = 512  # rows per matrix product, so that they fit into the processor's cache
+# Error bound of a cosine in single precision.
 _ROUNDING = 1e-5
-# Where the bits of a half are in a single, and by how much their exponents differ.
+# Constants for decoding float16 by shifting its bits into float32.
 _SIGN_AND_REST, _BIAS = np.int32(~0x7000_0000), np.float32(2.0**112)
 
 Numbers = npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ Neighbours = tuple[Numbers, npt.NDArray[np.float32]]
 
 
 class VectorMatrix:
-    """The rows of one corpus and model, kept fresh; safe to use from several threads."""
+    """The rows of one corpus and model; thread-safe."""
 
     def __init__(self, folder: Path | None, corpus: str, model: int, dimensions: int) -> None:
         self._corpus, self._model, self._dimensions = corpus, model, dimensions
@@ -51,7 +51,7 @@ class VectorMatrix:
         self._view: MatrixView | None = None
 
     def refresh(self, connection: apsw.Connection) -> "MatrixView":
-        """All rows as of this connection's snapshot (and perhaps newer ones)."""
+        """Reads new rows and returns a view of all rows of this connection's snapshot, and perhaps newer ones."""
         with self._lock:
             epoch, live = self._state(connection)
             if epoch != self._epoch:
@@ -69,13 +69,13 @@ class VectorMatrix:
         return self._files is not None and any(rows.in_memory and rows.is_full for rows in self._rows)
 
     def save(self, connection: apsw.Connection) -> None:
-        """Move full blocks from memory to the files. The connection must be in no transaction: see MatrixFiles."""
+        """Moves full blocks from memory to the files; the connection must not be in a transaction (see MatrixFiles)."""
         with self._lock:
             if self._files and self.has_unsaved_blocks:
                 self._move_to_files(self._files, connection)
 
     def erase(self, numbers: Iterable[int]) -> None:
-        """Overwrite the vectors of these passages with zeros, in memory and in the files."""
+        """Overwrites the vectors of these passages with zeros, in memory and in the files."""
         gone = np.fromiter(numbers, np.int64)
         with self._lock:
             for rows in self._rows:
@@ -84,7 +84,7 @@ class VectorMatrix:
                 self._files.erase(gone)
 
     def discard(self) -> None:
-        """Forget everything, also on disk."""
+        """Drops all rows, also on disk."""
         with self._lock:
             self._restart(-1, None)
 
@@ -96,7 +96,7 @@ class VectorMatrix:
         return epoch or 0, live or 0
 
     def _restart(self, epoch: int, known: Rows | None) -> None:
-        """Forget everything but the rows that are known to be good."""
+        """Starts again from `known` rows, or from none; without them the files are deleted."""
         if known is None and self._files:
             self._files.discard()
         self._epoch, self._view = epoch, None
@@ -122,7 +122,7 @@ class VectorMatrix:
             batch = batch[taken:]
 
     def _move_to_files(self, files: MatrixFiles, connection: apsw.Connection) -> None:
-        """Hand full blocks to the files. Where another process was there first, begin again from what it left."""
+        """Appends full blocks to the files; where another process was faster, starts again from its rows."""
         self._view = None
         stored = [rows for rows in self._rows if not rows.in_memory]
         full = [rows for rows in self._rows if rows.in_memory and rows.is_full]
@@ -140,7 +140,7 @@ class VectorMatrix:
 
 
 def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
-    """The same numbers in single precision: bits moved to their place take half the time of a conversion."""
+    """Converts float16 to float32 by shifting bits, in half the time of numpy's conversion."""
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= _SIGN_AND_REST
@@ -150,7 +150,7 @@ def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
 
 
 class MatrixView:
-    """The rows at one moment."""
+    """An immutable view of the rows."""
 
     def __init__(self, rows: Sequence[Rows]) -> None:
         self._rows = rows
@@ -158,7 +158,7 @@ class MatrixView:
         self._spaces = np.concatenate([np.zeros(0, np.int32), *(each.spaces for each in rows)])
 
     def nearest(self, query: Vector, count: int, spaces: Sequence[int] | None = None) -> Neighbours:
-        """The passages with the highest cosine, best first, in these spaces; at least `count` where there are."""
+        """The `count` passages with the highest cosine in these spaces, best first, and their cosines."""
         eligible = None if spaces is None else np.logical_or.reduce([self._spaces == space for space in spaces])
         candidates = len(self.numbers) if eligible is None else int(eligible.sum())
         if candidates > max(EXACT, count):
@@ -172,7 +172,7 @@ class MatrixView:
     def within_cosine(
         self, queries: Sequence[Vector], cosines: Sequence[float], spaces: Sequence[int] | None = None
     ) -> list[set[int]]:
-        """For each cosine, every passage that is so near to one of the queries, in these spaces; none is missed."""
+        """For each least cosine, the numbers of all passages in these spaces that reach it for one of the queries."""
         asked = np.stack(queries).T.astype(np.float32)
         found: list[set[int]] = [set() for _ in cosines]
         for rows in self._rows:
@@ -203,7 +203,7 @@ class MatrixView:
         distances = np.concatenate([rows.sign_distances(query) for rows in self._rows])
         if eligible is not None:
             distances[~eligible] = np.iinfo(np.uint16).max
-        # All rows up to a distance, ties included: the choice does not depend on the order of rows.
+        # All rows up to a distance, ties included, so that the result does not depend on the order of rows.
         at_most = np.cumsum(np.bincount(distances))
         return np.flatnonzero(distances <= np.searchsorted(at_most, count))
 

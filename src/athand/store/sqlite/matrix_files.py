@@ -1,7 +1,7 @@
-"""Rows of vectors, in memory or in memory-mapped files that several processes share.
+"""Rows of vectors, in memory or in memory-mapped files that processes share.
 
-Files only grow, by whole blocks, and the header is replaced last: a reader sees complete blocks or none. All of it
-can be deleted at any time; it is made again from the database.
+Files only grow, by full blocks, and the header is replaced last, so a reader sees complete blocks or none. They can be
+deleted at any time and are rebuilt from the database.
 """
 
 import fcntl
@@ -26,13 +26,13 @@ from athand.types import Vector
 log = logging.getLogger("athand")
 
 BLOCK = 8192
-# Quantiles of a query's dimensions by strength (measured: benchmarks/latency.py).
+# Quantiles of the absolute values of a query (measured: benchmarks/latency.py).
 WEAK_QUANTILE, STRONG_QUANTILE = 0.2, 0.65
 
 
 @dataclass(slots=True)
 class Rows:
-    """Rows in the order of their passages' numbers. Bits lie block by block, a plane per 64 dimensions: scans fast."""
+    """Rows by passage number. Sign bits are stored per block, one plane per 64 dimensions, for fast scans."""
 
     numbers: npt.NDArray[np.int64]
     spaces: npt.NDArray[np.int32]
@@ -49,13 +49,13 @@ class Rows:
         return self.count % BLOCK == 0 and self.count > 0
 
     def first_rows(self, count: int) -> "Rows":
-        """The same rows, as many as there are now; rows added later do not show."""
+        """A view of the first rows; rows added later are not visible in it."""
         return replace(
             self, numbers=self.numbers[:count], spaces=self.spaces[:count], vectors=self.vectors[:count], count=count
         )
 
     def fill(self, batch: Sequence[tuple[int, int, bytes, int]]) -> int:
-        """Add rows (number, space, vector, …) while there is room; how many were taken."""
+        """Adds rows (number, space, vector, …) while there is room; returns how many were added."""
         taken = batch[: BLOCK - self.count]
         start, end = self.count, self.count + len(taken)
         self.numbers[start:end] = [row[0] for row in taken]
@@ -66,27 +66,25 @@ class Rows:
         return len(taken)
 
     def sign_distances(self, query: Vector) -> npt.NDArray[np.uint16]:
-        """How much the signs of each row differ from the query's.
+        """Weighted Hamming distance of each row's sign bits to the query's.
 
-        Dimensions that say little to the query do not count, those that say most count twice: this keeps as many of
+        Dimensions where the query is weak do not count, those where it is strong count twice: this keeps as many of
         the true neighbours as twice the bits would.
         """
         strength = np.abs(query)
         weakest_first = np.sort(strength)
-        telling, decisive = (weakest_first[int(part * len(query))] for part in (WEAK_QUANTILE, STRONG_QUANTILE))
-        signs, telling, decisive = (
-            sign_planes(each[None, :]) for each in (query, strength > telling, strength > decisive)
-        )
+        weak, strong = (weakest_first[int(part * len(query))] for part in (WEAK_QUANTILE, STRONG_QUANTILE))
+        signs, relevant, decisive = (sign_planes(each[None, :]) for each in (query, strength > weak, strength > strong))
         found = np.empty((len(self.bits), BLOCK), np.uint16)
         for at, block in enumerate(self.bits):
             differing = block ^ signs
-            counts = np.bitwise_count(differing & telling)
+            counts = np.bitwise_count(differing & relevant)
             counts += np.bitwise_count(differing & decisive)
             counts.sum(axis=0, dtype=np.uint16, out=found[at])
         return found.ravel()[: self.count]
 
     def erase(self, numbers: npt.NDArray[np.int64]) -> None:
-        """Overwrite the vectors of these passages, where they can be written."""
+        """Overwrites the vectors of these passages with zeros, if the rows are in memory."""
         if self.in_memory:
             for at in np.flatnonzero(np.isin(self.numbers[: self.count], numbers)):
                 self.vectors[at] = 0
@@ -94,7 +92,7 @@ class Rows:
 
 
 def empty_block(dimensions: int) -> Rows:
-    """Room for one block."""
+    """An empty block in memory."""
     return Rows(
         np.zeros(BLOCK, np.int64),
         np.zeros(BLOCK, np.int32),
@@ -141,7 +139,7 @@ class MatrixFiles:
         }
 
     def load(self, connection: apsw.Connection, epoch: int) -> Rows | None:
-        """The stored rows, if they are of this very database and epoch."""
+        """The stored rows, if they belong to this database and epoch."""
         header = self._header()
         if header is None or header["epoch"] != epoch or header["rows"] == 0:
             return None
@@ -154,9 +152,9 @@ class MatrixFiles:
         return rows if _is_increasing(rows.numbers) and rows.numbers[-1] == header["last"] else None
 
     def append(self, connection: apsw.Connection, epoch: int, after: int, blocks: Sequence[Rows]) -> Rows | None:
-        """Add full blocks behind the row `after`; all stored rows, which another process may have added to meanwhile.
+        """Appends full blocks behind the row `after`; returns all stored rows, also those that another process added.
 
-        None where nothing can be written. Raises StaleFiles where the rows up to `after` are not there any more.
+        Returns None if nothing can be written; raises StaleFiles if the rows up to `after` are gone.
         """
         try:
             with self._lock():
@@ -178,10 +176,10 @@ class MatrixFiles:
             return None
 
     def _deleted_numbers(self, connection: apsw.Connection, block: Rows) -> npt.NDArray[np.int64]:
-        """The rows whose passages do not exist any more: what was hard-deleted must not be written.
+        """The numbers of deleted passages, which must not be written to disk.
 
-        Asked while the lock is held and outside a transaction: who deletes erases the files after its commit, so it
-        either has committed and is seen here, or comes after this.
+        Read while the lock is held and outside a transaction: a deletion erases the files after its commit, so it is
+        either committed and visible here, or erases after this.
         """
         first, last = int(block.numbers[0]), int(block.numbers[-1])
         sql = f"SELECT number FROM {self._corpus}_passages WHERE number BETWEEN ? AND ?"
@@ -195,7 +193,7 @@ class MatrixFiles:
         return rows
 
     def erase(self, numbers: npt.NDArray[np.int64]) -> None:
-        """Overwrite the vectors of these passages with zeros on disk."""
+        """Overwrites the vectors of these passages with zeros on disk."""
         if self._header() is None:
             return
         with self._lock():
@@ -203,7 +201,7 @@ class MatrixFiles:
             if header is None:
                 return
             try:
-                rows = self._map(header["rows"])  # "r+" would make a file that was cut off longer
+                rows = self._map(header["rows"])  # check the size first: "r+" would extend a truncated file
                 rows = self._map(header["rows"], mode="r+")
             except (OSError, ValueError):
                 shutil.rmtree(self._folder, ignore_errors=True)
@@ -214,13 +212,13 @@ class MatrixFiles:
                 array.flush()
 
     def discard(self) -> None:
-        """Delete the files; who has them mapped keeps what it sees."""
+        """Deletes the files; processes that have them mapped keep their view."""
         if self._folder.exists():
             with self._lock():
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def _identity(self, connection: apsw.Connection, last: int) -> str | None:
-        """Ties the files to a database: its id and its last row's text. A restored backup has another last row."""
+        """Identifies the database and its last row, so that files of a restored backup are recognized as stale."""
         identity: str | None = value(
             connection,
             "SELECT (SELECT value FROM settings WHERE name = 'store_id') || '-' || lower(hex(hash)) || '-' || id || "
@@ -240,7 +238,7 @@ class MatrixFiles:
     def _write(self, blocks: Sequence[Rows], before: int) -> None:
         for name, (dtype, shape) in self._shapes.items():
             size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-            if not before:  # a new file: others may have the old one mapped, and must not see it shrink
+            if not before:  # a new file, as others may have the old one mapped
                 (self._folder / name).unlink(missing_ok=True)
             with open(self._folder / name, "r+b" if before else "xb", opener=_open_private) as file:
                 file.seek(before // BLOCK * size)
@@ -265,7 +263,7 @@ class MatrixFiles:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """One process at a time; the others wait, because an append takes milliseconds."""
+        """Holds the file lock: one process writes at a time."""
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
         with open(self._folder.with_suffix(".lock"), "w", opener=_open_private) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Writing the derived tables of a corpus: passages, words, vocabulary, vectors. Always in the caller's transaction."""
+"""Writes the passages of a corpus, their words and term statistics, in the caller's transaction."""
 
 import json
 from collections import Counter, defaultdict
@@ -15,14 +15,14 @@ ALL_SPACES = ""
 
 
 def space_number(connection: apsw.Connection, corpus: str, space: str) -> int:
-    """The number of a space, made on first use."""
+    """The number of a space, assigned on first use."""
     connection.execute("INSERT OR IGNORE INTO spaces (corpus, space) VALUES (?, ?)", (corpus, space))
     number: int = value(connection, "SELECT number FROM spaces WHERE corpus = ? AND space = ?", (corpus, space))
     return number
 
 
 def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) -> None:
-    """Index these passages by their words."""
+    """Indexes these passages by their terms."""
     numbers = {space: space_number(connection, index.corpus, space) for space in {each.space for each in passages}}
     table = f"{index.corpus}_passages"
     last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0
@@ -53,7 +53,7 @@ def put(connection: apsw.Connection, index: Index, passages: Sequence[Passage]) 
 
 
 def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iterable[str]) -> list[int]:
-    """Take the items' passages out; their numbers, for whoever keeps something derived from them."""
+    """Removes the passages of these items and returns their numbers, for the vector files."""
     columns = ", ".join(index.fields)
     found = rows(
         connection,
@@ -63,7 +63,7 @@ def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iter
     )
     marks = ", ".join("?" * len(index.fields))
     words = f"{index.corpus}_words"
-    # FTS5 must be told the indexed words to forget them.
+    # An external-content FTS5 table needs the indexed words to delete them.
     connection.executemany(
         f"INSERT INTO {words} ({words}, rowid, space, {columns}) VALUES ('delete', ?, ?, {marks})",
         ((row[0], row[1], *row[2:]) for row in found),
@@ -76,7 +76,7 @@ def remove(connection: apsw.Connection, index: Index, space: str, item_ids: Iter
 
 
 def _remove_literals(connection: apsw.Connection, index: Index, space: str, numbers: Sequence[int]) -> None:
-    """FTS5 must be told what was written, too: so the texts are deleted after the passages."""
+    """Removes passages from the trigram index, which needs their texts: so texts are deleted after passages."""
     table = f"{index.corpus}_literals"
     written = rows(
         connection,
@@ -91,7 +91,7 @@ def _remove_literals(connection: apsw.Connection, index: Index, space: str, numb
 
 
 def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
-    """Delete the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have, too."""
     used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
     connection.execute(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", (text_hash(passage.text),))
     connection.executemany(
@@ -108,7 +108,7 @@ def _count(
     sign: int,
     words: dict[str, str],
 ) -> None:
-    """Add the passages to the statistics of their spaces and of the whole corpus, or take them away."""
+    """Adds (+1) or removes (-1) passages in the statistics of their spaces and of the whole corpus."""
     everywhere = space_number(connection, index.corpus, ALL_SPACES)
     frequencies: dict[int, Counter[str]] = defaultdict(Counter)
     passages: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Every passage that is near enough, or has a text in it: nothing is cut off."""
+"""Exhaustive search: every passage within a cosine of a vector, or containing a text."""
 
 import json
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.sql import rows
 from athand.types import Scan, ScanMatch
 
-_LETTERS = 3  # in a row are what the index of literal texts knows
-_MOST_RUNS = 64  # that are looked up: whoever asks compares the rest
+_LETTERS = 3  # of a trigram
+_MOST_RUNS = 64  # trigrams of a text that are looked up; the caller verifies the match
 
 
 def scan_passages(connection: apsw.Connection, index: Index, scan: Scan, view: MatrixView | None) -> list[ScanMatch]:
-    """The passages the scan is after, in the order of their numbers."""
+    """The passages that match the scan, in the order of their numbers."""
     spaces = None if scan.spaces is None else space_numbers(connection, index, scan.spaces)
     literal = _find_literal(connection, index, scan, spaces) if scan.texts else set()
     near: set[int] = set()
@@ -38,7 +38,7 @@ def scan_passages(connection: apsw.Connection, index: Index, scan: Scan, view: M
 
 
 def _find_literal(connection: apsw.Connection, index: Index, scan: Scan, spaces: Sequence[int] | None) -> set[int]:
-    """The passages that may have one of the texts; all of them when a text is too short to be looked up."""
+    """The passages that may contain one of the texts; all of them if a text is shorter than a trigram."""
     folded = [text.casefold() for text in scan.texts]
     if any(len(text) < _LETTERS for text in folded):
         inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
@@ -50,7 +50,7 @@ def _find_literal(connection: apsw.Connection, index: Index, scan: Scan, spaces:
 
 
 def _trigram_expression(text: str) -> str:
-    """An FTS5 expression for all runs of three letters; each is a quoted string, so nothing in it is syntax."""
+    """An FTS5 expression for all trigrams of a text, each a quoted string."""
     runs = dict.fromkeys(text[at : at + _LETTERS] for at in range(len(text) - _LETTERS + 1))
     return " AND ".join('"' + run.replace('"', '""') + '"' for run in list(runs)[:_MOST_RUNS])
 
@@ -63,7 +63,7 @@ def _load_passing(
     spaces: Sequence[int] | None,
     content: str,
 ) -> list[tuple[Any, ...]]:
-    """Number, id, item, space, position and content of those that are in the spaces and pass the filter."""
+    """Number, id, item, space, position and content of the passages in the spaces that pass the filter."""
     inside = "" if spaces is None else "AND p.space IN (SELECT value FROM json_each(:inside))"
     item = ITEM_JOIN.format(index.corpus) if scan.filter.where else "JOIN spaces s ON s.number = p.space"
     condition = f"AND ({scan.filter.where})" if scan.filter.where else ""

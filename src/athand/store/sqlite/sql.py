@@ -1,4 +1,4 @@
-"""Two short ways to ask SQLite; what comes back is typed by the query, not by Python."""
+"""Runs queries in SQLite, and defines the SQL functions that portable SQL may call."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -21,19 +21,19 @@ def value(connection: apsw.Connection, sql: str, parameters: Parameters = ()) ->
 
 
 def add_functions(connection: apsw.Connection) -> None:
-    """Teach a connection what portable SQL may call."""
+    """Registers the functions of portable SQL."""
     connection.create_scalar_function("path_matches", _path_matches, 3, deterministic=True)
 
 
 def _path_matches(*given: Any) -> bool:
-    """Whether a glob fits a path or a directory above it. PostgreSQL uses its regular expression instead."""
+    """Whether a glob matches a path or one of its parent directories; PostgreSQL uses the regular expression."""
     path, glob, _ = given
     return _fits(tuple(path.split("/")), tuple(glob.split("/")))
 
 
 @lru_cache(maxsize=1 << 14)
 def _fits(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
-    """Name by name: Python's own matching takes linear time within one, and there are few of them."""
+    """Matches name by name, each in linear time."""
     if not patterns:
         return True
     if patterns[0] == "**":

@@ -1,4 +1,4 @@
-"""The known terms of the spaces a query searches."""
+"""The terms of the searched spaces."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,19 +16,19 @@ class VocabularyCache:
     """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, tuple[int, ...]], Lexicon] = {}
+        self._cached: dict[tuple[str, tuple[int, ...]], Lexicon] = {}
 
     def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
-        """The vocabulary of these spaces, as of the connection's snapshot."""
+        """The vocabulary of these spaces at the connection's snapshot."""
         return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
 
     def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> Lexicon:
         state = _state(connection, corpus)
-        words = self._remembered.get((corpus, spaces))
+        words = self._cached.get((corpus, spaces))
         if words is None or words.state != state:
             words = _read(connection, spaces, state)
-            remembered = {**self._remembered, (corpus, spaces): words}
-            self._remembered = dict(list(remembered.items())[-_CACHE_SIZE:])
+            cached = {**self._cached, (corpus, spaces): words}
+            self._cached = dict(list(cached.items())[-_CACHE_SIZE:])
         return words
 
 
@@ -41,11 +41,11 @@ class SpaceVocabulary:
         self._words = words
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Known terms with the number of passages that have them."""
+        """Document frequencies of the terms that occur."""
         return self._count("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
 
     def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
-        """The most frequent terms that begin with each of these."""
+        """The most frequent terms with each prefix."""
         found = rows(
             self._connection,
             "SELECT p.value, v.term, sum(v.frequency) FROM json_each(?2) p CROSS JOIN vocabulary v "
@@ -60,11 +60,11 @@ class SpaceVocabulary:
         return longer
 
     def of_length(self, shortest: int, longest: int) -> list[str]:
-        """Words of about this length, as they were written."""
+        """The words of these lengths, as they were written."""
         return self._words().of_length(shortest, longest)
 
     def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which known words are indexed."""
+        """The terms under which these words are indexed."""
         return self._words().stems_of(words)
 
     def _count(self, condition: str, *values: object) -> dict[str, int]:
@@ -78,7 +78,7 @@ class SpaceVocabulary:
 
 
 def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
-    """Changes whenever a passage comes or goes: numbers only grow, and a removal lowers the count."""
+    """A version of the vocabulary: the last passage number, which only grows, and the number of passages."""
     last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (f"{corpus}_passages",))
     count = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,))
     return last or 0, count or 0
