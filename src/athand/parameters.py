@@ -60,7 +60,7 @@ class Keys:
     def parameters(self) -> "list[Parameter]":
         """The keys with their types."""
         hints = typing.get_type_hints(self.of, include_extras=True)
-        return [Parameter(name, annotation | None, None, is_extra=True) for name, annotation in hints.items()]
+        return [Parameter(name, _or_none(annotation), None, is_extra=True) for name, annotation in hints.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,11 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 def _extras(hint: Any) -> list[Parameter]:
     """The keys of `Unpack[SomeTypedDict]`; none for keywords of any name."""
     return Keys(get_args(hint)[0]).parameters if get_origin(hint) is typing.Unpack else []
+
+
+def _or_none(annotation: Any) -> Any:
+    bare = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return annotation if type(None) in get_args(bare) else annotation | None
 
 
 def _is_callback(annotation: Any) -> bool:

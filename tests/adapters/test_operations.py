@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,12 @@ from tests.adapters.operations_kit import arguments, opened
 
 from athand.adapters import operations as package
 from athand.adapters.operations import ALWAYS, KINDS, SCOPES, TOOLSETS, operations
-from athand.adapters.operations import parameters as words
 from athand.adapters.operations.answers import schema_of
-from athand.adapters.operations.memories import Emptied, Named
 from athand.adapters.operations.table import operations_in
 from athand.corpus import Corpus
 from athand.documents import Documents
 from athand.errors import InvalidInput
-from athand.memories import Memories, sectors, validation
-from athand.memories.model import RELATIONS, WRITERS
-from athand.search import CORPORA
+from athand.memories import Memories
 
 
 def in_module(name):
@@ -30,7 +25,7 @@ def in_module(name):
 
 MODULES = [each.stem for each in Path(package.__file__).parent.glob("*.py") if each.stem != "__init__"]
 EVERY = list(operations().values())
-OURS = [each for name in ("everything", "memories", "memory_upkeep", "documents", "store") for each in in_module(name)]
+OURS = [each for name in ("everything", "memories", "documents", "store") for each in in_module(name)]
 
 
 def named(each):
@@ -105,22 +100,6 @@ def test_no_two_operations_have_a_name_or_a_path_in_common():
     assert len({each.path for each in made}) == len({each.name for each in made}) == len(made) == len(EVERY)
 
 
-@pytest.mark.parametrize(
-    ("literal", "known"),
-    [
-        (words.Corpus, CORPORA),
-        (words.Sector, sectors.SECTORS),
-        (words.Tier, sectors.TIERS),
-        (words.MemoryType, sectors.MEMORY_TYPES),
-        (words.Writer, WRITERS),
-        (Named, RELATIONS),
-        (Emptied, validation._OPTIONAL),
-    ],
-)
-def test_choices_are_the_words_that_are_known(literal, known):
-    assert set(literal.__args__) == set(known)
-
-
 NOT_FROM_AFAR = {"close", "corpus", "count", "embed_missing", "fingerprint", "reindex", "search_project", "watch"}
 
 
@@ -130,17 +109,6 @@ def test_what_python_can_do_with_a_corpus_every_surface_can(service):
     own = {name for name in vars(service) if not name.startswith("_")} - vars(Corpus).keys() - {"index"}
     methods = {name.rstrip("_") for name in own} - NOT_FROM_AFAR
     assert {f"{corpus}/{name}" for name in methods} == {each.path for each in OURS if each.toolset == corpus}
-
-
-@pytest.mark.parametrize("operation", [each for each in OURS if "/" in each.path], ids=named)
-def test_parameters_have_the_names_and_defaults_of_python(operation):
-    corpus, name = operation.path.split("/")
-    service = {"memories": Memories, "documents": Documents}[corpus]
-    theirs = signature(getattr(service, {"import": "import_"}.get(name, name))).parameters
-    ours = signature(operation.run).parameters
-    common = theirs.keys() & ours.keys() - {"progress"}
-    assert {each: ours[each].default for each in common} == {each: theirs[each].default for each in common}
-    assert theirs.keys() - ours.keys() <= {"self", "filters", "fields", "progress"}
 
 
 def check(name, **given):

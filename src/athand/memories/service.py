@@ -1,10 +1,8 @@
 """Memories: everything that can be done with them, each in its own module; this is the list."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
-from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from athand import indexing
 from athand.corpus import BATCH, Corpus, Items, Match
@@ -26,12 +24,74 @@ from athand.memories.model import (
     Timeline,
     to_passage,
 )
+from athand.memories.parameters import (
+    After,
+    AsOf,
+    Author,
+    Before,
+    BriefTokens,
+    By,
+    ChangingSession,
+    Concepts,
+    Content,
+    Context,
+    CreatedAt,
+    Deemphasis,
+    DryRun,
+    ExpectedUpdatedAt,
+    Files,
+    Format,
+    FromSession,
+    Hard,
+    Importance,
+    ImportProject,
+    IncludeDeleted,
+    IncludeDocuments,
+    IncludeSuperseded,
+    InSession,
+    Key,
+    LeastSalience,
+    MemoryChanges,
+    MemoryFilters,
+    MemoryId,
+    Mode,
+    NewerId,
+    NewId,
+    NewMemories,
+    NewPinned,
+    NewSector,
+    NewSessionId,
+    NewTier,
+    NewType,
+    OfSector,
+    OfTier,
+    OfType,
+    OldId,
+    OwnSession,
+    PlainWeights,
+    Reinforce,
+    Reinforcement,
+    RelationType,
+    SearchProject,
+    SessionId,
+    SessionSummary,
+    SourceId,
+    StartedAt,
+    Summary,
+    Tags,
+    TargetId,
+    ValidFrom,
+    ValidUntil,
+    WithTags,
+    Writer,
+)
 from athand.memories.rows import stats
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
-from athand.memories.scoring import INDEX, Weights
+from athand.memories.scoring import INDEX
 from athand.memories.search import MemoryRanking, MemorySearchRequest
 from athand.memories.sessions import session_context, timeline
 from athand.memories.validation import check_project
+from athand.parameters import FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store, Transaction
 from athand.types import Hit, Hits
 
@@ -58,67 +118,66 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
 
     def add(
         self,
-        content: str,
+        content: Content,
         *,
-        project: str = "default",
-        session: str | None = None,
-        sector: str | None = None,
-        tier: str = "project",
-        memory_type: str | None = None,
-        importance: float = 0.5,
-        tags: Sequence[str] = (),
-        concepts: Sequence[str] = (),
-        files: Sequence[str] = (),
-        summary: str | None = None,
-        context: str | None = None,
-        author: str | None = None,
-        written_by: str = "agent",
-        created_at: datetime | str | None = None,
-        valid_from: datetime | str | None = None,
-        valid_until: datetime | str | None = None,
-        pinned: bool = False,
-        id: str | None = None,
-        key: str | None = None,
+        project: HomeProject = "default",
+        session: FromSession = None,
+        sector: NewSector = None,
+        tier: NewTier = "project",
+        memory_type: NewType = None,
+        importance: Importance = 0.5,
+        tags: Tags = (),
+        concepts: Concepts = (),
+        files: Files = (),
+        summary: Summary = None,
+        context: Context = None,
+        author: Author = None,
+        written_by: Writer = "agent",
+        created_at: CreatedAt = None,
+        valid_from: ValidFrom = None,
+        valid_until: ValidUntil = None,
+        pinned: NewPinned = False,
+        id: NewId = None,
+        key: Key = None,
     ) -> Memory:
-        """Keep a text for good; once this returns, it survives a crash and is found.
+        """Keep a text for good. Secrets in it are removed before it is written.
 
-        The memory comes back with `similar`, what is remembered already and resembles it. What says the same as an
-        existing memory reinforces that one instead: it comes back `deduplicated`. `key` makes a retry safe.
+        A text that says the same as an existing memory reinforces that one: `deduplicated` is true. `similar` lists
+        existing memories that resemble it; if the new one replaces one of those, call `supersede()`.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
         return self.add_many([given])[0]
 
-    def add_many(self, items: Iterable[Mapping[str, Any]]) -> MemoryList:
-        """Keep several texts, all or none; each a mapping of the arguments of `add`."""
+    def add_many(self, items: NewMemories) -> MemoryList:
+        """Keep several texts, all of them or none."""
         return write.add_many(self, items)
 
     # Finding
 
     def search(
         self,
-        query: str,
+        query: Question,
         *,
-        project: str | None = None,
-        sector: str | None = None,
-        tier: str | None = None,
-        memory_type: str | None = None,
-        tags: Sequence[str] = (),
-        limit: int = 10,
-        min_salience: float = 0.0,
-        min_score: float | None = None,
-        include_superseded: bool = False,
-        include_documents: bool = False,
-        in_session: str | None = None,
-        session: str | None = None,
-        as_of: datetime | str | None = None,
-        mode: str = "hybrid",
-        reinforce: bool = True,
-        weights: Weights | None = None,
-    ) -> Hits[Any]:
-        """The memories that answer, best first, each with its reasons; none at all when nothing fits.
+        project: SearchProject = None,
+        sector: OfSector = None,
+        tier: OfTier = None,
+        memory_type: OfType = None,
+        tags: WithTags = (),
+        limit: Limit = 10,
+        min_salience: LeastSalience = 0.0,
+        min_score: MinScore = None,
+        include_superseded: IncludeSuperseded = False,
+        include_documents: IncludeDocuments = False,
+        in_session: InSession = None,
+        session: OwnSession = None,
+        as_of: AsOf = None,
+        mode: Mode = "hybrid",
+        reinforce: Reinforce = True,
+        weights: PlainWeights = None,
+    ) -> Hits[MemoryHit]:
+        """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; none if nothing fits.
 
-        `in_session` keeps to what a session has used; `session` is the caller's own, and will be linked with what it
-        recalls. `as_of` asks what was valid then.
+        Superseded memories are left out unless they are asked for.
         """
         filters = {
             "sector": sector,
@@ -151,20 +210,22 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             hits = Hits([*hits, *found], notes=notes, did_you_mean=corrections, freshness=found.freshness)
         return hits
 
-    def search_documents(self, query: str, project: str | None = None, limit: int = 10) -> Hits[Hit]:
-        """What the documents of the project say; of all folders, without one."""
+    def search_documents(self, query: Question, project: Project = None, limit: Limit = 10) -> Hits[Hit]:
+        """Search the documents of a project and those of no project; default: all documents."""
         check_limit(limit)
         if self._documents is None:
             return Hits(notes=["No folder of documents is attached to this store."])
         return self._documents(query, project, limit)
 
-    def get(self, id: str) -> Memory:
-        """The memory with this id, deleted or not."""
+    def get(self, id: MemoryId) -> Memory:
+        """One memory with everything known about it, also if it was deleted."""
         with self.store.snapshot() as snapshot:
             return rows.get(snapshot, id, self.now())
 
-    def list(self, *, limit: int = 20, include_deleted: bool = False, **filters: Any) -> MemoryList:
-        """The newest memories first; filters are those of `forget`."""
+    def list(
+        self, *, limit: Limit = 20, include_deleted: IncludeDeleted = False, **filters: Unpack[MemoryFilters]
+    ) -> MemoryList:
+        """The newest memories first, those that pass all filters."""
         chosen = build_filter(self.now(), **filters)
         if not include_deleted:
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
@@ -172,14 +233,14 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             rest = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
             return rows.select(snapshot, chosen, self.now(), rest, limit=check_limit(limit))
 
-    def timeline(self, anchor_id: str, before: int = 5, after: int = 5) -> Timeline:
-        """What was remembered in the same project just before and after a memory."""
+    def timeline(self, anchor_id: MemoryId, before: Before = 5, after: After = 5) -> Timeline:
+        """What was remembered in the same project just before and after a memory, and in which sessions."""
         with self.store.snapshot() as snapshot:
             anchor = rows.get(snapshot, anchor_id, self.now())
             return timeline(snapshot, anchor, check_count("before", before), check_count("after", after), self.now())
 
-    def brief(self, project: str = "default", max_tokens: int = 800) -> str:
-        """What to know at the start of a session: pinned, decisions, most salient, the last session's summary."""
+    def brief(self, project: HomeProject = "default", max_tokens: BriefTokens = 800) -> str:
+        """What to know when work on a project begins: pinned, decisions, most salient, the last summary."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
                 snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self.now()
@@ -188,7 +249,12 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     # Changing
 
     def update(
-        self, id: str, *, session: str | None = None, expected_updated_at: datetime | str | None = None, **fields: Any
+        self,
+        id: MemoryId,
+        *,
+        session: ChangingSession = None,
+        expected_updated_at: ExpectedUpdatedAt = None,
+        **fields: Unpack[MemoryChanges],
     ) -> Memory:
         """Change some fields; a changed text is indexed anew.
 
@@ -196,50 +262,53 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         """
         return write.update(self, id, fields, session, expected_updated_at)
 
-    def delete(self, id: str, hard: bool = False) -> Memory:
-        """Take a memory away: `restore` brings it back within 30 days, unless `hard` left nothing of it."""
+    def delete(self, id: MemoryId, hard: Hard = False) -> Memory:
+        """Delete a memory. `restore()` brings it back within 30 days, unless `hard` is true."""
         return write.delete(self, id, hard=hard)
 
-    def restore(self, id: str) -> Memory:
+    def restore(self, id: MemoryId) -> Memory:
         """Bring a deleted memory back."""
         return write.restore(self, id)
 
-    def forget(self, dry_run: bool = True, hard: bool = False, **filters: Any) -> MemoryList:
-        """Delete every memory that passes all filters; a dry run only tells which."""
+    def forget(self, dry_run: DryRun = True, hard: Hard = False, **filters: Unpack[MemoryFilters]) -> MemoryList:
+        """Delete every memory that passes all filters, at least one. Pinned ones stay unless `pinned` is true.
+
+        Look at a dry run first.
+        """
         return write.forget(self, filters, dry_run=dry_run, hard=hard)
 
-    def pin(self, id: str) -> Memory:
+    def pin(self, id: MemoryId) -> Memory:
         """Keep a memory from fading, and first in every brief."""
         return self.update(id, pinned=True)
 
-    def unpin(self, id: str) -> Memory:
+    def unpin(self, id: MemoryId) -> Memory:
         """Let a memory fade again."""
         return self.update(id, pinned=False)
 
-    def reinforce(self, id: str, amount: float = BY_CALLER, session: str | None = None) -> Memory:
-        """Say that a memory matters."""
+    def reinforce(self, id: MemoryId, amount: Reinforcement = BY_CALLER, session: ChangingSession = None) -> Memory:
+        """Say that a memory matters: it was useful, or it was confirmed."""
         return write.reinforce(self, id, check_fraction("amount", amount), session)
 
-    def deemphasize(self, id: str, amount: float = BY_DEEMPHASIZE) -> Memory:
+    def deemphasize(self, id: MemoryId, amount: Deemphasis = BY_DEEMPHASIZE) -> Memory:
         """Say that a memory matters less."""
         return write.deemphasize(self, id, check_fraction("amount", amount))
 
     # Relations
 
-    def supersede(self, old_id: str, new_id: str, by: str = "user") -> Memory:
-        """Let a newer memory take the place of an old one, which stays and can be request for; the old one."""
+    def supersede(self, old_id: OldId, new_id: NewerId, by: By = "user") -> Memory:
+        """Let a newer memory take the place of an old one. The old one stays as history, and is returned."""
         now = self.now()
         with self.store.transaction() as transaction:
             old, new = (write.get_live(transaction, id_, now) for id_ in (old_id, new_id))
             return relations.supersede(transaction, old, new, check_name("by", by), now)
 
-    def unsupersede(self, old_id: str) -> Memory:
-        """Undo `supersede`: the old memory holds again."""
+    def unsupersede(self, old_id: MemoryId) -> Memory:
+        """Let a superseded memory hold again."""
         with self.store.transaction() as transaction:
             return relations.unsupersede(transaction, write.get_live(transaction, old_id, self.now()), self.now())
 
-    def relate(self, source_id: str, target_id: str, type: str, by: str = "user") -> Relation:
-        """Say how one memory stands to another; SUPERSEDES is `supersede`."""
+    def relate(self, source_id: SourceId, target_id: TargetId, type: RelationType, by: By = "user") -> Relation:
+        """Relate one memory to another. SUPERSEDES does the same as `supersede()`."""
         now = self.now()
         kind = check_choice("relation", type, RELATIONS)
         with self.store.transaction() as transaction:
@@ -249,31 +318,31 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
                 return Relation(source.id, target.id, kind, by, now)
             return relations.relate(transaction, source, target, kind, check_name("by", by), now)
 
-    def related(self, id: str) -> RelatedList:
-        """The valid relations of a memory, with what is at their other end."""
+    def related(self, id: MemoryId) -> RelatedList:
+        """The relations of a memory, and the memories at their other end."""
         with self.store.snapshot() as snapshot:
             return relations.list_related(snapshot, rows.get(snapshot, id, self.now()).id, self.now())
 
     # Sessions
 
     def start_session(
-        self, project: str = "default", id: str | None = None, started_at: datetime | str | None = None
+        self, project: HomeProject = "default", id: NewSessionId = None, started_at: StartedAt = None
     ) -> Session:
-        """Begin a session; one that has begun already goes on."""
+        """Begin a session. Give its id to `add()` and `search()`, so that memories are linked with it."""
         return sessions.start(self, project, id, started_at)
 
-    def end_session(self, id: str, summary: str | None = None) -> Session:
-        """End a session, with a summary for the next one's brief."""
+    def end_session(self, id: SessionId, summary: SessionSummary = None) -> Session:
+        """End a session."""
         return sessions.end(self, id, summary)
 
-    def sessions(self, project: str | None = None, limit: int = 20) -> SessionList:
+    def sessions(self, project: Project = None, limit: Limit = 20) -> SessionList:
         """The newest sessions first."""
         with self.store.snapshot() as snapshot:
             named = None if project is None else check_name("project", project)
             return rows.select_sessions(snapshot, named, check_limit(limit))
 
-    def session_context(self, memory_id: str) -> SessionContext | None:
-        """The session that used a memory last and how; None if none has."""
+    def session_context(self, memory_id: MemoryId) -> SessionContext | None:
+        """The session that used a memory last and how; null if none has."""
         with self.store.snapshot() as snapshot:
             return session_context(snapshot, rows.get(snapshot, memory_id, self.now()).id)
 
@@ -285,23 +354,23 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
 
     # Files and figures
 
-    def export(self, path: str | PathLike[str], *, project: str | None = None) -> int:
-        """Write everything as JSON lines; importing them gives the same store. How many memories."""
+    def export(self, path: FilePath, *, project: Project = None) -> int:
+        """Write all memories to a file of JSON lines, deleted ones too, with sessions and relations; how many."""
         return transfer.export(self, path, project)
 
     def import_(
         self,
-        path: str | PathLike[str],
+        path: FilePath,
         *,
-        project: str | None = None,
-        format: str | None = None,
+        project: ImportProject = None,
+        format: Format = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Imported:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return transfer.import_(self, path, project, format, progress)
 
-    def stats(self, project: str | None = None) -> Stats:
-        """What there is, counted."""
+    def stats(self, project: Project = None) -> Stats:
+        """How many memories there are, by project, sector, tier and type."""
         with self.store.snapshot() as snapshot:
             return stats(snapshot, None if project is None else check_name("project", project), self.now())
 

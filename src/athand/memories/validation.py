@@ -96,7 +96,7 @@ _GIVEN_ONCE: Mapping[str, Check] = {
 }
 _CHECKS = {**EDITABLE, **_GIVEN_ONCE}
 _TIMES = ("created_at", "valid_from")
-_OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
+OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
 
 
 def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
@@ -143,7 +143,7 @@ def _refuse_empty_span(memory: Memory) -> None:
 
 
 def _check_change(name: str, value: object) -> Any:
-    return None if value is None and name in _OPTIONAL else EDITABLE[name](value)
+    return None if value is None and name in OPTIONAL else EDITABLE[name](value)
 
 
 def sector_of(memory: Memory) -> str:

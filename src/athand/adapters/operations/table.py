@@ -1,13 +1,16 @@
 """All operations, in the order in which surfaces list them."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 
 from athand.adapters.operations.model import Operation
 
-_MODULES = ("everything", "memories", "memory_upkeep", "documents", "tools", "tool_upkeep", "flows", "ui", "store")
+_METHOD = re.compile(r"`(\w+)\(\)`")
+_MODULES = ("everything", "memories", "documents", "tools", "tool_upkeep", "flows", "ui", "store")
 
 
 @cache
@@ -15,7 +18,13 @@ def operations() -> Mapping[str, Operation]:
     """Every operation by its name."""
     modules = [import_module(f"athand.adapters.operations.{name}") for name in _MODULES]
     found = [each for module in modules for each in operations_in(module)]
-    return MappingProxyType({each.name: each for each in found})
+    names = {each.path: each.name for each in found}
+    return MappingProxyType({each.name: replace(each, description=_name_tools(each, names)) for each in found})
+
+
+def _name_tools(operation: Operation, names: Mapping[str, str]) -> str:
+    """The description, with the names of operations in place of `method()`."""
+    return _METHOD.sub(lambda found: names[f"{operation.service}/{found[1]}"], operation.description)
 
 
 def operations_in(module: ModuleType) -> Sequence[Operation]:
