@@ -37,7 +37,7 @@ class LoopThread:
 
     def call(self, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
         """Runs a coroutine and returns its result; one that exceeds the limit is cancelled and raises TIMEOUT."""
-        future = asyncio.run_coroutine_threadsafe(self._run_limited(work, limit_s), self._loop)
+        future = asyncio.run_coroutine_threadsafe(self._run_with_timeout(work, limit_s), self._loop)
         try:
             return future.result(limit_s + 2 * _GRACE_S)
         except (FutureTimeout, TimeoutError) as error:
@@ -55,7 +55,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_GRACE_S)
 
-    async def _run_limited(self, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
+    async def _run_with_timeout(self, work: Callable[[], Awaitable[T]], limit_s: float) -> T:
         async with asyncio.timeout(limit_s):
             return await work()
 

@@ -73,16 +73,21 @@ def heal(
     lost, then, today = compare_pages(step.target, list_elements(before), list_elements(now))
     if not label_words(lost.caption) and not label_words(lost.test_id):
         return Abstained("The missing element has neither a name nor a test id to know it by.")
-    renumbered = [each for each in today.elements if _is_renumbered(lost, each)]
-    excluded = renumbered if is_asked_for or len(renumbered) > 1 else []
-    unfit = today.unchanged | set(map(id, excluded))
-    new = [each for each in today.elements if id(each) not in unfit and each.key not in rejected]
+    new = [each for each in _new_elements(lost, today, is_asked_for=is_asked_for) if each.key not in rejected]
     candidates = sorted((_score(lost, then, each, today) for each in new), key=lambda each: -each.score)
     if not candidates or not candidates[0].score:
         return Abstained(f"Nothing new on the page is like {lost.label}.")
     missing = [each for each in then.elements if each is not lost and id(each) not in then.unchanged]
     rival = max((_score(each, then, candidates[0].element, today).score for each in missing), default=0.0)
     return _decide(candidates, rival, today.elements)
+
+
+def _new_elements(lost: ObservedElement, today: ComparedPage, *, is_asked_for: bool) -> list[ObservedElement]:
+    """The elements that are new on the page, without those that are ruled out by the number in their name."""
+    renumbered = [each for each in today.elements if _is_renumbered(lost, each)]
+    excluded = renumbered if is_asked_for or len(renumbered) > 1 else []
+    known = today.unchanged | set(map(id, excluded))
+    return [each for each in today.elements if id(each) not in known]
 
 
 def _decide(candidates: Sequence[_Candidate], rival: float, elements: Sequence[ObservedElement]) -> Heal | Abstained:
