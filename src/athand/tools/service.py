@@ -11,17 +11,34 @@ from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.indexing import Corpus
 from athand.inputs import check_choice, check_name, check_names, check_text
+from athand.parameters import Catalogues
 from athand.store import Store
 from athand.tools import approvals, calls, config_files, maintenance, rows, search, servers
 from athand.tools import catalogue as catalogues
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import POLICIES, Choices, ToolContext
 from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Tool, ToolHit, ToolStats
+from athand.tools.parameters import (
+    Alpha,
+    Continuation,
+    MaxChars,
+    NewDescription,
+    NewServer,
+    NewTools,
+    OfServer,
+    OwnCatalogue,
+    ServerName,
+    Task,
+    Threshold,
+    ToolId,
+    ToolLimit,
+    ToolMode,
+    ToolOrServer,
+)
 from athand.tools.servers import RunningServers
 from athand.tools.usage import UsageCounter
 from athand.types import Hits
 
-Catalogues = str | Sequence[str] | None
 # The class below has a method named list.
 ToolList: TypeAlias = list[Tool]
 ServerList: TypeAlias = list[Server]
@@ -77,13 +94,13 @@ class Tools:
 
     def add(
         self,
-        server: str,
-        tools: Iterable[Mapping[str, Any]],
+        server: NewServer,
+        tools: NewTools,
         *,
-        description: str | None = None,
-        catalogue: str = DEFAULT,
+        description: NewDescription = None,
+        catalogue: OwnCatalogue = DEFAULT,
     ) -> CatalogueUpdate:
-        """Add tools without a live server, as dicts like those of tools/list; they are approved."""
+        """Add tools without a live server: they can be found and described, not called. They are approved at once."""
         space, name = check_name("catalogue", catalogue), check_name("server", server)
         if isinstance(tools, str | Mapping) or not isinstance(tools, Iterable):
             raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
@@ -121,8 +138,8 @@ class Tools:
         """Wait until every requested server is connected or has failed; False on timeout."""
         return self._running.wait(seconds)
 
-    def refresh(self, server: str, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
-        """List the tools of a server again."""
+    def refresh(self, server: ServerName, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
+        """List the tools of a server again, now. Changed tools wait for approval."""
         key = self._get_key(server, catalogue)
         self._running.refresh(key, seconds)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
@@ -138,7 +155,7 @@ class Tools:
         return self._running.logout(self._get_key(server, catalogue))
 
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
-        """All servers with their state."""
+        """List the servers that tools come from: their state, the reason if it is bad, and how many tools they have."""
         found = servers.list_servers(self._context, _to_spaces(catalogue), self._running.states())
         return _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
 
@@ -173,16 +190,20 @@ class Tools:
 
     def search(
         self,
-        query: str,
+        query: Task,
         *,
-        limit: int | None = None,
-        threshold: float | None = None,
-        alpha: float | None = None,
-        server: str | None = None,
+        limit: ToolLimit = None,
+        threshold: Threshold = None,
+        alpha: Alpha = None,
+        server: OfServer = None,
         catalogue: Catalogues = None,
-        mode: str | None = None,
+        mode: ToolMode = None,
     ) -> Hits[ToolHit]:
-        """The tools that match a request, best first; if there are none, the ids that came closest."""
+        """Find the tools that can do something, best first, each with its input schema and why it fits.
+
+        If no tool fits, none is returned, and `closest` has the nearest names. A tool that was found is called with
+        call_tool, call_tool_write or call_tool_destructive, as its `kind` says.
+        """
         request = search.ToolSearchRequest.from_arguments(
             self._context, query, limit, threshold, alpha, mode, server, _to_spaces(catalogue)
         )
@@ -190,14 +211,14 @@ class Tools:
         self._counter.count_search([hit.item for hit in hits])
         return hits
 
-    def list(self, server: str | None = None, *, catalogue: Catalogues = None) -> ToolList:
-        """All tools, including those that wait for approval."""
+    def list(self, server: OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
+        """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
         own = None if server is None else check_name("server", server)
         with self._context.store.snapshot() as snapshot:
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
-    def describe(self, id: str, *, catalogue: Catalogues = None) -> Tool:
-        """One tool with all its fields."""
+    def describe(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+        """Everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
         with self._context.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
@@ -247,28 +268,33 @@ class Tools:
             raw = self._running.call(key, tool.name, checked, seconds, check)
             return self._continuations.truncate(calls.to_result(tool, raw), most)
 
-    def read_on(self, continuation: str, max_chars: int = _PIECE) -> CallResult:
-        """The next part of a truncated result."""
+    def read_on(self, continuation: Continuation, max_chars: MaxChars = _PIECE) -> CallResult:
+        """Read the next part of a tool's answer that was cut. Nothing is called."""
         return self._continuations.read_on(continuation, calls.check_size(max_chars))
 
     # Decisions
 
-    def approve(self, id: str, *, catalogue: Catalogues = None) -> Tool:
-        """Approve a tool as it is offered now."""
+    def approve(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+        """Let a tool be called as its server offers it now.
+
+        A new tool may wait for this, and one that was changed by its server always does. Approving means: somebody has
+        read its description, its diff and its flags, and wants agents to follow them. A later change has to be approved
+        again.
+        """
         return approvals.approve(self._context, id, _to_spaces(catalogue))
 
-    def reject(self, id: str, *, catalogue: Catalogues = None) -> Tool:
-        """Exclude a tool from searches and calls until it is approved."""
+    def reject(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+        """Neither show a tool in searches nor let it be called, until it is approved."""
         return approvals.reject(self._context, id, _to_spaces(catalogue))
 
-    def enable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Enable a tool, or a server with all its tools."""
+    def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
+        """Show and call a tool, or all tools of a server, again. What waits for approval still waits."""
         return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
             id, catalogue, on=True
         )
 
-    def disable(self, id: str, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Disable a tool, or a server with all its tools."""
+    def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
+        """Neither show nor call a tool, or any tool of a server, which is stopped; `enable()` takes it back."""
         return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )
@@ -286,7 +312,7 @@ class Tools:
     # Maintenance
 
     def stats(self) -> ToolStats:
-        """Numbers of servers, tools, searches and calls, and the tokens saved."""
+        """How many tools there are, how often they were searched and called, and the tokens that searching saved."""
         return self._counter.stats(self._context)
 
     def count(self) -> dict[str, int]:

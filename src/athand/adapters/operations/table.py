@@ -10,7 +10,7 @@ from types import MappingProxyType, ModuleType
 from athand.adapters.operations.model import Operation
 
 _METHOD = re.compile(r"`(\w+)\(\)`")
-_MODULES = ("everything", "memories", "documents", "tools", "tool_upkeep", "flows", "ui", "store")
+_MODULES = ("everything", "memories", "documents", "tools", "flows", "ui", "store")
 
 
 @cache

@@ -1,155 +1,74 @@
-"""Tools: found, looked at, typed and called."""
+"""Operations on tools: search, describe and call them, and what their owner decides about them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from athand.adapters.operations.catalogues import resolve_catalogues
 from athand.adapters.operations.context import AppContext
-from athand.adapters.operations.model import operation
-from athand.adapters.operations.parameters import Catalogues, Name, Question
-from athand.parameters import Help, Length, Range
-from athand.tools.model import CallResult, Server, Tool, ToolHit, ToolStats
-from athand.types import Hits
+from athand.adapters.operations.model import Operation, row
+from athand.parameters import Catalogues, FilePath, Help, Length, Name
+from athand.tools import Tools
+from athand.tools.model import DEFAULT, CallResult, Rule, Server
+from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, ServerName, ToolId
 
 _PIECE = 20_000  # characters of an answer, if the caller does not say how many
 
-Id = Annotated[Name, Help("The tool's id: server__tool")]
-OfServer = Annotated[Name | None, Help("Only tools of this server")]
-Share = Annotated[float | None, Range(0, 1)]
-Arguments = Annotated[
-    dict[str, Any] | str | None, Help("What the tool takes, as its input_schema says; also as JSON text")
-]
-Seconds = Annotated[float | None, Range(0, 3600, exclusive=True), Help("How long to wait for the answer")]
-Characters = Annotated[int, Range(1), Help("How much text to answer; read_on brings the rest")]
 
-
-@operation("tools/search", toolset="tools", title="Search tools")
-def search_tools(
-    ctx: AppContext,
-    query: Annotated[Question, Help("What is to be done, in plain words, or the name of a tool")],
-    limit: Annotated[int | None, Range(1, 100), Help("How many at most; 3 without a setting")] = None,
-    threshold: Annotated[Share, Help("Leave out what scores less; 0.35 without a setting")] = None,
-    alpha: Annotated[Share, Help("How much meaning counts against words; 0.7 without a setting")] = None,
-    server: OfServer = None,
-    catalogue: Catalogues = None,
-    mode: Annotated[Literal["hybrid", "semantic", "keyword"] | None, Help("Instead of alpha")] = None,
-) -> Hits[ToolHit]:
-    """Find the tools that can do something, best first, each with its input schema and why it fits.
-
-    If no tool fits, none is returned, and `closest` has the nearest names. A tool that was found is called with
-    call_tool, call_tool_write or call_tool_destructive, as its `kind` says.
-    """
-    return ctx.athand.tools.search(
-        query,
-        limit=limit,
-        threshold=threshold,
-        alpha=alpha,
-        server=server,
-        catalogue=resolve_catalogues(ctx, catalogue),
-        mode=mode,
-    )
-
-
-@operation("tools/describe", toolset="tools", title="Describe a tool")
-def describe_tool(ctx: AppContext, id: Id, catalogue: Catalogues = None) -> Tool:
-    """Tell everything about one tool: what it does, takes and answers, of which kind it is, and if it may be called."""
-    return ctx.athand.tools.describe(id, catalogue=resolve_catalogues(ctx, catalogue))
-
-
-@operation("tools/call", toolset="tools", scope="call-tools", title="Call a tool that only reads", open_world=True)
 def call_tool(
     ctx: AppContext,
-    id: Id,
+    id: ToolId,
     arguments: Arguments = None,
-    max_chars: Characters = _PIECE,
+    max_chars: MaxChars = _PIECE,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "read". A tool that changes something is refused, with the name of what calls it."""
-    return _called(ctx, "read", id, arguments, max_chars, seconds, catalogue)
+    return _call(ctx, "read", id, arguments, max_chars, seconds, catalogue)
 
 
-@operation(
-    "tools/call_write",
-    toolset="tools",
-    scope="call-tools",
-    kind="write",
-    title="Call a tool that changes something",
-    open_world=True,
-)
 def call_tool_write(
     ctx: AppContext,
-    id: Id,
+    id: ToolId,
     arguments: Arguments = None,
-    max_chars: Characters = _PIECE,
+    max_chars: MaxChars = _PIECE,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "write": it adds or changes something, and destroys nothing."""
-    return _called(ctx, "write", id, arguments, max_chars, seconds, catalogue)
+    return _call(ctx, "write", id, arguments, max_chars, seconds, catalogue)
 
 
-@operation(
-    "tools/call_destructive",
-    toolset="tools",
-    scope="call-tools",
-    kind="destructive",
-    title="Call a tool that may destroy something",
-    open_world=True,
-)
 def call_tool_destructive(
     ctx: AppContext,
-    id: Id,
+    id: ToolId,
     arguments: Arguments = None,
-    max_chars: Characters = _PIECE,
+    max_chars: MaxChars = _PIECE,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
     """Call a tool of the kind "destructive": it may overwrite or delete, or its server does not say what it does."""
-    return _called(ctx, "destructive", id, arguments, max_chars, seconds, catalogue)
+    return _call(ctx, "destructive", id, arguments, max_chars, seconds, catalogue)
 
 
-def _called(
+def _call(
     ctx: AppContext,
     kind: str,
     id: str,
     arguments: Mapping[str, Any] | str | None,
     max_chars: int,
     seconds: float | None,
-    catalogue: str | tuple[str, ...] | None,
+    catalogue: Catalogues,
 ) -> CallResult:
     """Where a rule wants somebody to be asked, the call is refused: no surface of operations can ask."""
     where = resolve_catalogues(ctx, catalogue)
     return ctx.athand.tools.call(id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars)
 
 
-@operation("tools/read_on", toolset="tools", scope="call-tools", title="Read on in a long answer")
-def read_on(
-    ctx: AppContext,
-    continuation: Annotated[str, Help("The continuation of the answer that was cut")],
-    max_chars: Characters = _PIECE,
-) -> CallResult:
-    """Read the next piece of a tool's answer that was cut. Nothing is called."""
-    return ctx.athand.tools.read_on(continuation, max_chars)
-
-
-@operation("tools/list", toolset="tools", title="List tools")
-def list_tools(ctx: AppContext, server: OfServer = None, catalogue: Catalogues = None) -> list[Tool]:
-    """List all tools in full, also those that wait to be approved. To find one, search_tools answers far less."""
-    return ctx.athand.tools.list(server, catalogue=resolve_catalogues(ctx, catalogue))
-
-
-@operation("tools/servers", toolset="tools", title="List servers")
-def list_servers(ctx: AppContext, catalogue: Catalogues = None) -> list[Server]:
-    """List the servers that tools come from: how they are, why they are not better, and how many tools they have."""
-    return ctx.athand.tools.servers(catalogue=resolve_catalogues(ctx, catalogue))
-
-
-@operation("tools/stubs", toolset="tools", title="Typed functions for tools")
 def tool_stubs(
     ctx: AppContext,
     ids: Annotated[list[Name], Length(1, 1000), Help("Ids of tools")],
-    language: Annotated[Literal["typescript", "python"], Help("Of the functions")] = "typescript",
+    language: Annotated[Literal["typescript", "python"], Help("The language of the functions")] = "typescript",
     gateway: Annotated[str | None, Help("The address that the functions call")] = None,
     catalogue: Catalogues = None,
 ) -> str:
@@ -157,7 +76,103 @@ def tool_stubs(
     return ctx.athand.tools.stubs(ids, language, catalogue=resolve_catalogues(ctx, catalogue), gateway=gateway)
 
 
-@operation("tools/stats", toolset="tools", title="Statistics of tools")
-def tool_stats(ctx: AppContext) -> ToolStats:
-    """Tell how many tools there are, how often they were looked for and called, and what searching has saved."""
-    return ctx.athand.tools.stats()
+def tool_rules(ctx: AppContext, catalogue: Catalogues = None) -> list[Rule]:
+    """List what was decided about calls. Where rules disagree, deny wins over ask, and ask over allow."""
+    where = resolve_catalogues(ctx, catalogue) or DEFAULT
+    names = [where] if isinstance(where, str) else where
+    return list(dict.fromkeys(rule for name in names for rule in ctx.athand.tools.rules(catalogue=name)))
+
+
+def set_tool_rule(
+    ctx: AppContext,
+    pattern: Annotated[str, Help('Ids of tools, with * for anything: "github__delete_*"')],
+    decision: Annotated[
+        Literal["allow", "ask", "deny"] | None, Help("ask: only where a person can say yes; null: no rule")
+    ],
+    catalogue: Annotated[str, Help("For the tools of this catalogue; * for those of all")] = "*",
+) -> list[Rule]:
+    """Decide about calls of the tools whose id fits a pattern, or take such a rule back. Answers all rules."""
+    ctx.athand.tools.rule(pattern, decision, catalogue=catalogue)
+    return ctx.athand.tools.rules(catalogue=catalogue)
+
+
+def load_servers(
+    ctx: AppContext,
+    path: FilePath,
+    catalogue: OwnCatalogue = DEFAULT,
+) -> list[Server]:
+    """Register the servers of an mcpServers file, and start or reach them in the background: it runs their commands.
+
+    list_servers tells how they are.
+    """
+    resolve_catalogues(ctx, catalogue)
+    return ctx.athand.tools.load(path, catalogue=catalogue)
+
+
+def remove_server(ctx: AppContext, server: ServerName, catalogue: Catalogues = None) -> Server:
+    """Stop a server, and take it and its tools out; answers what it was. A file that still names it brings it back."""
+    where = resolve_catalogues(ctx, catalogue)
+    known = {each.name: each for each in ctx.athand.tools.servers(catalogue=where)}
+    ctx.athand.tools.remove(server, catalogue=where)
+    return known[server]
+
+
+def trust_config(
+    ctx: AppContext,
+    path: FilePath,
+    hash: Annotated[str | None, Help("Only if the file still has this hash")] = None,
+) -> dict[str, str]:
+    """Let a project's configuration start the servers it names: it runs their commands.
+
+    The path is that of its .mcp.json. It is trusted as long as it stays as it is now, which its hash tells. Read it
+    before.
+    """
+    return {"path": str(path), "hash": ctx.athand.tools.trust(_file(path), hash=hash)}
+
+
+def distrust_config(ctx: AppContext, path: FilePath) -> dict[str, Any]:
+    """Stop what a project's configuration has started, and start nothing of it any more."""
+    return {"path": str(path), "was_trusted": ctx.athand.tools.distrust(_file(path))}
+
+
+def _file(path: FilePath) -> Path:
+    return Path(path).expanduser()
+
+
+def _call_row(function: Any, path: str, title: str, kind: str) -> Operation:
+    name = function.__name__
+    return row(name, function, title, path=path, toolset="tools", scope="call-tools", kind=kind, open_world=True)
+
+
+def _admin(name: str, run: Any, title: str, **options: Any) -> Operation:
+    """What only the owner decides; done twice, it changes nothing more."""
+    given = {"toolset": "tools", "scope": "admin", "kind": "write", "idempotent": True, **options}
+    return row(name, run, title, **given)
+
+
+OPERATIONS = (
+    row("search_tools", Tools.search, "Search tools"),
+    row("describe_tool", Tools.describe, "Describe a tool"),
+    _call_row(call_tool, "tools/call", "Call a tool that only reads", "read"),
+    _call_row(call_tool_write, "tools/call_write", "Call a tool that changes something", "write"),
+    _call_row(call_tool_destructive, "tools/call_destructive", "Call a tool that may destroy something", "destructive"),
+    row("read_on", Tools.read_on, "Read on in a long answer", scope="call-tools"),
+    row("list_tools", Tools.list, "List tools"),
+    row("list_servers", Tools.servers, "List servers"),
+    row("tool_stubs", tool_stubs, "Typed functions for tools", path="tools/stubs", toolset="tools"),
+    row("tool_stats", Tools.stats, "Statistics of tools"),
+    _admin("approve_tool", Tools.approve, "Let a tool be called"),
+    _admin("reject_tool", Tools.reject, "Reject a tool"),
+    _admin("enable_tool", Tools.enable, "Switch tools on"),
+    _admin("disable_tool", Tools.disable, "Switch tools off"),
+    _admin("tool_rules", tool_rules, "Rules about calls", path="tools/rules", kind="read"),
+    _admin("set_tool_rule", set_tool_rule, "Decide about calls", path="tools/rule"),
+    _admin("load_servers", load_servers, "Load servers", path="tools/load", open_world=True),
+    _admin("add_tools", Tools.add, "Add tools"),
+    _admin("refresh_server", Tools.refresh, "Refresh server", open_world=True),
+    _admin(
+        "remove_server", remove_server, "Remove a server", path="tools/remove", kind="destructive", idempotent=False
+    ),
+    _admin("trust_config", trust_config, "Trust a project", path="tools/trust", open_world=True),
+    _admin("distrust_config", distrust_config, "Distrust a project", path="tools/distrust"),
+)
