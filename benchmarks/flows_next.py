@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.flows import recording, records
 from athand.flows.actions import ACTIONS, action_key
@@ -48,7 +49,7 @@ class Asked:
 
 def new_desk(location: str = ":memory:") -> Desk:
     """A store and a clock that stands still."""
-    return Desk(open_store(location), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
+    return Desk(open_store(location, SCHEMAS), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
 
 
 def keep(desk: Desk, app: str, simulated: Sequence[Simulated]) -> None:

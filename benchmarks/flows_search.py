@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 
+from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
 from athand.evaluation import percentiles
 from athand.flows.desk import Desk
@@ -39,7 +40,7 @@ Recorded = Sequence[tuple[FlowSession, list[Step]]]
 def measure(sizes: Sequence[int] = SIZES) -> dict[str, Any]:
     """Quality on every flow once, then speed at these numbers of steps."""
     apps = Apps()
-    with closing(open_store(":memory:")) as store:
+    with closing(open_store(":memory:", SCHEMAS)) as store:
         desk = _desk(store)
         fill(desk, sessions(apps))
         engines = {
@@ -141,7 +142,7 @@ def _speed(apps: Apps, size: int) -> dict[str, Any]:
     """Searches of so many steps in a file; the first ones warm it up."""
     asked = [each.text for each in apps.questions]
     CACHE.mkdir(exist_ok=True)
-    with TemporaryDirectory(dir=CACHE) as work, closing(open_store(str(Path(work) / "athand.db"))) as store:
+    with TemporaryDirectory(dir=CACHE) as work, closing(open_store(str(Path(work) / "athand.db"), SCHEMAS)) as store:
         desk = _desk(store)
         filled = time.perf_counter()
         steps = fill(desk, sessions(apps, size))

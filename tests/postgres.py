@@ -65,9 +65,10 @@ class Server:
         self.drop(url)
 
     def _prepare(self):
+        from athand.app import SCHEMAS
         from athand.store import open_store
 
-        open_store(self.url(_TEMPLATE)).close()
+        open_store(self.url(_TEMPLATE), SCHEMAS).close()
 
 
 class Database:
@@ -78,7 +79,10 @@ class Database:
         with psycopg.connect(self.url) as connection:
             self._indexes = set(connection.execute(_INDEXES))
             deletes = [f"DELETE FROM athand.{name}" for (name,) in connection.execute(_TABLES)]
-        self._deletes = [*deletes, "DELETE FROM athand.settings WHERE name NOT IN ('version', 'store_id')"]
+        self._deletes = [
+            *deletes,
+            "DELETE FROM athand.settings WHERE name NOT IN ('version', 'store_id') AND name NOT LIKE 'schema.%'",
+        ]
 
     def emptied(self):
         """The address, once nobody is connected, no row is left and no index that a test made."""

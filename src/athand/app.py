@@ -15,16 +15,22 @@ from athand import archive
 from athand.config import Settings, load_settings, model_options
 from athand.copy import copy_store
 from athand.documents import Documents
+from athand.documents.schema import SCHEMA as DOCUMENTS
 from athand.embed import LazyEmbedder
 from athand.errors import AthandError
 from athand.flows import Flows
+from athand.flows.schema import SCHEMA as FLOWS
 from athand.inputs import check_path
 from athand.memories import GLOBAL_SPACE, Memories
+from athand.memories.schema import SCHEMA as MEMORIES
 from athand.search import CORPORA, Corpora, SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools
+from athand.tools.schema import SCHEMA as TOOLS
 from athand.types import Hit, Hits, Status
 
+# Every corpus of a store.
+SCHEMAS = (MEMORIES, DOCUMENTS, TOOLS, FLOWS)
 _MANY = 10_000
 
 log = logging.getLogger("athand")
@@ -46,7 +52,7 @@ class Athand:
     ) -> None:
         settings = settings or load_settings()
         self._embedder = LazyEmbedder(model or settings.model, model_options(settings))
-        self._store = open_store(str(location) if location is not None else settings.location)
+        self._store = open_store(str(location) if location is not None else settings.location, SCHEMAS)
         self.documents = Documents(
             self._store,
             self._embedder,
@@ -136,7 +142,7 @@ class Athand:
         self, location: str | PathLike[str], *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> dict[str, int]:
         """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
-        with closing(open_store(str(location))) as target:
+        with closing(open_store(str(location), SCHEMAS)) as target:
             corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
             return copy_store(self._store, target, corpora, progress)
 

@@ -23,6 +23,7 @@ from athand.errors import BadData, Conflict, StoreError
 from athand.flows import Flows
 from athand.memories import Memories
 from athand.store import Store, check_target
+from athand.store.tables import read_tables
 from athand.tools import Tools
 from athand.types import Noun
 
@@ -121,11 +122,12 @@ def _write_parts(content: Content, folder: Path, progress: Progress) -> Archived
         place.mkdir(parents=True, exist_ok=True)
         session.rename(place / session.name)
     counts = {"memories": memories, "sessions": len(sessions)}
+    tables = read_tables(content.store.schemas)
     with content.store.snapshot() as snapshot:
-        for name, tables in _ROWS.items():
-            lines = [line for table in tables for line in export_rows(snapshot, table)]
+        for name, exported in _ROWS.items():
+            lines = [line for table in exported for line in export_rows(snapshot, tables[table])]
             _write_lines(folder / name, lines)
-            counts |= {_COUNTED[table]: sum(line["table"] == table for line in lines) for table in tables}
+            counts |= {_COUNTED[table]: sum(line["table"] == table for line in lines) for table in exported}
     return Archived(**{each.name: counts[each.name] for each in fields(Archived)})
 
 

@@ -9,7 +9,7 @@ from athand.documents.cursors import ensure_key
 from athand.errors import AthandError, BadData
 from athand.inputs import is_text
 from athand.store import Snapshot, Store, Transaction, to_microseconds
-from athand.store.tables import KEYS, columns, kinds
+from athand.store.tables import Table, read_tables
 from athand.tools import Tools, definitions, rows
 
 Line = Mapping[str, Any]
@@ -18,22 +18,23 @@ _OF_FOLDERS = ("space", "path", "host", "project", "added_at")
 _PASSING = ("failure", "failed_at")  # how a server was doing, on another machine perhaps
 
 
-def export_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
+def export_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, each with the table's name, without what holds only here and now."""
     for line in read_rows(snapshot, table):
-        kept = {name: line[name] for name in _OF_FOLDERS} if table == "document_folders" else line
-        yield {"table": table, **{name: value for name, value in kept.items() if name not in _PASSING}}
+        kept = {name: line[name] for name in _OF_FOLDERS} if table.name == "document_folders" else line
+        yield {"table": table.name, **{name: value for name, value in kept.items() if name not in _PASSING}}
 
 
 def put_tools(store: Store, tools: Tools, lines: Sequence[Line]) -> dict[str, int]:
     """Take in servers, tools, rules and trust that are not there yet, at once; how many of each."""
     counts = dict.fromkeys(_COUNTED.values(), 0)
     new: list[tuple[str, str]] = []
+    tables = read_tables(store.schemas)
     with store.transaction() as transaction:
         for table, line in _rows(lines, tuple(_COUNTED)):
             if table == "tools":
                 _check_tool(line)
-            if insert_new(transaction, table, line):
+            if insert_new(transaction, tables[table], line):
                 counts[_COUNTED[table]] += 1
                 new += [(line["space"], line["id"])] if table == "tools" and not line.get("is_deleted") else []
         _index(transaction, tools, new)
@@ -47,20 +48,22 @@ def put_folders(store: Store, lines: Sequence[Line], now: datetime) -> int:
     moment = to_microseconds(now)
     waiting = {"state": "pending", "generation": moment, "updated_at": moment}
     done = 0
+    tables = read_tables(store.schemas)
     with store.transaction() as transaction:
         known = {path for (path,) in transaction.rows("SELECT path FROM document_folders")}
         for table, line in _rows(lines, ("document_folders",)):
             own = {name: line.get(name) for name in _OF_FOLDERS}
-            done += own["path"] not in known and insert_new(transaction, table, {**own, **waiting})
+            done += own["path"] not in known and insert_new(transaction, tables[table], {**own, **waiting})
         ensure_key(transaction)
     return done
 
 
 def put_rejections(store: Store, lines: Sequence[Line]) -> None:
     """Take in what was said about wrong clicks."""
+    tables = read_tables(store.schemas)
     with store.transaction() as transaction:
         for table, line in _rows(lines, ("flow_rejections",)):
-            insert_new(transaction, table, line)
+            insert_new(transaction, tables[table], line)
 
 
 def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -92,18 +95,18 @@ def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]
 _WORDS = {"TEXT": "text", "INTEGER": "a whole number", "REAL": "a number"}
 
 
-def read_rows(snapshot: Snapshot, table: str) -> Iterator[dict[str, Any]]:
+def read_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
     """Every row, in the order of the key."""
-    names = columns(table)
-    for row in snapshot.rows(f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(KEYS[table])}"):
+    names = table.columns
+    for row in snapshot.rows(f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(table.key)}"):
         yield dict(zip(names, row, strict=True))
 
 
-def insert_new(transaction: Transaction, table: str, line: Mapping[str, Any]) -> bool:
+def insert_new(transaction: Transaction, table: Table, line: Mapping[str, Any]) -> bool:
     """Write a row, unless there is one of its key; whether it was written."""
     _check(table, line)
-    where = " AND ".join(f"{name} = :{name}" for name in KEYS[table])
-    key = {name: line[name] for name in KEYS[table]}
+    where = " AND ".join(f"{name} = :{name}" for name in table.key)
+    key = {name: line[name] for name in table.key}
     if transaction.rows(f"SELECT 1 FROM {table} WHERE {where}", key):
         return False
     marks = ", ".join(f":{name}" for name in line)
@@ -111,11 +114,11 @@ def insert_new(transaction: Transaction, table: str, line: Mapping[str, Any]) ->
     return True
 
 
-def _check(table: str, line: Mapping[str, Any]) -> None:
+def _check(table: Table, line: Mapping[str, Any]) -> None:
     """The names become SQL, so they must be ours; the values must be such as both engines keep."""
-    if not set(KEYS[table]) <= set(line) <= set(columns(table)):
-        raise BadData(f"A row of {table} must have {', '.join(KEYS[table])}, and no column that the table has not.")
-    wanted = kinds(table)
+    if not set(table.key) <= set(line) <= set(table.columns):
+        raise BadData(f"A row of {table} must have {', '.join(table.key)}, and no column that the table has not.")
+    wanted = table.kinds
     for name, value in line.items():
         if value is not None and not _fits(value, wanted[name]):
             raise BadData(f"{name} in a row of {table} does not fit: it must be {_WORDS[wanted[name]]}.")

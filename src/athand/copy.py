@@ -4,13 +4,13 @@ An interrupted copy resumes: batches that are already equal are skipped. No embe
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from athand.errors import Conflict, DataError
 from athand.indexing import Corpus
 from athand.store import Index, Passage, Row, Snapshot, Store, Transaction
-from athand.store.tables import KEYS, columns
+from athand.store.tables import Table, read_tables
 from athand.store.values import digest
 from athand.text import text_hash
 from athand.types import Vectors
@@ -21,17 +21,18 @@ _Model = tuple[str, int]  # its id and its dimensions
 
 def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress: Progress) -> dict[str, int]:
     """Copy everything, go on where an earlier copy was cut off, and compare both; the number of rows by table."""
+    tables = read_tables(source.schemas)
     with source.snapshot() as view:
-        _begin(view, target)
+        _begin(view, target, tables)
         writers = {each.index.corpus: _Writer(view, each, _covering_model(view, each.index)) for each in corpora}
-        counter = _Counter(_count_rows(view), progress)
-        for table in KEYS:
-            writer = writers.get(table)
+        counter = _Counter(_count_rows(view, tables), progress)
+        for table in tables.values():
+            writer = writers.get(table.name)
             # What is also found literally must be taken out by its text, which is another table's: see `finish_index`.
             replace_index = writer.index if writer and not writer.corpus.index.texts else _index_nothing
             _copy_table(view, target, table, replace_index, counter.advance)
         with target.snapshot() as copied:
-            counts = _verify(view, copied)
+            counts = _verify(view, copied, tables)
         for writer in writers.values():
             writer.finish_index(target)
     _finish(target)
@@ -130,7 +131,7 @@ _MARK = "copied_from"  # in the target's settings, until the copy is complete
 ReplaceIndex = Callable[[Transaction, Sequence[Row], Sequence[Row]], None]  # told the rows before and after, keys first
 
 
-def _begin(source: Snapshot, target: Store) -> None:
+def _begin(source: Snapshot, target: Store, tables: Iterable[str]) -> None:
     """Mark the target as a copy that is not complete; one that holds anything else is refused."""
     [(origin,)] = source.rows("SELECT value FROM settings WHERE name = 'store_id'")
     with target.transaction() as transaction:
@@ -139,7 +140,7 @@ def _begin(source: Snapshot, target: Store) -> None:
         marks = transaction.rows("SELECT value FROM settings WHERE name = :name", {"name": _MARK})
         if marks == [(origin,)]:
             return
-        if marks or any(transaction.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in KEYS):
+        if marks or any(transaction.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in tables):
             raise Conflict(f"{target.location} is not empty. Nothing was copied; give a store that is new.")
         transaction.execute(
             "INSERT INTO settings (name, value) VALUES (:name, :value)", {"name": _MARK, "value": origin}
@@ -152,13 +153,13 @@ def _finish(target: Store) -> None:
         transaction.execute("DELETE FROM settings WHERE name = :name", {"name": _MARK})
 
 
-def _count_rows(snapshot: Snapshot) -> int:
+def _count_rows(snapshot: Snapshot, tables: Iterable[str]) -> int:
     """How many rows there are to copy."""
-    return sum(int(snapshot.rows(f"SELECT count(*) FROM {table}")[0][0]) for table in KEYS)
+    return sum(int(snapshot.rows(f"SELECT count(*) FROM {table}")[0][0]) for table in tables)
 
 
 def _copy_table(
-    source: Snapshot, target: Store, table: str, replace_index: ReplaceIndex, progress: Callable[[int], None]
+    source: Snapshot, target: Store, table: Table, replace_index: ReplaceIndex, progress: Callable[[int], None]
 ) -> None:
     """Make the target's table equal to the source's; what is there already is not written again."""
     after: Row | None = None
@@ -176,21 +177,21 @@ def _copy_table(
         progress(len(rows))
 
 
-def _verify(source: Snapshot, target: Snapshot) -> dict[str, int]:
+def _verify(source: Snapshot, target: Snapshot, tables: Mapping[str, Table]) -> dict[str, int]:
     """Compare every table by count and hash; the counts."""
     counts = {}
-    for table in KEYS:
+    for table in tables.values():
         (ours, our_hash), (theirs, their_hash) = (_summary(snapshot, table) for snapshot in (source, target))
         if our_hash != their_hash:
             raise DataError(
                 f"The copy differs: of {table} there are {ours:,} here and {theirs:,} there, or they are not the same. "
                 "Is somebody writing there? Copy again: what is right already is not copied twice."
             )
-        counts[table] = ours
+        counts[table.name] = ours
     return counts
 
 
-def _summary(snapshot: Snapshot, table: str) -> tuple[int, str]:
+def _summary(snapshot: Snapshot, table: Table) -> tuple[int, str]:
     """How many rows, and a hash over them."""
     rows = 0
 
@@ -206,18 +207,18 @@ def _summary(snapshot: Snapshot, table: str) -> tuple[int, str]:
     return rows, hashed
 
 
-def _column_names(table: str) -> list[str]:
+def _column_names(table: Table) -> list[str]:
     """All columns, those of the key first."""
-    return list(dict.fromkeys((*KEYS[table], *columns(table))))
+    return list(dict.fromkeys((*table.key, *table.columns)))
 
 
-def _key(table: str, row: Row) -> Row:
-    return row[: len(KEYS[table])]
+def _key(table: Table, row: Row) -> Row:
+    return row[: len(table.key)]
 
 
-def _key_range(table: str, after: Row | None, last: Row | None) -> tuple[str, dict[str, object]]:
+def _key_range(table: Table, after: Row | None, last: Row | None) -> tuple[str, dict[str, object]]:
     """The condition that a key lies behind one and not behind another."""
-    key = KEYS[table]
+    key = table.key
     where: list[str] = ["1 = 1"]
     values: dict[str, object] = {}
     for name, sign, place in (("after", ">", after), ("last", "<=", last)):
@@ -228,14 +229,14 @@ def _key_range(table: str, after: Row | None, last: Row | None) -> tuple[str, di
 
 
 def _read_batch(
-    snapshot: Snapshot, table: str, after: Row | None, last: Row | None, limit: int | None = None
+    snapshot: Snapshot, table: Table, after: Row | None, last: Row | None, limit: int | None = None
 ) -> list[Row]:
     where, values = _key_range(table, after, last)
-    rest = f"ORDER BY {', '.join(KEYS[table])}" + (f" LIMIT {limit}" if limit else "")
+    rest = f"ORDER BY {', '.join(table.key)}" + (f" LIMIT {limit}" if limit else "")
     return snapshot.rows(f"SELECT {', '.join(_column_names(table))} FROM {table} WHERE {where} {rest}", values)
 
 
-def _replace(transaction: Transaction, table: str, after: Row | None, last: Row | None, rows: Sequence[Row]) -> None:
+def _replace(transaction: Transaction, table: Table, after: Row | None, last: Row | None, rows: Sequence[Row]) -> None:
     """Put these rows in the place of what is there between the keys."""
     where, values = _key_range(table, after, last)
     transaction.execute(f"DELETE FROM {table} WHERE {where}", values)

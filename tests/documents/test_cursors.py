@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from athand.app import SCHEMAS
 from athand.documents.cursors import Cursors, load_cursors
 from athand.errors import InvalidInput
 from athand.store import open_store
@@ -55,7 +56,7 @@ def test_what_is_inside_of_a_token_cannot_be_written_by_hand():
 
 
 def test_a_store_keeps_its_key_and_no_other_store_has_it(location, tmp_path):
-    store, other = open_store(location), open_store(str(tmp_path / "other.db"))
+    store, other = open_store(location, SCHEMAS), open_store(str(tmp_path / "other.db"), SCHEMAS)
     try:
         assert load_cursors(store) == load_cursors(store) != load_cursors(other)
     finally:

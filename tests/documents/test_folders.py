@@ -11,6 +11,7 @@ from tests.waiting import PATIENCE
 from zoo import like_anybody
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.documents import Documents
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
@@ -253,7 +254,7 @@ class TestAge:
     def clocked(self, location, tree):
         """Documents whose clock the test moves."""
         now = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
-        store = open_store(location)
+        store = open_store(location, SCHEMAS)
         documents = Documents(store, LazyEmbedder(DEFAULT_MODEL), clock=lambda: now[0])
         documents.add(tree.write("a.md", "needle"))
         yield documents, now

@@ -7,6 +7,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.documents import Documents, refresh
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
@@ -38,7 +39,7 @@ class TestMachines:
 
     @pytest.fixture
     def machines(self, postgres_url):
-        stores = [open_store(postgres_url) for _ in range(2)]
+        stores = [open_store(postgres_url, SCHEMAS) for _ in range(2)]
         both = [Documents(store, LazyEmbedder(DEFAULT_MODEL)) for store in stores]
         for name, documents in zip(("one", "other"), both, strict=True):
             documents._context = replace(documents._context, host=name)

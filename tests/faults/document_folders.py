@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import psutil
 from stores import EMBEDDER, made_up_word, sentence
 
+from athand.app import SCHEMAS
 from athand.documents import Documents
 from athand.store import open_store
 
@@ -15,7 +16,7 @@ ENDINGS = ("md", "md", "md", "txt", "py", "html", "json")
 @contextmanager
 def indexed(location):
     """A store and its documents, with a model that is loaded already."""
-    store = open_store(str(location))
+    store = open_store(str(location), SCHEMAS)
     documents = Documents(store, EMBEDDER)
     try:
         yield store, documents

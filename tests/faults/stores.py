@@ -11,6 +11,7 @@ from itertools import count
 
 import apsw
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.memories import Memories
 from athand.store.sqlite import SqliteStore
@@ -30,7 +31,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)  # salience fades with time: answers can 
 @contextmanager
 def opened(path, vfs=None):
     """A store and its memories, with a model that is loaded already."""
-    store = SqliteStore(str(path), vfs)
+    store = SqliteStore(str(path), SCHEMAS, vfs)
     try:
         yield store, Memories(store, EMBEDDER, clock=lambda: NOW)
     finally:

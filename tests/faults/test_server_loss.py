@@ -14,6 +14,7 @@ from stores import made_up_word
 from tests.postgres import Server
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.errors import StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, counts
@@ -101,7 +102,7 @@ def _is_gone(process):
 def test_a_number_given_out_again_after_a_crash_is_not_taken_for_the_lost_write(victim):
     """Numbers of transactions are written to the log with the first change: after a crash some are free again."""
     url = victim.create()
-    with closing(open_store(url)) as store:
+    with closing(open_store(url, SCHEMAS)) as store:
         with pytest.raises(StoreError, match="not known"), store.transaction(spaces=()) as transaction:
             [(backend, lost)] = transaction.rows("SELECT pg_backend_pid(), pg_current_xact_id()::text")
             with closing(psycopg.connect(url)) as witness:

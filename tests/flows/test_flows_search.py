@@ -6,6 +6,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
 from athand.errors import InvalidInput
 from athand.flows import Flows, Observation
@@ -182,7 +183,7 @@ def test_a_matching_step_of_a_poorly_named_session_is_found_among_many(flows):
 
 def test_a_profile_adds_synonyms_and_a_prefix(tmp_path):
     (tmp_path / "shop.toml").write_text('prefix = "sh_"\nsynonyms = [["basket", "trolley"]]\n', encoding="utf-8")
-    store = open_store(":memory:")
+    store = open_store(":memory:", SCHEMAS)
     flows = Flows(store, LazyEmbedder(DEFAULT_MODEL), profile_folders=[tmp_path])
     flows.start_session(id="s", app="shop")
     flows.record("s", tool="sh_click", target={"testId": "basket-link"})
@@ -246,7 +247,7 @@ def test_a_long_goal_is_found_by_itself(flows):
 def test_a_broken_profile_is_noted_and_the_search_goes_on(tmp_path, caplog):
     (tmp_path / "shop.toml").write_text("prefix = 3", encoding="utf-8")
     (tmp_path / "._mail.toml").write_text("left behind by a copy", encoding="utf-8")
-    store = open_store(":memory:")
+    store = open_store(":memory:", SCHEMAS)
     flows = Flows(store, LazyEmbedder(DEFAULT_MODEL), profile_folders=[tmp_path])
     flows.record(flows.start_session(id="s", app="mail", goal="Pay for postage").id, tool="ui_click")
     for filters in (None, {"app": "shop"}, {"app": "mail"}):

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.memories import Memories
@@ -33,11 +34,11 @@ def clock():
 @pytest.fixture
 def timed(clock, location):
     """Memories whose clock the test moves."""
-    with closing(open_store(location)) as store:
+    with closing(open_store(location, SCHEMAS)) as store:
         yield Memories(store, EMBEDDER, clock=clock)
 
 
 @pytest.fixture
 def fresh(clock):
     """Another store, empty, at the same time."""
-    return Memories(open_store(":memory:"), EMBEDDER, clock=clock)
+    return Memories(open_store(":memory:", SCHEMAS), EMBEDDER, clock=clock)

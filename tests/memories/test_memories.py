@@ -4,6 +4,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import Conflict, InvalidInput, NotFound
@@ -229,7 +230,7 @@ class CountingEmbedder(LazyEmbedder):
 
 def test_unchanged_text_is_never_embedded_twice():
     embedder = CountingEmbedder()
-    memories = Memories(open_store(":memory:"), embedder)
+    memories = Memories(open_store(":memory:", SCHEMAS), embedder)
     id_ = memories.add("the same text").id
     memories.add("the same text", project="elsewhere")
     memories.delete(id_)
@@ -240,7 +241,7 @@ def test_unchanged_text_is_never_embedded_twice():
 
 def test_without_the_cache_it_is_embedded_each_time():
     embedder = CountingEmbedder()
-    memories = Memories(open_store(":memory:"), embedder, use_cache=False)
+    memories = Memories(open_store(":memory:", SCHEMAS), embedder, use_cache=False)
     memories.add("the same text")
     memories.add("the same text", project="elsewhere")
     assert embedder.embedded == ["the same text"] * 2

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import AthandError, Conflict, InvalidInput, NotFound
@@ -32,7 +33,7 @@ def clock():
 
 @pytest.fixture
 def memories(clock):
-    return Memories(open_store(":memory:"), LazyEmbedder(DEFAULT_MODEL), clock=clock)
+    return Memories(open_store(":memory:", SCHEMAS), LazyEmbedder(DEFAULT_MODEL), clock=clock)
 
 
 @pytest.fixture
@@ -722,7 +723,7 @@ class MeddlingEmbedder(LazyEmbedder):
 )
 def test_an_edit_of_what_was_changed_meanwhile_is_a_conflict(edit, meddle):
     embedder = MeddlingEmbedder()
-    memories = Memories(open_store(":memory:"), embedder)
+    memories = Memories(open_store(":memory:", SCHEMAS), embedder)
     folder = memories.folder()
     folder.create(NOTES, "text")
     folder.create("/memories/a/notes.md", "text")
@@ -734,7 +735,7 @@ def test_an_edit_of_what_was_changed_meanwhile_is_a_conflict(edit, meddle):
 
 def test_two_that_create_the_same_file_at_once_do_not_both_succeed():
     embedder = MeddlingEmbedder()
-    memories = Memories(open_store(":memory:"), embedder)
+    memories = Memories(open_store(":memory:", SCHEMAS), embedder)
     embedder.meddle = lambda: memories.folder().create(NOTES, "theirs")
     with pytest.raises(Conflict, match="was changed meanwhile"):
         memories.folder().create(NOTES, "mine")
@@ -743,7 +744,7 @@ def test_two_that_create_the_same_file_at_once_do_not_both_succeed():
 
 def test_what_was_only_recalled_or_pinned_meanwhile_can_be_edited():
     embedder = MeddlingEmbedder()
-    memories = Memories(open_store(":memory:"), embedder)
+    memories = Memories(open_store(":memory:", SCHEMAS), embedder)
     folder = memories.folder()
     folder.create(NOTES, "some text")
     [memory] = files(memories)

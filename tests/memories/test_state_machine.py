@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import Conflict, InvalidInput, NotFound
@@ -63,7 +64,7 @@ class MemoriesAgainstModel(RuleBasedStateMachine):
         self.open()
 
     def open(self):
-        self.store = open_store(str(Path(self.folder.name) / "store.db"))
+        self.store = open_store(str(Path(self.folder.name) / "store.db"), SCHEMAS)
         self.memories = Memories(self.store, EMBEDDER, clock=self.tick)
 
     def tick(self):

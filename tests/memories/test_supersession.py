@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import Conflict, InvalidInput
@@ -24,7 +25,7 @@ def test_supersession_loses_nothing_and_never_forms_a_circle(examples):
 
 
 def check(attempts):
-    memories = Memories(open_store(":memory:"), EMBEDDER)
+    memories = Memories(open_store(":memory:", SCHEMAS), EMBEDDER)
     ids = [
         memory.id for memory in memories.add_many({"content": f"the weather report number {at}"} for at in range(COUNT))
     ]

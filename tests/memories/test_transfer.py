@@ -7,6 +7,7 @@ import pytest
 from tests.engines import one_engine
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.errors import Conflict, InvalidInput, NotFound, StoreError
@@ -88,7 +89,7 @@ def test_an_export_is_for_its_owner_alone_and_complete_or_absent(full, tmp_path)
 def good(tmp_path_factory):
     """An export of 99 memories."""
     path = tmp_path_factory.mktemp("export") / "good.jsonl"
-    with closing(open_store(":memory:")) as store:
+    with closing(open_store(":memory:", SCHEMAS)) as store:
         memories = Memories(store, LazyEmbedder(DEFAULT_MODEL))
         memories.add_many({"content": f"note number {number} of many"} for number in range(99))
         memories.export(path)
@@ -122,7 +123,7 @@ class TestBrokenImports:
         with pytest.raises((InvalidInput, NotFound), match=message):
             fresh.import_(tmp_path / "bad.jsonl")
         assert fresh.list(include_deleted=True) == fresh.sessions() == []
-        assert fresh.fingerprint() == Memories(open_store(":memory:"), fresh.embedder).fingerprint()
+        assert fresh.fingerprint() == Memories(open_store(":memory:", SCHEMAS), fresh.embedder).fingerprint()
         with fresh.store.snapshot() as snapshot:
             assert snapshot.rows("SELECT count(*) FROM vectors") == [(0,)]
 

@@ -1,5 +1,6 @@
 import pytest
 
+from athand.app import SCHEMAS
 from athand.store import open_store
 
 
@@ -18,6 +19,6 @@ def store(request, tmp_path):
         location = request.getfixturevalue(f"{request.param}_url")
     else:
         location = ":memory:" if request.param == "memory" else str(tmp_path / "store.db")
-    opened = open_store(location)
+    opened = open_store(location, SCHEMAS)
     yield opened
     opened.close()

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from athand import Athand
-from athand.app import restore
+from athand.app import SCHEMAS, restore
 from athand.errors import Conflict, DataError, InvalidInput, StoreBusy, StoreError, Unavailable
 from athand.store import open_store
 from athand.store.sqlite import backup
@@ -34,7 +34,7 @@ def ids(path):
 
 
 def test_every_engine_says_what_it_is(location):
-    with closing(open_store(location)) as store:
+    with closing(open_store(location, SCHEMAS)) as store:
         facts = store.facts()
     assert facts["engine"] in ("sqlite", "postgres")
     assert str(facts["version"])[0].isdigit()

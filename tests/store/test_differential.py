@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.store import texts
 
+from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
 from athand.embed.models import DEFAULT_MODEL
 from athand.memories import Memories
@@ -23,7 +24,10 @@ INDEX_FROM = 500
 def engines(module_postgres_url):
     """The same memories in both engines, added in the same order."""
     url = module_postgres_url
-    with closing(open_store(":memory:")) as sqlite, closing(PostgresStore(url, exact=True)) as postgresql:
+    with (
+        closing(open_store(":memory:", SCHEMAS)) as sqlite,
+        closing(PostgresStore(url, SCHEMAS, exact=True)) as postgresql,
+    ):
         both = [Memories(store, EMBEDDER, clock=lambda: NOW) for store in (sqlite, postgresql)]
         for memories in both:
             memories.add_many(texts.memories())
@@ -81,9 +85,9 @@ def test_the_vector_index_finds_nearly_what_reading_all_finds(engines, monkeypat
     _, exact, url = engines
     monkeypatch.setattr(vector_index, "INDEX_MS", 0.0)
     monkeypatch.setattr(vector_index, "INDEXED_FROM", INDEX_FROM)
-    with closing(PostgresStore(url)) as store:
+    with closing(PostgresStore(url, SCHEMAS)) as store:
         store.activate_model("memories", DEFAULT_MODEL)
-        shares = [_shared(exact._store, store, question) for question, _ in texts.questions(100)]
+        shares = [_shared(exact.store, store, question) for question, _ in texts.questions(100)]
         assert _uses_the_index(store)
     assert sum(shares) / len(shares) >= 0.95
 

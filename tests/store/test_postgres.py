@@ -4,19 +4,21 @@ import json
 import os
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from athand import Athand, Settings
+from athand.app import SCHEMAS
 from athand.errors import DataError, InvalidInput, StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, schema
 from athand.store.postgres.counts import compact
 from athand.store.postgres.maintenance import tables
 from athand.store.postgres.vector_index import scan_is_faster
-from athand.store.tables import KEYS
+from athand.store.tables import read_tables
 
 SECRET = "correct horse"
 
@@ -46,32 +48,32 @@ def stranger(postgres, postgres_url):
 def test_a_wrong_password_is_said_in_one_sentence(stranger):
     for address in (stranger("wrong"), stranger("").replace(":@", "@")):
         with pytest.raises(StoreError) as error:
-            open_store(address)
+            open_store(address, SCHEMAS)
         one_sentence_about(error, "refuses the user or the password", "PGPASSWORD")
 
 
 def test_a_user_without_rights_is_told_so(stranger):
     with pytest.raises(StoreError) as error:
-        open_store(stranger(SECRET.replace(" ", "%20")))
+        open_store(stranger(SECRET.replace(" ", "%20")), SCHEMAS)
     one_sentence_about(error, "may not do this", "Grant")
 
 
 def test_an_unknown_database_is_said_in_one_sentence(postgres):
     with pytest.raises(StoreError) as error:
-        open_store(postgres.url("nowhere"))
+        open_store(postgres.url("nowhere"), SCHEMAS)
     one_sentence_about(error, "no database nowhere", "createdb nowhere")
 
 
 def test_an_unknown_user_is_said_in_one_sentence(postgres):
     with pytest.raises(StoreError) as error:
-        open_store(postgres.url("postgres").replace("postgres@", "nobody@"))
+        open_store(postgres.url("postgres").replace("postgres@", "nobody@"), SCHEMAS)
     one_sentence_about(error, "knows no user nobody", "createuser nobody")
 
 
 def test_a_server_that_is_away_is_said_in_one_sentence(tmp_path):
     for address in ("postgresql://me@127.0.0.1:1/db", f"postgresql://me@/db?host={tmp_path}"):
         with pytest.raises(StoreError) as error:
-            open_store(address)
+            open_store(address, SCHEMAS)
         one_sentence_about(error, "cannot be reached", "Start the server", "ATHAND_STORE")
 
 
@@ -79,7 +81,7 @@ def test_a_server_without_pgvector_is_said_in_one_sentence(postgres):
     url = postgres.create("bare", "template1")
     postgres.execute("ALTER DATABASE bare SET extension_control_path = '/nowhere'")
     with pytest.raises(StoreError) as error:
-        open_store(url)
+        open_store(url, SCHEMAS)
     one_sentence_about(error, "has no pgvector", "install it")
     postgres.drop(url)
 
@@ -87,27 +89,27 @@ def test_a_server_without_pgvector_is_said_in_one_sentence(postgres):
 def test_an_old_server_is_said_in_one_sentence(postgres_url, monkeypatch):
     monkeypatch.setattr(schema, "OLDEST_SERVER", 99)
     with pytest.raises(StoreError) as error:
-        open_store(postgres_url)
+        open_store(postgres_url, SCHEMAS)
     one_sentence_about(error, "is of version 18", "needs 99 or newer", "Upgrade")
 
 
 def test_an_old_pgvector_is_said_in_one_sentence(postgres_url, monkeypatch):
     monkeypatch.setattr(schema, "OLDEST_PGVECTOR", (9, 9))
     with pytest.raises(StoreError) as error:
-        open_store(postgres_url)
+        open_store(postgres_url, SCHEMAS)
     one_sentence_about(error, "has pgvector 0.8", "ALTER EXTENSION vector UPDATE")
 
 
 def test_an_address_that_cannot_be_read_is_not_repeated(monkeypatch):
     with pytest.raises(InvalidInput) as error:
-        open_store(f"postgresql://me:{SECRET}@host/db?colour=blue")
+        open_store(f"postgresql://me:{SECRET}@host/db?colour=blue", SCHEMAS)
     one_sentence_about(error, "cannot be read", "postgresql://user@host")
 
 
 @pytest.mark.parametrize("password", ["sec/ret", "se@cret", "100%secret"])
 def test_a_password_that_breaks_the_address_is_not_shown(password):
     with pytest.raises(InvalidInput) as error:
-        open_store(f"postgresql://me:{password}@127.0.0.1:1/db")
+        open_store(f"postgresql://me:{password}@127.0.0.1:1/db", SCHEMAS)
     shown = "".join(traceback.format_exception(error.value))
     assert "ret@" not in shown.replace("user@", "")
     assert "%40" in str(error.value)
@@ -133,7 +135,7 @@ def test_a_write_with_a_part_refused_is_not_acknowledged(postgres_url):
 def test_a_database_that_cannot_hold_all_text_is_refused(postgres):
     postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(StoreError, match=r"LATIN1.*createdb -E UTF8"):
-        open_store(postgres.url("latin"))
+        open_store(postgres.url("latin"), SCHEMAS)
     postgres.drop(postgres.url("latin"))
 
 
@@ -145,21 +147,20 @@ def test_the_client_may_have_another_encoding(postgres_url, monkeypatch):
 
 
 def test_a_newer_database_is_refused_and_left_alone(new_postgres_url):
-    open_store(new_postgres_url).close()
+    open_store(new_postgres_url, SCHEMAS).close()
     with psycopg.connect(new_postgres_url) as connection:
         connection.execute("UPDATE athand.settings SET value = '999' WHERE name = 'version'")
     with pytest.raises(DataError, match=r"newer Athand .*pip install --upgrade athand"):
-        open_store(new_postgres_url)
+        open_store(new_postgres_url, SCHEMAS)
 
 
-def test_a_failing_migration_changes_nothing(new_postgres_url, monkeypatch):
+def test_a_failing_migration_changes_nothing(new_postgres_url):
     with Athand(new_postgres_url) as athand:
         athand.memories.add("kept", id="a")
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE memories ADD mood TEXT; SELECT broken"))
-        patched.setattr(schema, "VERSION", len(schema.MIGRATIONS))
-        with pytest.raises(StoreError, match="broken"):
-            open_store(new_postgres_url)
+    memories, *others = SCHEMAS
+    newer = replace(memories, steps=(*memories.steps, "ALTER TABLE memories ADD mood TEXT; SELECT broken"))
+    with pytest.raises(StoreError, match="broken"):
+        open_store(new_postgres_url, (newer, *others))
     with Athand(new_postgres_url) as athand:
         assert athand.memories.get("a").content == "kept"
         assert athand.check() == []
@@ -170,7 +171,7 @@ def test_two_processes_may_make_the_tables_at_once(postgres):
     pids = [os.fork() for _ in range(3)]
     if 0 in pids:  # a child: exits without the parent's clean-up
         try:
-            open_store(url).close()
+            open_store(url, SCHEMAS).close()
             os._exit(0)
         finally:
             os._exit(1)
@@ -272,7 +273,7 @@ def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
 
 
 def test_every_primary_key_begins_with_the_space(postgres_url):
-    open_store(postgres_url).close()
+    open_store(postgres_url, SCHEMAS).close()
     with psycopg.connect(postgres_url, options=f"-c search_path={schema.SCHEMA}") as connection:
         for table in tables(connection):
             [(definition,)] = connection.execute(
@@ -329,4 +330,4 @@ def _nodes(plan):
         yield from _nodes(child)
 
 
-KEYS_AND_DERIVED = {*KEYS, "memories_passages", "memories_vectors", "memories_counts"}
+KEYS_AND_DERIVED = {*read_tables(SCHEMAS), "memories_passages", "memories_vectors", "memories_counts"}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from athand.app import SCHEMAS
 from athand.errors import AthandError, Conflict
 from athand.store import Index, Passage, open_store
 from athand.text import text_hash
@@ -287,7 +288,7 @@ class TestManyAtOnce:
 
 @pytest.fixture(scope="module")
 def pair(module_postgres_url):
-    stores = [open_store(":memory:"), open_store(module_postgres_url)]
+    stores = [open_store(":memory:", SCHEMAS), open_store(module_postgres_url, SCHEMAS)]
     yield stores
     for each in stores:
         each.close()

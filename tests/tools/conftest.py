@@ -5,6 +5,7 @@ from tests.tools.patience import patience_with_this_machine  # noqa: F401
 from tests.tools.servers.kit import FILES, MAIL, WEATHER, Board, CountingEmbedder, write_config
 from tests.waiting import PATIENCE
 
+from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
 from athand.store import open_store
 from athand.tools import Choices, Tools
@@ -34,7 +35,7 @@ def open_tools():
     opened = []
 
     def open_tools(location=":memory:", embedder=None, environment=None, use_cache=True, **choices):
-        store = open_store(str(location))
+        store = open_store(str(location), SCHEMAS)
         environment = dict(os.environ) if environment is None else environment
         model = embedder or LazyEmbedder(DEFAULT_MODEL)
         made = Tools(store, model, environment=environment, use_cache=use_cache, choices=Choices(**choices))

@@ -14,6 +14,7 @@ from tests.tools.servers.kit import FILES, MAIL, WEATHER, a_tool, ids, many_tool
 from tests.waiting import PATIENCE
 
 from athand import Athand
+from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
 from athand.errors import Conflict, NotFound
 from athand.store import open_store
@@ -230,7 +231,7 @@ def test_a_server_that_failed_is_left_alone_for_minutes_each_time_it_fails(tmp_p
 
     def new_servers(minutes):
         """How many servers somebody tries who comes so much later, as a process of its own."""
-        store = open_store(str(tmp_path / "r.db"))
+        store = open_store(str(tmp_path / "r.db"), SCHEMAS)
         now = hour + timedelta(minutes=minutes)
         tools = Tools(store, LazyEmbedder(DEFAULT_MODEL), environment=dict(os.environ), clock=lambda: now)
         tools.load(config, connect=False)

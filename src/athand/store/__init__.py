@@ -1,16 +1,18 @@
 """The database: SQLite in one file, or PostgreSQL on a server."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
-from athand.store.contract import Index, Passage, Row, Snapshot, Store, Transaction
+from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction
 from athand.store.values import new_id, to_datetime, to_microseconds
 
 __all__ = [
     "Index",
     "Passage",
     "Row",
+    "Schema",
     "Snapshot",
     "Store",
     "Transaction",
@@ -23,16 +25,19 @@ __all__ = [
 ]
 
 
-def open_store(location: str) -> Store:
-    """Opens the store at a path, `:memory:` or a postgresql:// address; only the engine in use is imported."""
+def open_store(location: str, schemas: Sequence[Schema]) -> Store:
+    """The store at a path, `:memory:` or an address, with the tables of these corpora.
+
+    The engine is imported here, so others need not be installed.
+    """
     if location.startswith(("postgresql://", "postgres://")):
-        return _open_postgres(location)
+        return _open_postgres(location, schemas)
     if "://" in location:
         engine = location.split("://")[0]
         raise InvalidInput(f"No store engine for {engine}://. Give a file path, :memory:, or a postgresql:// address.")
     from athand.store.sqlite import SqliteStore
 
-    return SqliteStore(location)
+    return SqliteStore(location, schemas)
 
 
 def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
@@ -58,7 +63,7 @@ def check_target(store: Store, target: Path) -> None:
         raise Conflict(f"{target} is the store itself. Give another path.")
 
 
-def _open_postgres(location: str) -> Store:
+def _open_postgres(location: str, schemas: Sequence[Schema]) -> Store:
     try:
         from athand.store.postgres import PostgresStore
     except ModuleNotFoundError as error:
@@ -67,4 +72,4 @@ def _open_postgres(location: str) -> Store:
         raise Unavailable(
             "PostgreSQL needs another package. Install it with: pip install 'athand[postgres]'"
         ) from error
-    return PostgresStore(location)
+    return PostgresStore(location, schemas)

@@ -23,6 +23,23 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of a corpus: its index, and the tables of its items in portable SQL.
+
+    The first step creates the tables, each later one leads to the next version.
+    """
+
+    index: Index
+    steps: tuple[str, ...]
+    secure_delete: bool = False  # words that are taken out of the index are overwritten at once
+
+    @property
+    def version(self) -> int:
+        """The version of the tables after all steps."""
+        return len(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A searchable part of an item: the text of each field, the text that is embedded, and its time (µs)."""
 
@@ -87,6 +104,10 @@ class Store(Protocol):
 
     @property
     def location(self) -> str: ...
+
+    @property
+    def schemas(self) -> Sequence[Schema]:
+        """The corpora it was opened for."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]: ...
 

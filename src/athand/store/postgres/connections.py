@@ -4,7 +4,7 @@ import logging
 import re
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, StoreError
+from athand.store.contract import Schema
 from athand.store.postgres.schema import SCHEMA, prepare
 from athand.store.postgres.sql import Connection, execute
 from athand.store.postgres.vector_index import EF_SEARCH
@@ -93,10 +94,10 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
 class Connections:
     """The connection pool; opening it creates or migrates the tables."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, schemas: Sequence[Schema]) -> None:
         self._address, self.shown = _read(location)
         with self.connect_unlimited() as connection:
-            prepare(connection)
+            prepare(connection, schemas)
         self._pool = ConnectionPool(
             self._address,
             connection_class=LimitedConnection,

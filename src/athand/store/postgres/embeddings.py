@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from athand.store.contract import Passage
-from athand.store.postgres.schema import CORPORA
+from athand.store.postgres.schema import list_corpora
 from athand.store.postgres.sql import Connection, execute, insert, rows, value
 from athand.text import text_hash
 from athand.types import Vector, Vectors
@@ -154,7 +154,7 @@ def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes
     known = " UNION ALL ".join(
         f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
         "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"
-        for corpus in CORPORA
+        for corpus in list_corpora(connection)
     )
     found = {}
     for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from athand.errors import AthandError, StoreError, Unavailable
-from athand.store.contract import Index, Passage, Row
+from athand.store.contract import Index, Passage, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import CandidateFinder
 from athand.store.postgres.connections import (
@@ -142,8 +142,9 @@ class PostgresTransaction(PostgresSnapshot):
 class PostgresStore:
     """A store on a PostgreSQL server; `exact` compares every vector instead of using an ANN index."""
 
-    def __init__(self, location: str, *, exact: bool = False) -> None:
-        self._connections = Connections(location)
+    def __init__(self, location: str, schemas: Sequence[Schema], *, exact: bool = False) -> None:
+        self.schemas = schemas
+        self._connections = Connections(location, schemas)
         self._vocabularies = VocabularyCache()
         self._ann_policy = AnnPolicy(exact, self._connections.run_async)
         self._loaded: set[str] = set()

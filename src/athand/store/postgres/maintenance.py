@@ -7,7 +7,7 @@ from athand.errors import Unavailable
 from athand.store.contract import Index
 from athand.store.postgres import counts
 from athand.store.postgres.embeddings import matches_checksum, unpack
-from athand.store.postgres.schema import CORPORA, REFERENCE_TABLES, SCHEMA
+from athand.store.postgres.schema import REFERENCE_TABLES, SCHEMA, list_corpora
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.store.values import digest
 
@@ -22,7 +22,7 @@ def check_integrity(connection: Connection) -> list[str]:
 def _find_problems(connection: Connection) -> Iterator[str]:
     if value(connection, "SHOW fsync") == "off":
         yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
-    for corpus in CORPORA:
+    for corpus in list_corpora(connection):
         yield from _find_corpus_problems(connection, corpus)
         damaged = sum(not matches_checksum(unpack(sent), checksum) for sent, checksum in _vectors(connection, corpus))
         if damaged:
@@ -71,8 +71,8 @@ def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]
 
 
 def drop_unused_vectors(connection: Connection) -> None:
-    """Deletes the cached vectors of texts that no passage has any more."""
-    for corpus in CORPORA:
+    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    for corpus in list_corpora(connection):
         execute(
             connection,
             f"DELETE FROM {corpus}_vectors v WHERE NOT EXISTS "

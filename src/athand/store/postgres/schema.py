@@ -5,16 +5,17 @@ Every primary key begins with the space, so that Citus can distribute the tables
 """
 
 import re
+from collections.abc import Sequence
 
 from athand.errors import DataError, StoreError
-from athand.store.postgres.sql import Connection, execute, value
-from athand.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
+from athand.store.contract import Schema
+from athand.store.postgres.sql import Connection, execute, rows, value
+from athand.store.tables import CORPUS_VERSION, check_version
 
 SCHEMA = "athand"
 OLDEST_SERVER, OLDEST_PGVECTOR = 14, (0, 8)
 MIGRATION_LOCK = 0x4154_4844  # an advisory lock: one process migrates, the others wait
 
-CORPORA = ("memories", "documents", "tools", "flows")
 # Tables that belong to no space. Citus keeps a copy of them on every machine.
 REFERENCE_TABLES = ("settings", "models", "coverage")
 _ENGINE_TABLES = """
@@ -102,31 +103,65 @@ CREATE FUNCTION path_matches(path TEXT, glob TEXT, regex TEXT) RETURNS BOOLEAN
 """
 
 
-MIGRATIONS = (
-    _ENGINE_TABLES + _translate(MEMORIES + MEMORIES_IN_FULL) + _passage_tables("memories", "content", "context"),
-    _translate(DOCUMENTS) + _passage_tables("documents", "content", "heading", "names", "path") + _FUNCTIONS,
-    _translate(TOOLS) + _passage_tables("tools", "name", "server", "description", "parameters"),
-    _translate(FLOWS)
-    + _passage_tables(
-        "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
-    ),
-)
-VERSION = len(MIGRATIONS)
+# The engine's own tables: each step leads to the next version. Corpora have versions of their own, in the settings.
+STEPS = (_ENGINE_TABLES + _FUNCTIONS,)
+VERSION = len(STEPS)
 
 
-def prepare(connection: Connection) -> None:
+def _create_corpus(schema: Schema) -> str:
+    return _translate(schema.steps[0]) + _passage_tables(schema.index.corpus, *schema.index.fields)
+
+
+def list_corpora(connection: Connection) -> list[str]:
+    """The corpora whose tables are there."""
+    return sorted(_corpus_versions(connection))
+
+
+def _corpus_versions(connection: Connection) -> dict[str, int]:
+    found = rows(
+        connection,
+        f"SELECT name, value FROM {SCHEMA}.settings WHERE left(name, length(:begin)) = :begin",
+        {"begin": CORPUS_VERSION},
+    )
+    return {name.removeprefix(CORPUS_VERSION): int(version) for name, version in found}
+
+
+def prepare(connection: Connection, schemas: Sequence[Schema]) -> None:
     """Make or migrate our tables, all or nothing; refuses servers that are too old and databases that are too new."""
     _check_server(connection)
-    if _version(connection) == VERSION:
+    if _is_current(connection, schemas):
         return
     with connection.transaction():
         execute(connection, "SELECT pg_advisory_xact_lock(:lock)", {"lock": MIGRATION_LOCK})
         version = _version(connection)  # another process may have been faster
         if version == 0:
             _begin(connection)
-        for step in MIGRATIONS[version:]:
+        for step in STEPS[version:]:
             execute(connection, step)
         execute(connection, "UPDATE settings SET value = :version WHERE name = 'version'", {"version": str(VERSION)})
+        _migrate_corpora(connection, schemas)
+
+
+def _is_current(connection: Connection, schemas: Sequence[Schema]) -> bool:
+    if _version(connection) != VERSION:
+        return False
+    versions = _corpus_versions(connection)
+    for schema in schemas:
+        check_version("The database", schema.index.corpus, versions.get(schema.index.corpus, 0), schema.version)
+    return all(versions.get(schema.index.corpus) == schema.version for schema in schemas)
+
+
+def _migrate_corpora(connection: Connection, schemas: Sequence[Schema]) -> None:
+    versions = _corpus_versions(connection)
+    for schema in schemas:
+        corpus = schema.index.corpus
+        for step in (_create_corpus(schema), *map(_translate, schema.steps[1:]))[versions.get(corpus, 0) :]:
+            execute(connection, step)
+        execute(
+            connection,
+            "INSERT INTO settings VALUES (:name, :version) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            {"name": f"{CORPUS_VERSION}{corpus}", "version": str(schema.version)},
+        )
 
 
 def _check_server(connection: Connection) -> None:
@@ -165,11 +200,7 @@ def _version(connection: Connection) -> int:
     if found is None:
         raise DataError(f"The schema {SCHEMA} of this database is not Athand's. Give another database with --store.")
     version = int(found)
-    if version > VERSION:
-        raise DataError(
-            f"The database was written by a newer Athand (schema {version}, this one knows {VERSION}). "
-            "Nothing was changed. Upgrade with: pip install --upgrade athand"
-        )
+    check_version("The database", "store", version, VERSION)
     return version
 
 

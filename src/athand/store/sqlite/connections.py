@@ -3,14 +3,15 @@
 import os
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
 
 from athand.errors import AthandError, Conflict, DataError, StoreBusy, StoreError
-from athand.store.sqlite.schema import VERSION, migrate, version_of
+from athand.store.contract import Schema
+from athand.store.sqlite.schema import is_current, migrate, version_of
 from athand.store.sqlite.sql import add_functions
 
 BUSY_SECONDS = 5
@@ -29,8 +30,9 @@ _PRAGMAS = (
 class Connections:
     """The connection pool; of one connection for an in-memory database or a special VFS."""
 
-    def __init__(self, location: str, vfs: str | None = None) -> None:
+    def __init__(self, location: str, schemas: Sequence[Schema], vfs: str | None = None) -> None:
         self.location = location
+        self._schemas = schemas
         self._vfs = vfs
         self._closed = False
         self.read_only = location != MEMORY and _is_read_only(Path(location))
@@ -82,11 +84,11 @@ class Connections:
     def _prepare(self, connection: apsw.Connection) -> None:
         if self._vfs is not None:  # a VFS written in Python has no shared memory, so WAL needs an exclusive lock
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
-        version = version_of(connection)
+        version_of(connection)  # refuses what is not ours before anything is written
         if not self.read_only:
             _retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
-            _retry_while_busy(lambda: migrate(connection))
-        elif version < VERSION:
+            _retry_while_busy(lambda: migrate(connection, self._schemas))
+        elif not is_current(connection, self._schemas):
             raise StoreError(
                 f"{self.location} is read-only and of an older version: make it writable once to upgrade it."
             )

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from athand.errors import StoreError, Unavailable
-from athand.store.contract import Index, Passage, Row
+from athand.store.contract import Index, Passage, Row, Schema
 from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import CandidateFinder, passages_of
 from athand.store.sqlite.connections import MEMORY, Connections
@@ -113,9 +113,10 @@ class SqliteTransaction(SqliteSnapshot):
 class SqliteStore:
     """A store in a SQLite file, or in memory."""
 
-    def __init__(self, location: str, vfs: str | None = None) -> None:
+    def __init__(self, location: str, schemas: Sequence[Schema], vfs: str | None = None) -> None:
+        self.schemas = schemas
         self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
-        self._connections = Connections(self.location, vfs)
+        self._connections = Connections(self.location, schemas, vfs)
         self._writing = threading.Lock()
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()

@@ -1,12 +1,14 @@
 """The tables, and how a database of an older version becomes one of this version."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 
 from athand.errors import DataError
-from athand.store.tables import DOCUMENTS, FLOWS, MEMORIES, MEMORIES_IN_FULL, TOOLS
+from athand.store.contract import Schema
+from athand.store.tables import CORPUS_VERSION, check_version
 
 APPLICATION_ID = 0x4154_4844  # "ATHD": tells our files from other SQLite databases
 
@@ -91,24 +93,16 @@ CREATE VIRTUAL TABLE {corpus}_literals USING fts5(
 """
 
 
-MIGRATIONS = (
-    _ENGINE_TABLES
-    + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));"
-    + MEMORIES
-    + _passage_tables("memories", "content", "context")
-    + _secure_delete("memories"),
-    MEMORIES_IN_FULL,
-    DOCUMENTS
-    + _passage_tables("documents", "content", "heading", "names", "path")
-    + _LITERALS.format(corpus="documents"),
-    TOOLS + _passage_tables("tools", "name", "server", "description", "parameters"),
-    FLOWS
-    + _passage_tables(
-        "flows", "tool", "screen", "target", "labels", "visible", "names", "goal", "flow_tags", "tags", "branch"
-    )
-    + _secure_delete("flows"),
-)
-VERSION = len(MIGRATIONS)
+# The engine's own tables: each step leads to the next version. Corpora have versions of their own, in the settings.
+STEPS = (_ENGINE_TABLES + "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(16))));",)
+VERSION = len(STEPS)
+
+
+def _create_corpus(schema: Schema) -> str:
+    corpus = schema.index.corpus
+    literals = _LITERALS.format(corpus=corpus) if schema.index.texts else ""
+    erasing = _secure_delete(corpus) if schema.secure_delete else ""
+    return schema.steps[0] + _passage_tables(corpus, *schema.index.fields) + literals + erasing
 
 
 def version_of(connection: apsw.Connection) -> int:
@@ -119,25 +113,30 @@ def version_of(connection: apsw.Connection) -> int:
         version = int(connection.pragma("user_version"))
     if application not in (0, APPLICATION_ID) or (application == 0 and tables):
         raise DataError(f"{connection.filename} is a database of another program. Choose another path with --store.")
-    if version > VERSION:
-        raise DataError(
-            f"{connection.filename} was written by a newer Athand (schema {version}, this one knows {VERSION}). "
-            "Nothing was changed. Upgrade with: pip install --upgrade athand"
-        )
+    check_version(connection.filename, "store", version, VERSION)
     return version
 
 
-def migrate(connection: apsw.Connection) -> None:
-    """Bring the database to this version, all or nothing, after a copy of one that already had content."""
-    if version_of(connection) == VERSION:
+def is_current(connection: apsw.Connection, schemas: Sequence[Schema]) -> bool:
+    """Whether the tables of the engine and of these corpora are there, in the versions known here."""
+    if version_of(connection) != VERSION:
+        return False
+    versions = _corpus_versions(connection)
+    for schema in schemas:
+        check_version(connection.filename, schema.index.corpus, versions.get(schema.index.corpus, 0), schema.version)
+    return all(versions.get(schema.index.corpus) == schema.version for schema in schemas)
+
+
+def migrate(connection: apsw.Connection, schemas: Sequence[Schema]) -> None:
+    """Bring the tables to the versions known here, all or nothing, after a copy of a file whose tables change."""
+    if is_current(connection, schemas):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = version_of(connection)  # another process may have been faster
-        if version:
-            _copy_before_migration(connection.filename, version)
-        for step in MIGRATIONS[version:]:
+        for step in STEPS[version:]:
             connection.execute(step).fetchall()
+        _migrate_corpora(connection, schemas)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}").fetchall()
         connection.execute("COMMIT")
     except BaseException:
@@ -145,11 +144,35 @@ def migrate(connection: apsw.Connection) -> None:
         raise
 
 
-def _copy_before_migration(filename: str, version: int) -> None:
+def _migrate_corpora(connection: apsw.Connection, schemas: Sequence[Schema]) -> None:
+    versions = _corpus_versions(connection)
+    for schema in schemas:
+        corpus = schema.index.corpus
+        before = versions.get(corpus, 0)
+        check_version(connection.filename, corpus, before, schema.version)
+        if 0 < before < schema.version:
+            _copy_before_migration(connection.filename, f"{corpus}-v{before}")
+        for step in (_create_corpus(schema), *schema.steps[1:])[before:]:
+            connection.execute(step).fetchall()
+        connection.execute(
+            "INSERT OR REPLACE INTO settings VALUES (?, ?)", (f"{CORPUS_VERSION}{corpus}", str(schema.version))
+        ).fetchall()
+
+
+def _corpus_versions(connection: apsw.Connection) -> dict[str, int]:
+    """The versions of the tables of the corpora that are there."""
+    found = connection.execute(
+        "SELECT substr(name, length(?1) + 1), value FROM settings WHERE substr(name, 1, length(?1)) = ?1",
+        (CORPUS_VERSION,),
+    )
+    return {corpus: int(version) for corpus, version in found}
+
+
+def _copy_before_migration(filename: str, version: str) -> None:
     """The database as it was, beside it; readable by its owner alone, like the original."""
     if not filename:
         return
-    copy = Path(f"{filename}.v{version}.bak")
+    copy = Path(f"{filename}.{version}.bak")
     copy.touch(mode=0o600)
     with (
         closing(apsw.Connection(filename)) as source,

@@ -1,0 +1,72 @@
+"""Folders, documents, their chunks and problems: their tables in portable SQL."""
+
+from athand.documents.scoring import INDEX
+from athand.store import Schema
+
+TABLES = """
+-- The space of everything about documents is the folder's id.
+CREATE TABLE document_folders (
+    space TEXT NOT NULL,
+    path TEXT NOT NULL,
+    host TEXT NOT NULL, -- whose path this is
+    project TEXT,
+    state TEXT NOT NULL, -- pending, indexing, ready, error
+    reason TEXT,
+    done INTEGER NOT NULL DEFAULT 0,
+    total INTEGER NOT NULL DEFAULT 0,
+    skipped TEXT NOT NULL DEFAULT '{}', -- how many files were passed over, by reason
+    generation INTEGER NOT NULL DEFAULT 0, -- grows whenever a document changes
+    added_at INTEGER NOT NULL,
+    indexed_at INTEGER, -- when all files were last looked at
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (space)
+) WITHOUT ROWID;
+
+CREATE TABLE documents (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL, -- the path inside the folder
+    is_deleted INTEGER NOT NULL DEFAULT 0,
+    kind TEXT NOT NULL,
+    language TEXT NOT NULL,
+    title TEXT NOT NULL,
+    encoding TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL,
+    stamp TEXT NOT NULL, -- size and time of the file that was read; empty while it may still change unnoticed
+    hash TEXT NOT NULL,
+    characters INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    phrases TEXT NOT NULL, -- candidates for key phrases with their weights
+    outline TEXT NOT NULL,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+
+CREATE TABLE document_chunks (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL,
+    document_id TEXT NOT NULL,
+    position INTEGER NOT NULL, -- among the chunks of its document
+    start_offset INTEGER NOT NULL,
+    end_offset INTEGER NOT NULL,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    names TEXT NOT NULL,
+    place TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (space, id)
+);
+CREATE UNIQUE INDEX document_chunks_in_order ON document_chunks (space, document_id, position);
+
+CREATE TABLE document_problems (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL, -- the path, made visible
+    reason TEXT NOT NULL,
+    is_indexed INTEGER NOT NULL, -- whether the rest of it is found all the same
+    stamp TEXT NOT NULL,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+"""
+
+SCHEMA = Schema(INDEX, (TABLES,))

@@ -1,0 +1,91 @@
+"""Memories, their sessions, links, relations and keys: their tables in portable SQL."""
+
+from athand.memories.scoring import INDEX
+from athand.store import Schema
+
+TABLES = """
+-- Where a memory is searched is its space: its project, or '*' for the global ones.
+CREATE TABLE memories (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL,
+    content TEXT NOT NULL,
+    context TEXT,
+    author TEXT,
+    tags TEXT NOT NULL DEFAULT '[]',
+    created_at INTEGER NOT NULL, -- microseconds since 1970, UTC
+    updated_at INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL DEFAULT 0,
+    project TEXT NOT NULL DEFAULT '',
+    summary TEXT,
+    sector TEXT NOT NULL DEFAULT 'semantic',
+    tier TEXT NOT NULL DEFAULT 'project',
+    memory_type TEXT,
+    importance REAL NOT NULL DEFAULT 0.5,
+    salience REAL NOT NULL DEFAULT 1.0, -- as of last_accessed
+    access_count INTEGER NOT NULL DEFAULT 0,
+    last_accessed INTEGER NOT NULL DEFAULT 0,
+    concepts TEXT NOT NULL DEFAULT '[]',
+    files TEXT NOT NULL DEFAULT '[]',
+    valid_from INTEGER NOT NULL DEFAULT 0,
+    valid_until INTEGER,
+    deleted_at INTEGER,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    session TEXT, -- where it was created
+    written_by TEXT NOT NULL DEFAULT 'user',
+    fingerprint TEXT NOT NULL DEFAULT '', -- equal for the same content; derived
+    gist TEXT NOT NULL DEFAULT '', -- equal for nearly the same content; derived
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX memories_by_id ON memories (id);
+CREATE INDEX memories_by_time ON memories (project, created_at, id);
+CREATE INDEX memories_by_session ON memories (space, session, created_at, id) WHERE session IS NOT NULL;
+CREATE INDEX memories_by_fingerprint ON memories (space, fingerprint);
+CREATE INDEX memories_by_gist ON memories (space, gist) WHERE gist <> '';
+
+CREATE TABLE memory_sessions (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    summary TEXT,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX memory_sessions_by_id ON memory_sessions (id);
+
+-- The space of the following tables is the project of the memory: that never changes, while its tier may.
+CREATE TABLE memory_links (
+    space TEXT NOT NULL,
+    session TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    usage TEXT NOT NULL,
+    linked_at INTEGER NOT NULL,
+    PRIMARY KEY (space, session, memory_id, usage)
+) WITHOUT ROWID;
+CREATE INDEX memory_links_by_memory ON memory_links (memory_id, linked_at);
+CREATE INDEX memory_links_by_session ON memory_links (session, memory_id);
+
+CREATE TABLE memory_relations (
+    space TEXT NOT NULL,
+    source_id TEXT NOT NULL,
+    target_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    made_by TEXT NOT NULL,
+    valid_from INTEGER NOT NULL,
+    valid_until INTEGER,
+    PRIMARY KEY (space, source_id, target_id, type)
+) WITHOUT ROWID;
+CREATE INDEX memory_relations_by_source ON memory_relations (source_id);
+CREATE INDEX memory_relations_by_target ON memory_relations (target_id);
+
+-- What a caller named an add, so that adding again by that name adds nothing.
+CREATE TABLE memory_keys (
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    PRIMARY KEY (space, name)
+) WITHOUT ROWID;
+CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
+"""
+
+SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True)
