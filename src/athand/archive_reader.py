@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from athand.distribution import upgrade_hint
 from athand.errors import BadData, NotFound, StoreError
 
 HEADER = "athand.json"
@@ -51,7 +52,7 @@ def _read_header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) 
     if header.get("version") != form["version"]:
         raise BadData(
             f"{path} is of version {header.get('version')}, this program reads {form['version']}. "
-            "Upgrade with: pip install --upgrade athand"
+            f"Upgrade with: {upgrade_hint()}"
         )
     files = header.get("files")
     if not isinstance(files, dict):

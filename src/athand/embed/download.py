@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from athand.distribution import install_hint
 from athand.embed.models import DEFAULT_MODEL, ModelCard
 from athand.errors import DataError, Unavailable
 
@@ -43,7 +44,7 @@ def _fetch(card: ModelCard, name: str, folder: Path) -> None:
     try:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
     except ImportError as error:
-        raise _unavailable(card, folder, "huggingface_hub is missing; run: pip install 'athand[onnx]'") from error
+        raise _unavailable(card, folder, f"huggingface_hub is missing; run: {install_hint('onnx')}") from error
     try:
         # Asked once before the download, which alone would try for half a minute to reach an absent network.
         get_hf_file_metadata(hf_hub_url(card.repository, name, revision=card.revision), token=False, timeout=TIMEOUT)

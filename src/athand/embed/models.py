@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from athand.distribution import DISTRIBUTION
 from athand.types import Calibration, Noun
 
 DEFAULT_MODEL = "athand-static-1"
@@ -153,7 +154,7 @@ def _state(card: ModelCard, current: str, cache: Path) -> ModelState:
         is_present=is_here,
         is_calibrated=card.calibration is not None,
         is_current=card.name == current,
-        needs="athand[onnx]" if missing else None,
+        needs=f"{DISTRIBUTION}[onnx]" if missing else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from athand.distribution import install_hint
 from athand.embed.calibrate import measure
 from athand.embed.embedder import unit_rows
 from athand.embed.models import DEFAULT_MODEL, ModelCard
@@ -182,7 +183,7 @@ def _runtime() -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise Unavailable("Transformer models need ONNX Runtime. Run: pip install 'athand[onnx]'") from error
+        raise Unavailable(f"Transformer models need ONNX Runtime. Run: {install_hint('onnx')}") from error
     return onnxruntime
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from athand.distribution import install_hint
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction
 from athand.store.values import new_id, to_datetime, to_microseconds
@@ -69,7 +70,5 @@ def _open_postgres(location: str, schemas: Sequence[Schema]) -> Store:
     except ModuleNotFoundError as error:
         if error.name not in ("psycopg", "psycopg_pool"):
             raise
-        raise Unavailable(
-            "PostgreSQL needs another package. Install it with: pip install 'athand[postgres]'"
-        ) from error
+        raise Unavailable(f"PostgreSQL needs another package. Install it with: {install_hint('postgres')}") from error
     return PostgresStore(location, schemas)

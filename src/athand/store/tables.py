@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from athand.distribution import upgrade_hint
 from athand.errors import DataError
 from athand.store.contract import Schema
 
@@ -55,5 +56,5 @@ def check_version(place: str, what: str, version: int, known: int) -> None:
     if version > known:
         raise DataError(
             f"{place} was written by a newer Athand (schema {version} of {what}, this one knows {known}). "
-            "Nothing was changed. Upgrade with: pip install --upgrade athand"
+            f"Nothing was changed. Upgrade with: {upgrade_hint()}"
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from athand.adapters.cli.docs_folders import indexing_bar
 from athand.adapters.cli.session import Session
 from athand.adapters.cli.words import counted, took
+from athand.distribution import install_hint
 
 if TYPE_CHECKING:
     from athand.app import Athand
@@ -81,7 +82,7 @@ def _add_tools(athand: "Athand", folder: Path) -> Filled:
     servers = athand.tools.servers()
     told = [f"{each.tools} of {each.name}" if each.tools else f"none of {each.name}: {each.reason}" for each in servers]
     text = f"{', '.join(told)}: real MCP servers, started just now · {took(time.perf_counter() - began)}"
-    more = "" if installed else "\nFor those of git: pip install 'athand[demo]'"
+    more = "" if installed else f"\nFor those of git: {install_hint('demo')}"
     return Filled("tools", text + more, {"servers": [each.to_dict() for each in servers]})
 
 

@@ -172,10 +172,10 @@ def _flows(settings: "Settings", status: "Status") -> Check:
 
 def _browser(chosen: str | None) -> str:
     """The browser that flows would use; Playwright is asked only where the machine has none."""
-    from athand.flows.browser.chromium import NO_PLAYWRIGHT, find_executable, find_launch_executable
+    from athand.flows.browser.chromium import find_executable, find_launch_executable, no_playwright
 
     if find_spec("playwright") is None:
-        raise Unavailable(NO_PLAYWRIGHT)
+        raise no_playwright()
     try:
         return find_executable(chosen, None)
     except Unavailable:

@@ -7,6 +7,7 @@ import click
 from athand.adapters.cli.options import among
 from athand.adapters.cli.session import Session, command, common_options, start_session
 from athand.adapters.cli.words import sized
+from athand.distribution import install_hint
 
 if TYPE_CHECKING:
     from athand.config import ModelState
@@ -45,8 +46,8 @@ def list_(session: Session, /) -> None:
     if not session.show_plainly(found, data="name"):
         _print(session, found)
         session.say(" Choose one with:  athand models use NAME")
-        for needs in sorted({each.needs for each in found if each.needs}):
-            session.say(f" What it needs:    pip install '{needs}'")
+        if any(each.needs for each in found):
+            session.say(f" What it needs:    {install_hint('onnx')}")
 
 
 def _print(session: Session, found: "list[ModelState]") -> None:

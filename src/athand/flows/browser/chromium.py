@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from athand.distribution import install_hint
 from athand.errors import InvalidInput, Unavailable
 
 _EXECUTABLE_NAMES = (
@@ -38,9 +39,13 @@ _QUIET_FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-NO_PLAYWRIGHT = "Browsers need Playwright, which is not installed. Run: pip install 'athand[browser]'"
 _NO_BROWSER = "No Chromium was found on this machine. Run `athand flows setup-browser`, or name one with executable=."
 _INSTALL_TIMEOUT_S = 1800
+
+
+def no_playwright() -> Unavailable:
+    """The error that says which package browsers need, and how to install it."""
+    return Unavailable(f"Browsers need Playwright, which is not installed. Run: {install_hint('browser')}")
 
 
 def find_executable(executable: str | None, own: str | None = None) -> str:
@@ -116,6 +121,6 @@ def _playwright_executable() -> str:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
-        raise Unavailable(NO_PLAYWRIGHT) from error
+        raise no_playwright() from error
     with sync_playwright() as playwright:
         return playwright.chromium.executable_path

@@ -81,7 +81,7 @@ class BrowserProcess:
         try:
             from playwright.async_api import Error, async_playwright
         except ImportError as error:
-            raise Unavailable(chromium.NO_PLAYWRIGHT) from error
+            raise chromium.no_playwright() from error
         self._playwright = await async_playwright().start()
         try:
             self.context.attach(await self._launch_chromium(self._playwright))

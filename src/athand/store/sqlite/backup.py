@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 
+from athand.distribution import upgrade_hint
 from athand.errors import Conflict, DataError, NotFound, StoreBusy, StoreError
 from athand.store.sqlite import maintenance
 from athand.store.sqlite.schema import APPLICATION_ID, VERSION
@@ -125,7 +126,7 @@ def _verify(path: Path) -> None:
             if version > VERSION:
                 raise DataError(
                     f"The copy is of a newer Athand (schema {version}, this one knows {VERSION}). Nothing was "
-                    "changed. Upgrade with: pip install --upgrade athand"
+                    f"changed. Upgrade with: {upgrade_hint()}"
                 )
             findings = maintenance.check_integrity(copy)
     except apsw.Error as error:

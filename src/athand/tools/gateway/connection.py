@@ -11,6 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from athand.distribution import DISTRIBUTION
 from athand.tools.gateway.diagnostics import Diagnostics, sanitize
 from athand.tools.gateway.remote import remote_server
 from athand.tools.gateway.stdio import stdio_server
@@ -109,7 +110,7 @@ async def _skip_validation(name: str, result: types.CallToolResult) -> None:
 
 
 def _client_info() -> types.Implementation:
-    return types.Implementation(name="athand", version=metadata.version("athand"))
+    return types.Implementation(name=DISTRIBUTION, version=metadata.version(DISTRIBUTION))
 
 
 def connection_attempts(transport: str) -> tuple[tuple[str, str], ...]:
