@@ -1,4 +1,4 @@
-"""Athand: one store, one model, one search over all that is in it."""
+"""`Athand`: opens the store and the model, and holds the four corpora."""
 
 import logging
 import os
@@ -37,11 +37,11 @@ log = logging.getLogger("athand")
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+    """The default progress callback."""
 
 
 class Athand:
-    """Finds what an agent can use. Open it on a path, on ":memory:", or without a word on the user's own store."""
+    """Finds what an agent can use. Open it on a path, on ":memory:", or without arguments on the user's own store."""
 
     def __init__(
         self,
@@ -99,12 +99,12 @@ class Athand:
         catalogue: str | Sequence[str] | None = None,
         app: str | None = None,
     ) -> Hits[Hit]:
-        """One question to every corpus; scores mean the same everywhere, and nothing is changed by asking."""
+        """Searches all corpora; scores mean the same everywhere, and a search changes nothing."""
         request = SearchRequest.check(query, corpora, limit, min_score, project, folder_id, catalogue, app)
         return search(Corpora(self.memories, self.documents, self.tools, self.flows), request)
 
     def status(self) -> Status:
-        """What there is, and anything that does not work."""
+        """What the store holds, and every problem."""
         dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
         problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
         counts, folders = self.memories.count(), self.documents.list_folders()
@@ -147,7 +147,7 @@ class Athand:
             return copy_store(self._store, target, corpora, progress)
 
     def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Copy the store to a file while it is in use, verified; its path."""
+        """Copies the store to a file while it is in use, verifies it and returns its path."""
         target = check_path("path", path)
         check_target(self._store, target)
         self._store.back_up(target, force=force)
@@ -156,13 +156,13 @@ class Athand:
     def export(
         self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress, force: bool = False
     ) -> archive.Archived:
-        """Write all that is the user's own to one file; how much there is of what."""
+        """Writes all user data to one file; returns how much there is of each kind."""
         return archive.write(self._content, check_path("path", path), progress, force=force)
 
     def import_(
         self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress
     ) -> archive.Unarchived:
-        """Read such a file; what is there already stays as it is."""
+        """Reads such a file; what exists already stays unchanged."""
         return archive.read(self._content, check_path("path", path), progress)
 
     @property
@@ -170,33 +170,33 @@ class Athand:
         return archive.Content(self._store, self.memories, self.tools, self.flows)
 
     def distribute(self) -> dict[str, str]:
-        """Spread the tables of a PostgreSQL store over the machines of its Citus cluster; what was done, by table."""
+        """Distributes the tables of a PostgreSQL store over its Citus cluster; returns what was done by table."""
         return self._store.distribute()
 
     def check(self) -> list[str]:
-        """Read the whole store and name everything that is wrong with it."""
+        """Checks the whole store and lists every problem."""
         return self._store.check_integrity()
 
     def without_vectors(self) -> dict[str, int]:
-        """How many passages of each corpus have no vector of the current model yet, of the first ten thousand."""
+        """Number of passages per corpus without a vector of the current model, up to ten thousand."""
         model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
         if model_id is None:
             return {}
         return {name: len(self._store.missing_vectors(name, model_id, 0, _MANY)) for name in CORPORA}
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Give every passage a vector of the current model; whether all have one now."""
+        """Embeds every passage that has no vector of the current model; returns whether all have one now."""
         corpora = (self.memories, self.documents, self.tools, self.flows)
         return all([corpus.embed_missing(stop) for corpus in corpora])
 
     def compact(self) -> bool:
-        """Write the store anew without the gaps that deletions left; False if others are reading it."""
+        """Rewrites the store without deleted data; False if others are reading it."""
         return self._store.erase_traces()
 
     def close(self) -> None:
-        """Let go of the store; what the background was doing goes on with the next search."""
+        """Closes the corpora and the store; background embedding continues with the next search."""
         self._closing.set()
-        with ExitStack() as closing_all:  # the last first; one that fails keeps no other open
+        with ExitStack() as closing_all:  # in reverse order; one that fails does not keep others open
             closing_all.callback(self._store.close)
             if self._background is not None:
                 closing_all.callback(self._background.join)
@@ -205,7 +205,7 @@ class Athand:
             closing_all.callback(self.documents.close)
 
     def _embed_in_background(self) -> None:
-        """After a change of the model: make its vectors while keyword search serves."""
+        """Embeds missing vectors in a thread, after a change of the model, while searches go by keyword."""
         if self._background is None or not self._background.is_alive():
             self._background = threading.Thread(target=self._embed_missing, name="athand-embed", daemon=True)
             self._background.start()
@@ -226,7 +226,7 @@ class Athand:
 
 
 def restore(location: str, backup: str | PathLike[str]) -> Path | None:
-    """Put a backup in the place of a store that nobody has open; where the old one is kept, if there was one."""
+    """Replaces a store that no process has open by a backup; returns where the old one was moved, if there was one."""
     return restore_store(location, check_path("backup", backup), datetime.now(UTC))
 
 

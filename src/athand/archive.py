@@ -1,7 +1,7 @@
-"""All that is the user's own as one file, and back: memories, flows, tools with what was decided, names of folders.
+"""Export and import of all user data as one file: memories, flows, tools with their approvals, names of folders.
 
 The file is a zip: `athand.json` names the others with their hashes, `*.jsonl` has an object in each line, and
-`flows/<app>/<session>/` the folders of sessions. What documents say is not in it: their folders are read again.
+`flows/<app>/<session>/` the folders of sessions. The text of documents is not in it: folders are indexed again.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ Progress = Callable[[str, int, int], None]  # what, done, total
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an archive is made of and read into."""
+    """What is exported and imported into."""
 
     store: Store
     memories: Memories
@@ -58,7 +58,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Archived(Noun):
-    """What is in an archive that was written."""
+    """How much an export wrote."""
 
     memories: int = 0
     sessions: int = 0
@@ -70,13 +70,13 @@ class Archived(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Unarchived(Archived):
-    """What is new in the store after an archive was read, and what could not be taken from it."""
+    """How much an import added, and what it could not read."""
 
     problems: tuple[str, ...] = ()
 
 
 def write(content: Content, path: Path, progress: Progress, *, force: bool) -> Archived:
-    """Write everything to a file for its owner's eyes, whole or not at all."""
+    """Writes everything to a private file, atomically."""
     check_target(content.store, path)
     if os.path.lexists(path) and not force:
         raise Conflict(f"{path} is there already. Give another path, or --force to write over it.")
@@ -90,7 +90,7 @@ def write(content: Content, path: Path, progress: Progress, *, force: bool) -> A
 
 
 def read(content: Content, path: Path, progress: Progress) -> Unarchived:
-    """Take in what is not there yet. Each kind is taken in entirely or not at all; reading again goes on."""
+    """Imports what is not there yet. Each kind is imported entirely or not at all; a repeated import continues."""
     with _temporary_folder() as folder:
         unpack(path, folder, FORMAT, progress)
         done = Unarchived()
@@ -103,16 +103,16 @@ def read(content: Content, path: Path, progress: Progress) -> Unarchived:
 
 @contextmanager
 def _temporary_folder(place: Path | None = None) -> Iterator[Path]:
-    """A folder for what is being made. It is gone in the end, also if its removal is interrupted."""
+    """A temporary folder, removed even if its removal is interrupted."""
     with tempfile.TemporaryDirectory(prefix=".athand-", dir=place) as folder:
         try:
             yield Path(folder)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # what this leaves, the folder's own end takes
+            shutil.rmtree(folder, ignore_errors=True)  # TemporaryDirectory removes what this leaves
 
 
 def _write_parts(content: Content, folder: Path, progress: Progress) -> Archived:
-    """Write all parts into a folder."""
+    """Writes all parts of the archive into a folder."""
     progress("memories", 0, 1)
     memories = content.memories.export(folder / MEMORIES)
     progress("flows", 0, 1)
@@ -138,7 +138,7 @@ def _write_lines(file: Path, lines: list[dict[str, Any]]) -> None:
 
 
 def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> None:
-    """Put the files of a folder into an archive, each with its hash."""
+    """Packs the files of a folder into an archive, with their hashes in its header."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     hashes: dict[str, str] = {}
     with _atomic_file(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -154,7 +154,7 @@ def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> Non
 
 @contextmanager
 def _atomic_file(path: Path) -> Iterator[Path]:
-    """A new file for its owner alone, that gets its name when all went well."""
+    """A private temporary file, renamed to `path` on success."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     try:
@@ -176,7 +176,7 @@ def _read_flows(content: Content, folder: Path, done: Unarchived, progress: Prog
 
 
 def _read_rows(content: Content, folder: Path, done: Unarchived) -> Unarchived:
-    """Take in tools, folders and rejections, each kind in one transaction."""
+    """Imports tools, folders and rejections, each kind in one transaction."""
     counts = put_tools(content.store, content.tools, _read_lines(folder / TOOLS))
     folders = put_folders(content.store, _read_lines(folder / FOLDERS), datetime.now(UTC))
     put_rejections(content.store, _read_lines(folder / REJECTIONS))
@@ -184,7 +184,7 @@ def _read_rows(content: Content, folder: Path, done: Unarchived) -> Unarchived:
 
 
 def _read_lines(file: Path) -> list[Mapping[str, Any]]:
-    """The objects of a file; none where there is no file."""
+    """The objects of a JSON Lines file; none if there is no file."""
     if not file.is_file() or not file.stat().st_size:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""Taking an archive apart: only files with the names it may have, no more than it may hold, as its hashes say."""
+"""Unpacks an archive safely: only known file names, a size limit, hashes verified."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from athand.errors import BadData, NotFound, StoreError
 
 HEADER = "athand.json"
 LARGEST = 20_000_000_000  # bytes, unpacked
-_MOST_RATIO = 300  # times; what swells more was made to
+_MOST_RATIO = 300  # unpacked to packed; beyond it is a zip bomb
 _SMALL = 200_000_000
 _PIECE = 1 << 20
 _PART = r"[^/.\\:\0][^/\\:\0]{0,254}"
@@ -30,7 +30,7 @@ _DAMAGE_ERRORS = (
 
 
 def unpack(path: Path, folder: Path, form: Mapping[str, Any], progress: Callable[[str, int, int], None]) -> None:
-    """Put the files of an archive into an empty folder, each checked."""
+    """Unpacks an archive into an empty folder and verifies each file."""
     if not path.is_file():
         raise NotFound(f"There is no archive {path}. Write one with: athand export PATH")
     try:
@@ -43,7 +43,7 @@ def unpack(path: Path, folder: Path, form: Mapping[str, Any], progress: Callable
 
 
 def _read_header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) -> Mapping[str, str]:
-    """The hashes by name that an archive says it has."""
+    """The hashes by file name in the archive's header."""
     if HEADER not in archive.namelist() or archive.getinfo(HEADER).file_size > _SMALL:
         raise BadData(f"{path} is no archive of Athand: it has no {HEADER}. Nothing was imported.")
     header = json.loads(archive.read(HEADER))
@@ -86,7 +86,7 @@ def _size_limit(path: Path) -> int:
 
 
 def _copy(source: IO[bytes], target: Path, size: int) -> str:
-    """Write a file for its owner alone, no larger than was said; its hash."""
+    """Writes a private file of at most `size` bytes; returns its hash."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256()
     left = size

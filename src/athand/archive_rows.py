@@ -1,4 +1,4 @@
-"""The parts of an archive that are rows: tools with what was decided about them, folders, rejections of flows."""
+"""The parts of an archive that are table rows: tools with their approvals, folders, rejections of flows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,18 +15,18 @@ from athand.tools import Tools, definitions, rows
 Line = Mapping[str, Any]
 _COUNTED = {"tool_servers": "servers", "tools": "tools", "tool_rules": "rules", "tool_trust": "trusted"}
 _OF_FOLDERS = ("space", "path", "host", "project", "added_at")
-_PASSING = ("failure", "failed_at")  # how a server was doing, on another machine perhaps
+_TRANSIENT = ("failure", "failed_at")  # the state of a server on this machine
 
 
 def export_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, each with the table's name, without what holds only here and now."""
     for line in read_rows(snapshot, table):
         kept = {name: line[name] for name in _OF_FOLDERS} if table.name == "document_folders" else line
-        yield {"table": table.name, **{name: value for name, value in kept.items() if name not in _PASSING}}
+        yield {"table": table.name, **{name: value for name, value in kept.items() if name not in _TRANSIENT}}
 
 
 def put_tools(store: Store, tools: Tools, lines: Sequence[Line]) -> dict[str, int]:
-    """Take in servers, tools, rules and trust that are not there yet, at once; how many of each."""
+    """Imports new servers, tools, rules and trust in one transaction; returns how many of each."""
     counts = dict.fromkeys(_COUNTED.values(), 0)
     new: list[tuple[str, str]] = []
     tables = read_tables(store.schemas)
@@ -44,7 +44,7 @@ def put_tools(store: Store, tools: Tools, lines: Sequence[Line]) -> dict[str, in
 
 
 def put_folders(store: Store, lines: Sequence[Line], now: datetime) -> int:
-    """Register folders that are not known yet, to be read with the next search or refresh; how many."""
+    """Registers new folders, to be indexed by the next search or refresh; returns how many."""
     moment = to_microseconds(now)
     waiting = {"state": "pending", "generation": moment, "updated_at": moment}
     done = 0
@@ -75,7 +75,7 @@ def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def _check_tool(line: Line) -> None:
-    """What was approved is known by its hash; another definition under that hash was never approved."""
+    """Raises if a definition does not match its hash: it would pass for an approved one."""
     try:
         if definitions.content_hash(definitions.from_json(str(line.get("definition")))) == line.get("hash"):
             return
@@ -85,7 +85,7 @@ def _check_tool(line: Line) -> None:
 
 
 def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]]) -> None:
-    """Make new tools findable by keyword at once; their vectors follow."""
+    """Indexes new tools by keyword; their vectors are embedded later."""
     if new:
         transaction.put(tools.corpus.index, tools.corpus.passages_of(transaction, new), None)
         for space in {space for space, _ in new}:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DATABASE = "athand.db"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
-# Other names of variables, as those know them who search tools.
+# Alternative names of variables.
 _ALSO = {
     "model": "ATHAND_SEARCH_MODEL",
     "device": "ATHAND_SEARCH_DEVICE",
@@ -42,7 +42,7 @@ _RANGES = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be chosen. A variable ATHAND_<NAME> wins over the file, the file over what is written here."""
+    """All settings. A variable ATHAND_<NAME> takes precedence over the file, the file over the defaults here."""
 
     store: str | None = field(default=None, repr=False)  # may have a password in it
     data_dir: str | None = None
@@ -69,17 +69,17 @@ class Settings:
 
     @property
     def data_folder(self) -> Path:
-        """Where databases and downloaded models live."""
+        """The folder of databases and downloaded models."""
         return Path(self.data_dir or self.home or platformdirs.user_data_dir("athand")).expanduser()
 
     @property
     def servers_file(self) -> Path:
-        """The servers of the user's own configuration."""
+        """The user's configuration file of MCP servers."""
         return self._config_folder / "mcp.json"
 
     @property
     def profiles_folder(self) -> Path:
-        """The user's own profiles of apps."""
+        """The folder of the user's app profiles."""
         return self._config_folder / "profiles"
 
     @property
@@ -88,7 +88,7 @@ class Settings:
 
     @property
     def location(self) -> str:
-        """The store to open when none is named."""
+        """The default store."""
         return self.store or str(self.data_folder / DATABASE)
 
 
@@ -110,7 +110,7 @@ def load_settings(
 def explain_settings(
     environment: Mapping[str, str] | None = None, data_dir: str | None = None
 ) -> dict[str, tuple[Any, str]]:
-    """Every setting by its name: its value, and where that comes from: a variable, a file, or nobody said anything."""
+    """Every setting by name: its value, and its origin: a variable, an option, `file` or `default`."""
     environment = os.environ if environment is None else environment
     settings = load_settings(environment, data_dir=data_dir)
     written = _read(config_file(environment))
@@ -121,7 +121,7 @@ def explain_settings(
 
 
 def check_setting(name: str, text: str) -> Any:
-    """The value that a text means for a setting; an error that names what is wrong with either."""
+    """Parses the text of a setting; raises InvalidInput."""
     check_name(name)
     check_text(name, text)
     value = _value(name, {each.name: each.type for each in fields(Settings)}[name], text)
@@ -130,7 +130,7 @@ def check_setting(name: str, text: str) -> Any:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no setting has."""
+    """Raises if there is no setting of this name."""
     if name not in setting_names():
         close = get_close_matches(name, setting_names(), n=1)
         hint = f" Did you mean {close[0]}?" if close else ""
@@ -138,12 +138,12 @@ def check_name(name: str) -> None:
 
 
 def setting_names() -> list[str]:
-    """All settings by their names."""
+    """The names of all settings."""
     return [each.name for each in fields(Settings)]
 
 
 def _origin(name: str, environment: Mapping[str, str], written: Mapping[str, Any], data_dir: str | None) -> str:
-    """What said so: the name of a variable or an option, `file`, or `default`."""
+    """The origin of a value: the name of a variable or an option, `file`, or `default`."""
     if data_dir and name == "data_dir":
         return "--data-dir"
     variables = [each for each in (_ALSO.get(name, ""), f"ATHAND_{name.upper()}") if environment.get(each)]
@@ -153,13 +153,13 @@ def _origin(name: str, environment: Mapping[str, str], written: Mapping[str, Any
 
 
 def config_file(environment: Mapping[str, str] | None = None) -> Path:
-    """Where the settings are written down, whether the file exists or not."""
+    """The path of the config file, whether it exists or not."""
     environment = os.environ if environment is None else environment
     return Path(environment.get("ATHAND_CONFIG") or platformdirs.user_config_path("athand") / "config.toml")
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The settings of a config file; none where there is no file."""
+    """The settings of a config file; none if there is no file."""
     try:
         given = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value(label: str, kind: Any, text: str) -> Any:
-    """What a text says, as the kind of value that is wanted."""
+    """Parses a text as the type of the setting."""
     if kind not in (int, float):
         return _flag(label, text) if kind is bool else text
     try:

@@ -20,7 +20,7 @@ _Model = tuple[str, int]  # its id and its dimensions
 
 
 def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress: Progress) -> dict[str, int]:
-    """Copy everything, go on where an earlier copy was cut off, and compare both; the number of rows by table."""
+    """Copies everything or resumes an interrupted copy, verifies it, and returns the number of rows by table."""
     tables = read_tables(source.schemas)
     with source.snapshot() as view:
         _begin(view, target, tables)
@@ -28,7 +28,7 @@ def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress
         counter = _Counter(_count_rows(view, tables), progress)
         for table in tables.values():
             writer = writers.get(table.name)
-            # What is also found literally must be taken out by its text, which is another table's: see `finish_index`.
+            # A literal index needs the texts, which another table has: `finish_index` builds it at the end.
             replace_index = writer.index if writer and not writer.corpus.index.texts else _index_nothing
             _copy_table(view, target, table, replace_index, counter.advance)
         with target.snapshot() as copied:
@@ -41,7 +41,7 @@ def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress
 
 @dataclass(slots=True)
 class _Counter:
-    """Adds up what is done."""
+    """Reports progress."""
 
     total: int
     progress: Progress
@@ -54,14 +54,14 @@ class _Counter:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Indexes the copied items of a corpus with the vectors their originals have."""
+    """Indexes the copied items of a corpus, with the vectors of the source."""
 
     view: Snapshot
     corpus: Corpus
     covering: _Model | None
 
     def index(self, transaction: Transaction, before: Sequence[Row], after: Sequence[Row]) -> None:
-        """Index the items of these rows in place of those that were there."""
+        """Replaces the index entries of the rows before by those of the rows after."""
         gone: dict[str, list[str]] = defaultdict(list)
         for space, id_, *_ in before:
             gone[space].append(id_)
@@ -70,7 +70,7 @@ class _Writer:
         self._put(transaction, self.corpus.passages_of(transaction, [(row[0], row[1]) for row in after]))
 
     def finish_index(self, target: Store) -> None:
-        """Make sure that the index of the copy is that of the original: it may have been cut off, or not begun."""
+        """Copies the remaining vectors, and rebuilds the index if its fingerprint differs from the source's."""
         self._add_other_vectors(target)
         fingerprint = self.view.fingerprint(self.corpus.index)
         if target.fingerprint(self.corpus.index) != fingerprint:
@@ -85,7 +85,7 @@ class _Writer:
             )
 
     def _index_all(self, target: Store) -> None:
-        """Make the whole index of the copy anew."""
+        """Rebuilds the whole index of the target."""
         with target.transaction() as transaction:
             transaction.clear(self.corpus.index)
             for passages in self.corpus.every(transaction):
@@ -98,7 +98,7 @@ class _Writer:
         transaction.put(self.corpus.index, passages, self._vectors(self.covering, passages) if self.covering else None)
 
     def _add_other_vectors(self, target: Store) -> None:
-        """The vectors of models that do not cover everything: they save work when one of them is chosen again."""
+        """Copies the vectors of models that are not active, which saves work if one is chosen again."""
         models = self.view.rows("SELECT model_id, dimensions FROM models ORDER BY number")
         for model in [(id_, dimensions) for id_, dimensions in models if (id_, dimensions) != self.covering]:
             for passages in self.corpus.every(self.view):
@@ -112,11 +112,11 @@ class _Writer:
 
 
 def _index_nothing(transaction: Transaction, before: Sequence[Row], after: Sequence[Row]) -> None:
-    """These rows have nothing derived, or not yet."""
+    """For tables without an index, or with one that is built at the end."""
 
 
 def _covering_model(view: Snapshot, index: Index) -> _Model | None:
-    """The model that has a vector for every passage."""
+    """Id and dimensions of the model that has a vector for every passage."""
     found = view.rows(
         "SELECT m.model_id, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
         "WHERE c.corpus = :corpus AND c.complete ORDER BY m.number",
@@ -126,13 +126,13 @@ def _covering_model(view: Snapshot, index: Index) -> _Model | None:
 
 
 BATCH = 500
-_MARK = "copied_from"  # in the target's settings, until the copy is complete
+_MARK = "copied_from"  # setting in the target while the copy is incomplete
 
-ReplaceIndex = Callable[[Transaction, Sequence[Row], Sequence[Row]], None]  # told the rows before and after, keys first
+ReplaceIndex = Callable[[Transaction, Sequence[Row], Sequence[Row]], None]  # gets the rows before and after, keys first
 
 
 def _begin(source: Snapshot, target: Store, tables: Iterable[str]) -> None:
-    """Mark the target as a copy that is not complete; one that holds anything else is refused."""
+    """Marks the target as an incomplete copy; raises if it holds anything else."""
     [(origin,)] = source.rows("SELECT value FROM settings WHERE name = 'store_id'")
     with target.transaction() as transaction:
         if transaction.rows("SELECT value FROM settings WHERE name = 'store_id'") == [(origin,)]:
@@ -148,26 +148,26 @@ def _begin(source: Snapshot, target: Store, tables: Iterable[str]) -> None:
 
 
 def _finish(target: Store) -> None:
-    """The copy is complete: from now on it is a store like any other."""
+    """Removes the mark of an incomplete copy."""
     with target.transaction() as transaction:
         transaction.execute("DELETE FROM settings WHERE name = :name", {"name": _MARK})
 
 
 def _count_rows(snapshot: Snapshot, tables: Iterable[str]) -> int:
-    """How many rows there are to copy."""
+    """The number of rows to copy."""
     return sum(int(snapshot.rows(f"SELECT count(*) FROM {table}")[0][0]) for table in tables)
 
 
 def _copy_table(
     source: Snapshot, target: Store, table: Table, replace_index: ReplaceIndex, progress: Callable[[int], None]
 ) -> None:
-    """Make the target's table equal to the source's; what is there already is not written again."""
+    """Makes the target's table equal to the source's, batch by batch; equal batches are not written again."""
     after: Row | None = None
     more = True
     while more:
         rows = _read_batch(source, table, after, None, BATCH)
         more = len(rows) == BATCH
-        last = _key(table, rows[-1]) if more else None  # the last batch also stands for all that lies behind it
+        last = _key(table, rows[-1]) if more else None  # the last batch has no upper bound
         with target.transaction() as transaction:
             there = _read_batch(transaction, table, after, last)
             if there != rows:
@@ -178,7 +178,7 @@ def _copy_table(
 
 
 def _verify(source: Snapshot, target: Snapshot, tables: Mapping[str, Table]) -> dict[str, int]:
-    """Compare every table by count and hash; the counts."""
+    """Compares every table by count and hash; returns the counts."""
     counts = {}
     for table in tables.values():
         (ours, our_hash), (theirs, their_hash) = (_summary(snapshot, table) for snapshot in (source, target))
@@ -192,7 +192,7 @@ def _verify(source: Snapshot, target: Snapshot, tables: Mapping[str, Table]) -> 
 
 
 def _summary(snapshot: Snapshot, table: Table) -> tuple[int, str]:
-    """How many rows, and a hash over them."""
+    """The number of rows, and a hash over them."""
     rows = 0
 
     def read_rows() -> Iterator[Row]:
@@ -217,7 +217,7 @@ def _key(table: Table, row: Row) -> Row:
 
 
 def _key_range(table: Table, after: Row | None, last: Row | None) -> tuple[str, dict[str, object]]:
-    """The condition that a key lies behind one and not behind another."""
+    """SQL condition: after < key <= last."""
     key = table.key
     where: list[str] = ["1 = 1"]
     values: dict[str, object] = {}
@@ -237,7 +237,7 @@ def _read_batch(
 
 
 def _replace(transaction: Transaction, table: Table, after: Row | None, last: Row | None, rows: Sequence[Row]) -> None:
-    """Put these rows in the place of what is there between the keys."""
+    """Replaces the rows between the keys by these."""
     where, values = _key_range(table, after, last)
     transaction.execute(f"DELETE FROM {table} WHERE {where}", values)
     names = _column_names(table)

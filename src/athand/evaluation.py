@@ -1,4 +1,4 @@
-"""How good a search is: labelled sets, pure measures, and a report. The benchmarks and `athand bench` use it."""
+"""Search quality: labelled sets, measures and reports, for the benchmarks and `athand bench`."""
 
 import json
 import math
@@ -20,7 +20,7 @@ FORMATS = "corpus.jsonl with qrels.tsv, memories.jsonl, or tools.jsonl; each wit
 
 @dataclass(frozen=True, slots=True)
 class Question(Noun):
-    """A query with its right answers, graded."""
+    """A query with its relevant ids and their grades."""
 
     id: str
     text: str
@@ -49,24 +49,24 @@ class Report(Noun):
 
 
 def ndcg(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
-    """Discounted gain of the first k, as a share of the best possible."""
+    """Normalized discounted cumulative gain of the first k."""
     ideal = sorted(relevant.values(), reverse=True)[:k]
     return _dcg([relevant.get(id_, 0) for id_ in ranked[:k]]) / _dcg(ideal)
 
 
 def recall(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
-    """Which share of the right answers is among the first k."""
+    """The share of relevant ids among the first k."""
     wanted = {id_ for id_, grade in relevant.items() if grade > 0}
     return len(wanted.intersection(ranked[:k])) / len(wanted)
 
 
 def hit(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
-    """Whether a right answer is among the first k."""
+    """Whether a relevant id is among the first k."""
     return float(any(relevant.get(id_, 0) > 0 for id_ in ranked[:k]))
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Grades, k: int = 10) -> float:
-    """One over the place of the first right answer."""
+    """1 / rank of the first relevant id."""
     return next((1 / place for place, id_ in enumerate(ranked[:k], 1) if relevant.get(id_, 0) > 0), 0.0)
 
 
@@ -84,7 +84,7 @@ MEASURES: Mapping[str, Callable[[Sequence[str], Grades], float]] = {
 
 
 def evaluate(questions: Sequence[Question], search: Search, limit: int = 10) -> Report:
-    """Ask every question of a search that answers with ids."""
+    """Runs every question through a search that returns ids, and averages the measures."""
     scores: dict[str, list[dict[str, float]]] = defaultdict(list)
     times = []
     for question in questions:
@@ -104,7 +104,7 @@ def evaluate(questions: Sequence[Question], search: Search, limit: int = 10) -> 
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """The middle, the slow and the slowest."""
+    """The 50th, 90th and 99th percentile."""
     ordered = sorted(values)
     return {f"p{part}": ordered[min(len(ordered) - 1, len(ordered) * part // 100)] for part in (50, 90, 99)}
 
@@ -114,7 +114,7 @@ def _means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def load_set(folder: Path) -> LabelledSet:
-    """The labelled set in a folder, whichever of the known formats it has."""
+    """Loads the labelled set in a folder, in any of the known formats."""
     readers = {"corpus.jsonl": _beir, "memories.jsonl": _memories, "tools.jsonl": _tools}
     for file, reader in readers.items():
         if (folder / file).is_file() and (folder / "queries.jsonl").is_file():

@@ -1,4 +1,4 @@
-"""What every corpus keeps beside its items: the vectors of their passages, made when they are missing."""
+"""Derived data of every corpus: embedding of passages, missing vectors, reindexing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Items = Sequence[tuple[str, str]]  # the space and the id of each
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """How the passages of a corpus come from its items: those of some items, or all of them, some at a time."""
+    """How to derive the passages of a corpus: those of some items, or all in batches."""
 
     index: Index
     passages_of: Callable[[Snapshot, Items], Sequence[Passage]]
@@ -30,7 +30,7 @@ def embed_passages(
     *,
     use_cache: bool = True,
 ) -> Vectors | None:
-    """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+    """The vectors of passages, from the cache if `use_cache`; None while the model does not work."""
 
     def lookup(model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         if snapshot is not None:
@@ -45,7 +45,7 @@ def embed_passages(
 def embed_missing(
     store: Store, embedder: LazyEmbedder, corpus: Corpus, stop: Callable[[], bool], *, use_cache: bool
 ) -> bool:
-    """Give every passage a vector of the current model; until all have one, searches go by keyword."""
+    """Embeds every passage that has no vector of the current model; until all have one, searches go by keyword."""
     model_id = embedder.attempt(lambda model: model.model_id)
     after = 0
     while model_id and (missing := store.missing_vectors(corpus.index.corpus, model_id, after, BATCH)):
@@ -62,7 +62,7 @@ def embed_missing(
 def reindex(
     store: Store, embedder: LazyEmbedder, corpus: Corpus, progress: Callable[[int], None], *, use_cache: bool
 ) -> int:
-    """Make everything derived of a corpus anew, in one step that readers see whole; how many passages there are."""
+    """Rebuilds the index of a corpus in one transaction; returns the number of passages."""
     embed_missing(store, embedder, corpus, lambda: False, use_cache=use_cache)
     done = 0
     with store.transaction() as transaction:
@@ -77,7 +77,7 @@ def reindex(
 
 
 def without_meaning(what: str, embedder: LazyEmbedder, when_uncovered: Callable[[], None], *, needed: bool) -> str:
-    """Why a search goes by keyword only; where meaning is `needed`, that is an error."""
+    """The note why a search goes by keyword only; raises if vectors are `needed`."""
     reason = embedder.problem
     if not reason:
         when_uncovered()

@@ -1,4 +1,4 @@
-"""Checks of what callers hand in: each returns the clean value, or says what is wrong with it."""
+"""Argument checks: each returns the valid value, or raises InvalidInput that says what is wrong."""
 
 import os
 import unicodedata
@@ -10,14 +10,14 @@ from athand.errors import InvalidInput
 
 LONGEST_TEXT = 1_000_000
 LONGEST_NAME = 256
-LONGEST_QUERY = 10_000  # characters: some pages, read in a fraction of a second
+LONGEST_QUERY = 10_000  # characters
 MOST_HITS = 1000
 _LONGEST_FILE_NAME = 255  # bytes, on all usual file systems
 _SHOWN = 80
 
 
 def show_value(value: object) -> str:
-    """A wrong value as an error repeats it: enough to know it again."""
+    """The repr of a wrong value for an error message, shortened."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
@@ -40,13 +40,13 @@ def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
 
 
 def check_query(value: object) -> str:
-    """What is asked: any text; of a very long one its beginning, so that no question holds up the others."""
+    """Any text; a very long one is cut."""
     text = value if isinstance(value, str) else check_text("query", value)
     return text[:LONGEST_QUERY]
 
 
 def is_text(value: object) -> bool:
-    """Whether this can be looked for at all: what is no text, or no valid Unicode, is nowhere."""
+    """Whether a value is a string of valid Unicode."""
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode("utf-8") == value
 
 
@@ -59,7 +59,7 @@ def check_name(what: str, value: object) -> str:
 
 
 def check_limit(value: object, most: int = MOST_HITS) -> int:
-    """How many answers: at least one."""
+    """A limit of at least one."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {show_value(value)}.")
     return value
@@ -80,7 +80,7 @@ def check_names(what: str, values: object) -> tuple[str, ...]:
 
 
 def check_count(what: str, value: object, most: int = MOST_HITS) -> int:
-    """How many: none is allowed."""
+    """A count, 0 included."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {show_value(value)}.")
     return value
@@ -107,7 +107,7 @@ def check_time(what: str, value: object) -> datetime:
 
 
 def check_past(what: str, value: object, now: datetime) -> datetime:
-    """A time that has come already; a clock may go a minute ahead of ours."""
+    """A time in the past; a clock may be a minute ahead of ours."""
     time = check_time(what, value)
     if time > now + timedelta(minutes=1):
         raise InvalidInput(f"{what} {time.isoformat()} lies in the future; now it is {now.isoformat()}.")
@@ -115,7 +115,7 @@ def check_past(what: str, value: object, now: datetime) -> datetime:
 
 
 def check_path(what: str, value: object) -> Path:
-    """A path that a file could have, from the root on; who opens it says what else is wrong with it."""
+    """An absolute path with valid file names; whether it exists is not checked."""
     text = check_text(what, os.fspath(value) if isinstance(value, os.PathLike) else value)
     try:
         path = Path(text).expanduser().absolute()

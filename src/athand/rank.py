@@ -1,4 +1,4 @@
-"""Scores: numbers in, numbers out. No store, no model, no clock."""
+"""Scoring primitives: BM25, calibration, weighted totals, explanation, order. Pure functions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from athand.types import Calibration, QueryWord, Signal, Statistics
 K1 = 1.0
 B = 0.5
 
-_FEW_TERMS = 12  # are found faster than all words are read
+_FEW_TERMS = 12  # up to so many, counting each term is faster than reading all words
 _NOTHING = np.zeros(1)
 
 Numbers = npt.NDArray[np.float64]
@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One signal of many passages at once: what was measured, what it means on [0, 1], and its weight."""
+    """One signal of many passages: raw values, calibrated to [0, 1], and its weight."""
 
     raw: Numbers
     calibrated: Numbers
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One multiplier of many passages at once: what was measured, and by what it multiplies."""
+    """One multiplier of many passages: raw values, and the factors."""
 
     raw: Numbers
     factor: Numbers
@@ -42,7 +42,7 @@ _NO_FACTORS: Mapping[str, Factor] = {}
 
 @dataclass(frozen=True, slots=True)
 class KeywordQuery:
-    """A query made ready to score passages: what each term is worth to which word."""
+    """A query prepared for BM25: for each term, the words it stands for and its worth to them."""
 
     worths: Mapping[str, Sequence[tuple[str, float]]]
     ideal: float
@@ -51,14 +51,14 @@ class KeywordQuery:
 
 
 def inverse_frequency(passages: int, frequency: int) -> float:
-    """How telling a term is: high when few passages have it, never negative."""
+    """Inverse document frequency of a term, never negative."""
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
 def prepare(words: Sequence[QueryWord], statistics: Statistics, field_weights: Sequence[float]) -> KeywordQuery:
-    """Everything about a query's words that does not depend on the passage.
+    """Prepares the words of a query for BM25.
 
-    The ideal is the score of an average passage that has every word once; a word nobody knows counts as very rare.
+    The ideal is the score of an average passage that has every word once; an unknown word counts as very rare.
     """
     worths: dict[str, list[tuple[str, float]]] = {}
     ideal = 0.0
@@ -90,7 +90,7 @@ def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
 
 
 def _count_terms(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]) -> Numbers:
-    """How often each text has each term. Many terms are counted in one pass over the words, few one by one."""
+    """Term frequencies by term and text. Many terms are counted in one pass over the words, few one by one."""
     width = len(texts)
     if len(rows) <= _FEW_TERMS:
         whole, ends = "".join(texts), np.cumsum(lengths)
@@ -101,45 +101,45 @@ def _count_terms(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]
 
 
 def _count_occurrences(whole: str, ends: Numbers, term: str) -> Numbers:
-    """How often a term is in each of the texts that a whole is made of. It has spaces of its own: none overlap."""
+    """How often a term occurs in each of the concatenated texts, which end at `ends`."""
     needle = join_terms([term])
-    between = whole.split(needle)  # finds all places at the speed of C
+    between = whole.split(needle)  # faster than a search in Python
     lengths = np.fromiter(map(len, between[:-1]), np.float64, len(between) - 1)
     places = np.cumsum(lengths + len(needle)) - len(needle)
     return np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(ends)).astype(np.float64)
 
 
 def matched_words(fields: Sequence[str], query: KeywordQuery) -> tuple[str, ...]:
-    """The words of the query that a passage has, in one form or another."""
+    """The words of the query that a passage contains in any variant."""
     whole = "".join(fields)
     present = (worths for term, worths in query.worths.items() if join_terms([term]) in whole)
     return tuple(dict.fromkeys(word for worths in present for word, _ in worths))
 
 
 def calibrate_keyword(scores: Numbers, query: KeywordQuery) -> Numbers:
-    """BM25 on [0, 1]: 1 is a passage that has all the words."""
+    """BM25 scaled to [0, 1]: 1 is a passage with all the words."""
     return np.minimum(1.0, scores / query.ideal) if query.ideal > 0 else np.zeros_like(scores)
 
 
 def calibrate_cosine(cosines: Numbers, calibration: Calibration) -> Numbers:
-    """Cosines on [0, 1]: 0 a random passage, 0.5 probably what was asked for, 1 the same words."""
+    """Cosines scaled to [0, 1]: 0 a random passage, 0.5 probably relevant, 1 the same words."""
     noise, relevant = calibration.noise, calibration.relevant
     return np.interp(cosines, (noise, relevant, 1.0), (0.0, 0.5, 1.0))
 
 
 def modulate(values: Numbers, spread: float = 0.1) -> Numbers:
-    """A multiplier that a signal on [0, 1] may be: it modulates relevance, it cannot create or destroy it."""
+    """Maps a signal on [0, 1] to a multiplier on [1 - spread, 1 + spread]."""
     return 1 - spread + 2 * spread * values
 
 
 def totals(parts: Mapping[str, Part], factors: Mapping[str, Factor] = _NO_FACTORS) -> Numbers:
-    """The unclamped scores that decide the order: the weighted sum, then the factors one after the other."""
+    """The unclamped scores that decide the order: the weighted sum of the parts times the factors."""
     weighted = sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
     return math.prod((factor.factor for factor in factors.values()), start=weighted)
 
 
 def explain(parts: Mapping[str, Part], at: int, factors: Mapping[str, Factor] = _NO_FACTORS) -> dict[str, Signal]:
-    """The signals of one passage, each with its contribution to the total; a factor contributes what it changes."""
+    """The signals of one passage with their contributions to the total; a factor contributes what it changes."""
     signals = {}
     total = 0.0
     for name, part in parts.items():
@@ -154,12 +154,12 @@ def explain(parts: Mapping[str, Part], at: int, factors: Mapping[str, Factor] = 
 
 
 def clamp(total: float) -> float:
-    """The score that is shown: the total on [0, 1]."""
+    """The displayed score: the total clamped to [0, 1]."""
     return min(1.0, max(0.0, total))
 
 
 def order(scores: Numbers, times: Sequence[int], ids: Sequence[str], least: float) -> list[int]:
-    """The places of all scores above zero and not below the least, best first.
+    """The indexes of all scores above zero and at least `least`, best first.
 
     Ties are broken by recency, then id, so that the order is the same on every engine and run.
     """

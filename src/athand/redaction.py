@@ -166,7 +166,7 @@ _ORDINARY = frozenset(
 
 
 class _Assignment(NamedTuple):
-    """A value behind a key that speaks of secrets, and what stands around them."""
+    """A value assigned to a key that names a secret, and its surroundings."""
 
     name: str
     sign: str
@@ -177,12 +177,12 @@ class _Assignment(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """The text as it may be kept: without private blocks and without secrets."""
+    """The text without private blocks and with secrets redacted."""
     return redact(strip_private(text))
 
 
 def strip_private(text: str) -> str:
-    """The text without its `<private>…</private>` blocks; one that is never closed reaches to the end."""
+    """The text without `<private>…</private>` blocks; an unclosed one reaches to the end."""
     kept: list[str] = []
     depth = end = 0
     for tag in _PRIVATE_TAG.finditer(f"{text}<private>"):
@@ -195,15 +195,15 @@ def strip_private(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """The text with `[redacted: <kind>]` in the place of every secret."""
-    # A refused value may become clear once what stood in it is gone; every reading that changes leaves less to find.
+    """Replaces every secret by `[redacted: <kind>]`."""
+    # Repeated, because a redaction may reveal another secret; each pass leaves less to find.
     while (cleaner := _redact_once(text)) != text:
         text = cleaner
     return text
 
 
 def redact_in_lines(text: str) -> str:
-    """The same, and whatever follows a block of a key stays in the line it was in."""
+    """Like `redact`, but line numbers stay: a redacted key block keeps its line breaks."""
     return redact(_redact_key_blocks(text, "\n"))
 
 
@@ -240,7 +240,7 @@ def _apply_rules(rules: Iterable[tuple[str, list[str], str]], text: str, haystac
 
 
 def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
-    """The values of keys that speak of secrets, where they are secrets themselves."""
+    """Spans of secret values that are assigned to keys like `password` or `token`."""
     end = 0
     # The dotted capital I is the one character that becomes two in lower case.
     for key in _KEY.finditer(text.replace("İ", "i").lower()):
@@ -275,7 +275,7 @@ def _is_credential(kind: str, found: _Assignment) -> bool:
 
 
 def _is_password(found: _Assignment) -> bool:
-    """Nearly anything that is set; what is only told must look less like a word."""
+    """Nearly any value that is assigned; one that is only mentioned must look less like a word."""
     value, sign, is_odd = found.value, found.sign.strip(), bool(_ODD.search(found.value))
     ends = bool(_ENDS.match(found.after))
     if found.is_quoted:
@@ -290,7 +290,7 @@ def _is_password(found: _Assignment) -> bool:
 
 
 def _is_token(found: _Assignment) -> bool:
-    """Machines make tokens: long, and no words; only a secret that is set may be a word."""
+    """Tokens are long and no words; only an assigned `secret` may be a word."""
     value, name = found.value, found.name
     if len(value) < 8 or re.search(r"\s" if "secret" in name.lower() else r"[\s(){}\[\]|]", value):
         return False

@@ -1,4 +1,4 @@
-"""One question to every corpus: the answers on one scale, in one order, with all that is said about them."""
+"""Federated search: one query to every corpus, the hits calibrated to one scale and merged."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from athand.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Tools
 from athand.types import Hit, Hits
 
 CORPORA = ("memories", "documents", "tools", "flows")
-COUNTED = 30  # of each corpus at most, however few are shown
+COUNTED = 30  # hits per corpus for facets, however few are shown
 CLOSEST = 3
-# What the items of a corpus belong to.
+# The facet of a corpus, and the attribute of its items.
 _PLACES = {
     "memories": ("projects", "project"),
     "documents": ("folders", "folder_id"),
@@ -42,7 +42,7 @@ class Corpora:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """The arguments of a search, checked; the corpora check what only they understand."""
+    """The checked arguments of a search; the corpora check their own filters."""
 
     text: str
     corpora: tuple[str, ...]
@@ -65,7 +65,7 @@ class SearchRequest:
         catalogue: Names,
         app: str | None,
     ) -> "SearchRequest":
-        """The same, or the error that names what is wrong."""
+        """Checks the arguments; raises InvalidInput."""
         unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
         if unknown:
             raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
@@ -75,18 +75,18 @@ class SearchRequest:
         return cls(query, chosen, check_limit(limit), least, project, folder_id, catalogue, app)
 
     def least_total(self, corpus: str) -> float | None:
-        """The total of a corpus below which no hit can pass; None where it has a measure of its own."""
+        """The least total that hits of a corpus need; None for the default of the corpus."""
         return None if self.least is None else min(1.0, max(0.0, to_total(corpus, self.least) - 1e-9))
 
     def accepts(self, hit: Hit) -> bool:
-        """Whether a hit, on the common scale, is good enough."""
+        """Whether a calibrated hit is good enough."""
         if self.least is None:
             return is_worth_showing(hit)
         return hit.score > 0 and hit.why.total >= self.least
 
 
 def default_corpora(project: str | None, folder_id: Names, app: str | None) -> tuple[str, ...]:
-    """What is searched when no corpus is named: a folder has documents only, an app flows, a project no flows."""
+    """The corpora to search when none is named: a folder has documents only, an app flows, a project no flows."""
     named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
     if project is not None:
         return ("memories", "documents", "tools", *named)
@@ -94,7 +94,7 @@ def default_corpora(project: str | None, folder_id: Names, app: str | None) -> t
 
 
 def search(of: Corpora, request: SearchRequest) -> Hits[Hit]:
-    """The hits of all corpora that were asked, best first; nothing where nothing fits."""
+    """The hits of all requested corpora that are good enough, best first."""
     deep = max(request.limit, COUNTED)
     found = {corpus: _SEARCHES[corpus](of, request, deep) for corpus in request.corpora}
     hits = sorted((calibrate_hit(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
@@ -115,7 +115,7 @@ def _memories(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
 
 
 def _documents(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """Each document once, with its best passage."""
+    """One hit per document, with its best passage."""
     least = request.least_total("documents")
     if request.folder_id is None and request.project is not None:
         return of.documents.search_project(request.text, request.project, limit, min_score=least, once=True)
@@ -123,7 +123,7 @@ def _documents(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
 
 
 def _tools(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """The tools of a project's own catalogue, too, where no other is named."""
+    """Searches the catalogue of the project and the default one, if none is named."""
     catalogues = request.catalogue
     if catalogues is None and request.project is not None:
         catalogues = (request.project, DEFAULT_CATALOGUE)
@@ -132,7 +132,7 @@ def _tools(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
 
 
 def _flows(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """Each session once, with its best step."""
+    """One hit per session, with its best step."""
     least = request.least_total("flows")
     return of.flows.search(request.text, limit=limit, min_score=least, filters={"app": request.app}, once=True)
 
@@ -146,7 +146,7 @@ _SEARCHES: Mapping[str, Callable[[Corpora, SearchRequest, int], Hits[Any]]] = {
 
 
 def _corrections(found: Answers, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
-    """Words that were taken for others, as the best answer has it; no word that another corpus was found by."""
+    """Typo corrections, those of the best corpus first; without words that hits of other corpora contain."""
     told: set[str] = set()
     for corpus in sorted(found, key=lambda corpus: _place(corpus, hits)):
         for word, meant in found[corpus].did_you_mean.items():
@@ -157,24 +157,24 @@ def _corrections(found: Answers, hits: Sequence[Hit]) -> Iterator[tuple[str, str
 
 
 def _place(corpus: str, hits: Sequence[Hit]) -> int:
-    """Where in an answer a corpus is first."""
+    """The position of the first hit of a corpus."""
     return next((at for at, hit in enumerate(hits) if hit.corpus == corpus), len(hits))
 
 
 def _has(hit: Hit, word: str) -> bool:
-    """Whether a word is in a hit; most are not even part of a word in it, which is seen sooner."""
+    """Whether a hit contains a word; the substring test first, as it is faster."""
     text = f"{hit.title} {hit.text}"
     return word in hit.why.matched or (word in fold(text) and word in tokenize(text))
 
 
 def _closest(found: Answers, hits: Sequence[Hit]) -> list[str]:
-    """What came nearest, where nothing fits: the best of what was left out, then what the corpora name themselves."""
+    """The closest titles when nothing is good enough: rejected hits, then what the corpora suggest."""
     names = [*(hit.title for hit in hits), *(name for answer in found.values() for name in answer.closest)]
     return list(dict.fromkeys(names))[:CLOSEST]
 
 
 def _facets(hits: Sequence[Hit]) -> dict[str, Any]:
-    """How many hits each corpus has, and within it each project, folder, server or app."""
+    """Number of hits per corpus, and per project, folder, server or app."""
     numbers = Counter(hit.corpus for hit in hits)
     facets: dict[str, Any] = {corpus: numbers[corpus] for corpus in CORPORA if numbers[corpus]}
     for corpus in tuple(facets):

@@ -1,7 +1,7 @@
-"""Words: how text becomes terms, how a question becomes words, and which words are near each other.
+"""Text analysis: tokenizing, stemming, synonyms, typo correction, highlighting.
 
-Two functions, one pipeline (NFKC, casefold, accents folded, identifiers split): `terms` for indexing, `tokenize` for
-asking. Both engines store our terms verbatim, so they index the same words.
+One pipeline (NFKC, casefold, accents stripped, identifiers split) with two ends: `terms` for indexing, `tokenize` for
+queries. Both engines store our terms verbatim, so they index the same words.
 """
 
 import hashlib
@@ -60,17 +60,17 @@ _stem = Stemmer.Stemmer("english", _CACHED_WORDS)
 
 
 def text_hash(text: str) -> bytes:
-    """The address of a text: what is derived from the same text is derived once."""
+    """SHA-256 of a text, the key of its cached vector."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def fold(text: str) -> str:
-    """Case and accents removed; marks that carry meaning in other scripts stay."""
+    """Lower case without accents; combining marks of other scripts stay."""
     return text.casefold() if text.isascii() else _strip_accents(_normalize("NFKC", text).casefold())
 
 
 def stem(word: str) -> str:
-    """The stem under which a folded word is indexed."""
+    """The stem of a folded word."""
     stemmed: str = _stem.stemWord(word)
     return stemmed
 
@@ -81,12 +81,12 @@ def split_identifier(name: str) -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """The terms under which a text is indexed: stemmed, every occurrence, CJK as characters and pairs."""
+    """The index terms of a text: stems, every occurrence, CJK as characters and bigrams."""
     return [term for term, _ in terms_and_words(text)]
 
 
 def terms_and_words(text: str) -> list[tuple[str, str]]:
-    """Each term with the word as it was written, folded: what a correction can show instead of a stem."""
+    """Each index term with its folded word, which corrections show instead of the stem."""
     found: list[tuple[str, str]] = []
     for word in _words(text):
         found.extend(_terms_of(word))
@@ -106,14 +106,14 @@ def join_terms(words: Iterable[str]) -> str:
 
 
 def tokenize(query: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
-    """The words a question is about: unique, first seen first, without stop words and single characters."""
+    """The distinct words of a query in order, without stop words and single characters (unless nothing is left)."""
     words = list(dict.fromkeys(word for raw in _words(query) for word in _query_words(raw)))
     telling = [word for word in words if len(word) > 1 and word not in stop_words]
     return telling or words
 
 
 def synonym_table(groups: Iterable[Sequence[str]] = _SYNONYM_GROUPS) -> dict[str, tuple[str, ...]]:
-    """Every word of a group points to the others: asking for any of them finds all."""
+    """Maps every word of a group to the others."""
     table: dict[str, tuple[str, ...]] = {}
     for group in groups:
         for word in group:
@@ -128,21 +128,21 @@ def expand_synonyms(words: Iterable[str], table: Mapping[str, Sequence[str]]) ->
 
 
 def allowed_edits(word: str) -> int:
-    """How many letters may be wrong: none in very short words, one up to five letters, two beyond."""
+    """The allowed edit distance: 0 for very short words, 1 up to five letters, 2 beyond."""
     return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
 
 
 def are_near(one: str, other: str) -> bool:
-    """Whether a single edit makes one word of the other."""
+    """Whether the edit distance of two words is at most 1."""
     from rapidfuzz.distance import OSA
 
     return OSA.distance(one, other, score_cutoff=1) <= 1
 
 
 def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequence[int]) -> list[tuple[int, list[str]]]:
-    """For each misspelt word its distance to the nearest known words, and those; none beyond its edits.
+    """For each misspelt word, the least edit distance to the vocabulary, and the words at it; none beyond its edits.
 
-    Swapped neighbours count as one edit.
+    Optimal string alignment: swapped neighbours count as one edit.
     """
     if not words or not vocabulary:
         return [(most + 1, []) for most in edits]
@@ -160,12 +160,12 @@ def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequen
 
 
 def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:
-    """The text with every word marked that is indexed under one of the wanted terms."""
+    """The text with every word marked that has one of the wanted terms."""
     return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has(word[0], wanted) else word[0], text)
 
 
 def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
-    """The first sentences that have a wanted term, marked; long ones cut around their first match."""
+    """The first sentences with a wanted term, highlighted; long ones are cut around their first match."""
     found: list[str] = []
     for sentence in map(str.strip, _SENTENCE_END.split(text)):
         marked = highlight(sentence, wanted)
@@ -179,7 +179,7 @@ def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
 
 
 def _has(word: str, wanted: Set[str]) -> bool:
-    """Whether a word as written is indexed under one of these terms."""
+    """Whether a word has one of these index terms."""
     return not wanted.isdisjoint(_index_terms(word))
 
 
@@ -189,7 +189,7 @@ def _index_terms(word: str) -> tuple[str, ...]:
 
 
 def _window(sentence: str, around: int) -> str:
-    """At most so much of a sentence that it can be shown, with the place in it."""
+    """A sentence shortened to an excerpt around a position."""
     if len(sentence) <= _EXCERPT:
         return sentence
     start = max(0, min(around - _EXCERPT // 3, len(sentence) - _EXCERPT))
@@ -211,7 +211,7 @@ def _strip_accents(text: str) -> str:
 
 
 def _normalize(form: Literal["NFD", "NFKC"], text: str) -> str:
-    """Unicode's normal form, in pieces that end between words: Python takes quadratic time for runs of marks."""
+    """Unicode normalization in pieces that end between words: Python takes quadratic time for runs of marks."""
     if len(text) <= _PIECE:
         return unicodedata.normalize(form, text)
     return "".join(unicodedata.normalize(form, piece) for piece in _PIECES.findall(text))
@@ -256,7 +256,7 @@ def _query_words(word: str) -> list[str]:
 
 
 def _cjk(word: str, *, singles: bool) -> Iterator[str]:
-    """Text without spaces between words: its characters and pairs; what is not CJK in it stays whole."""
+    """The characters and bigrams of CJK runs; other parts stay whole."""
     folded = fold(word)
     end = 0
     for run in _CJK.finditer(folded):

@@ -17,8 +17,8 @@ _LEAVES = (str, int, float, bool)
 
 
 def plain(value: Any) -> Any:
-    """Turn nouns, times and tuples into what JSON can hold."""
-    if value is None or type(value) in _LEAVES:  # most values: asking the rest takes ten times as long
+    """Converts dataclasses, times and tuples into JSON values."""
+    if value is None or type(value) in _LEAVES:  # the most frequent case first: ten times faster
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: plain(getattr(value, name)) for name in _names_of_fields(type(value))}
@@ -37,19 +37,19 @@ def _names_of_fields(kind: type) -> tuple[str, ...]:
 
 
 class Noun:
-    """Base of the nouns: `to_dict()` is what CLI, MCP and HTTP print."""
+    """Base of the result dataclasses: CLI, MCP and HTTP print `to_dict()`."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The noun as plain JSON values."""
+        """The fields as JSON values."""
         as_plain: dict[str, Any] = plain(self)
         return as_plain
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Calibration(Noun):
-    """What a model's cosines mean: `noise` is a random passage, `relevant` is probably the one asked for."""
+    """What the cosines of a model mean: `noise` is that of a random passage, `relevant` that of a probable answer."""
 
     noise: float
     relevant: float
@@ -74,7 +74,7 @@ class Filter(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query(Noun):
-    """One question to one corpus, tokenized and embedded once."""
+    """A query to one corpus, tokenized and embedded."""
 
     text: str
     words: tuple[str, ...]
@@ -84,14 +84,14 @@ class Query(Noun):
     filter: Filter = Filter()
     synonyms: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     candidates: int = 150
-    literal: bool = False  # the words as they are: neither prefixes nor corrections
+    literal: bool = False  # no prefixes, no typo corrections
     calibration: Calibration | None = None  # what cosines of the model mean
     mode: str = "hybrid"  # or "semantic", or "keyword"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Variant(Noun):
-    """One indexed term a query's word may stand for, what a match is worth, and how many passages have it."""
+    """An index term that a query word may stand for, its worth, and its document frequency."""
 
     term: str
     worth: float
@@ -100,7 +100,7 @@ class Variant(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueryWord(Noun):
-    """A word of the query with the terms it matches; none at all when the index does not know it."""
+    """A word of the query with its variants; none if the index has no such word."""
 
     word: str
     variants: tuple[Variant, ...] = ()
@@ -108,7 +108,7 @@ class QueryWord(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statistics(Noun):
-    """What BM25 must know of the spaces searched: how many passages, and how long each field is on average."""
+    """BM25 statistics of the searched spaces: number of passages, average length of each field."""
 
     passages: int
     average_lengths: tuple[float, ...]
@@ -116,7 +116,7 @@ class Statistics(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate(Noun):
-    """A passage that may answer: its terms field by field, its cosine where it has a vector, and its item's values."""
+    """A passage to score: its terms by field, its cosine if it has a vector, and columns of its item."""
 
     id: str
     item_id: str
@@ -129,7 +129,7 @@ class Candidate(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidates(Noun):
-    """What one visit to the store brings back: passages of both sides, and the numbers to score them with."""
+    """The result of a candidate search: passages by keyword and by vector, and the statistics to score them."""
 
     passages: tuple[Candidate, ...]
     words: tuple[QueryWord, ...]
@@ -140,10 +140,10 @@ class Candidates(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scan(Noun):
-    """A question for every passage that is near enough to one of some vectors, or may have one of some texts in it.
+    """A search for every passage that is near enough to one of the vectors, or may contain one of the texts.
 
-    Passages are near at a cosine of `least`; those with a text need `least_with_text`, if vectors can be compared.
-    Texts are compared case aside.
+    Passages need a cosine of `least`; those with a text need `least_with_text`, if vectors can be compared.
+    Texts are compared case-insensitively.
     """
 
     vectors: tuple[Vector, ...] = ()
@@ -157,7 +157,7 @@ class Scan(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScanMatch(Noun):
-    """A passage that a scan came upon: where it is, its cosine to each vector, and its text if that may match."""
+    """A passage found by a scan: its position, its cosine to each vector, and its text if that may match."""
 
     space: str
     item_id: str
@@ -169,7 +169,7 @@ class ScanMatch(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Signal(Noun):
-    """One part of a score: what was measured, what it means on [0, 1], and what it added."""
+    """One part of a score: the raw value, calibrated to [0, 1], and its contribution."""
 
     raw: float
     calibrated: float
@@ -201,7 +201,7 @@ class Why(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hit(Noun):
-    """One answer with its reasons; `item` is the noun that was found."""
+    """One search result with its reasons; `item` is what was found."""
 
     id: str
     corpus: str
@@ -221,7 +221,7 @@ HitT = TypeVar("HitT", bound=Hit)
 
 
 class Hits(list[HitT], Generic[HitT]):
-    """The answers to one query, best first, with what should be known about them."""
+    """The results of one query, best first, with notes, corrections and facets."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class Hits(list[HitT], Generic[HitT]):
         self.facets = dict(facets or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """All hits and all remarks as plain values."""
+        """All hits and notes as plain values."""
         return {
             "hits": [hit.to_dict() for hit in self],
             "notes": list(self.notes),
@@ -254,7 +254,7 @@ class Hits(list[HitT], Generic[HitT]):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Status(Noun):
-    """What there is and how it feels: store, model, corpora, and anything that does not work."""
+    """The state of store, model and corpora, and every problem."""
 
     store: Mapping[str, Any]
     model: Mapping[str, Any]

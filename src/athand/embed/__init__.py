@@ -1,4 +1,4 @@
-"""Texts in, vectors out: the models, how they are loaded, and the cache that spares them work."""
+"""Embedding models: the model table, loading, and caching."""
 
 from athand.embed.embedder import Embedder, embed_texts, unit_rows
 from athand.embed.loader import LazyEmbedder, load_embedder

@@ -1,4 +1,4 @@
-"""Measures what a model's cosines mean, where no constants are shipped with it."""
+"""Measures the calibration of a model, where its card has none."""
 
 import logging
 
@@ -43,13 +43,13 @@ _DEFAULT = Calibration(noise=0.2, relevant=0.6)
 
 
 def measure(embedder: Embedder) -> Calibration:
-    """The calibration seen on our pairs of question and passage."""
+    """The calibration of a model, measured on pairs of question and passage."""
     questions = np.stack([embedder.embed_query(question) for question in QUESTIONS])
     return from_vectors(questions, embedder.embed_passages(PASSAGES), embedder.model_id)
 
 
 def from_vectors(questions: Matrix, passages: Matrix, model_id: str) -> Calibration:
-    """Noise is the mean cosine of texts that do not belong together, relevant the median of those that do."""
+    """Noise is the mean cosine of unrelated pairs, relevant the median cosine of matching pairs."""
     cosines = questions @ passages.T
     matched = np.eye(len(cosines), dtype=bool)
     noise, relevant = float(cosines[~matched].mean()), float(np.median(cosines[matched]))

@@ -1,4 +1,4 @@
-"""Fetches the files of a named model, pinned to a revision and checked by SHA-256."""
+"""Downloads the files of a named model, pinned to a revision and checked by SHA-256."""
 
 import hashlib
 from pathlib import Path
@@ -11,7 +11,7 @@ TIMEOUT = 5.0
 
 
 def fetch_model(card: ModelCard, cache_dir: Path) -> Path:
-    """The folder with the model's files; what is already there and intact is not fetched again."""
+    """Downloads the missing or damaged files of a model; returns its folder."""
     folder = cache_dir / card.name
     for name, expected in card.sha256.items():
         if not _is_intact(folder / name, expected):
@@ -21,7 +21,7 @@ def fetch_model(card: ModelCard, cache_dir: Path) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of the file's bytes, in hexadecimal."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -46,7 +46,7 @@ def _fetch(card: ModelCard, name: str, folder: Path) -> None:
     except ImportError as error:
         raise _unavailable(card, folder, f"huggingface_hub is missing; run: {install_hint('onnx')}") from error
     try:
-        # Asked once before the download, which alone would try for half a minute to reach an absent network.
+        # A quick check of the network first: the download alone retries for half a minute.
         get_hf_file_metadata(hf_hub_url(card.repository, name, revision=card.revision), token=False, timeout=TIMEOUT)
         hf_hub_download(
             card.repository,
@@ -57,7 +57,7 @@ def _fetch(card: ModelCard, name: str, folder: Path) -> None:
             etag_timeout=TIMEOUT,
             token=False,
         )
-    except Exception as error:  # the hub library, its HTTP client and its transfer library each raise their own
+    except Exception as error:  # the hub library, its HTTP client and its transfer library have no common base
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise _unavailable(card, folder, reason) from error
 

@@ -1,4 +1,4 @@
-"""From a model's name to an embedder, on first use and never fatally."""
+"""Loads embedders by model name, folder or endpoint; `LazyEmbedder` does so on first use and survives failures."""
 
 import json
 import logging
@@ -21,15 +21,15 @@ from athand.errors import DataError, InvalidInput, StoreError, Unavailable
 
 log = logging.getLogger("athand")
 _ENDPOINT = "openai:"
-# A model that could not be had is not asked for with every search.
+# How long to wait before loading a model that failed again.
 RETRY_SECONDS = 30
-_LOAD_LOCK = threading.Lock()  # two threads that open a store at the same moment do not load the model twice
+_LOAD_LOCK = threading.Lock()  # two threads must not load the model twice
 
 T = TypeVar("T")
 
 
 def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None) -> Embedder:
-    """The embedder of that name, folder or endpoint; raises where it cannot be had."""
+    """Loads the embedder of a model name, folder or endpoint, or raises."""
     options = options or ModelOptions()
     if name in MODELS:
         return _load_named(MODELS[name], options)
@@ -39,7 +39,7 @@ def load_embedder(name: str = DEFAULT_MODEL, options: ModelOptions | None = None
         return RemoteEmbedder(name.removeprefix(_ENDPOINT), options.base_url, options.api_key)
     if _is_folder(name):
         return load_folder(Path(name), options.device)
-    raise _unknown(name)
+    raise _unknown_model(name)
 
 
 def _load_named(card: ModelCard, options: ModelOptions) -> Embedder:
@@ -56,7 +56,7 @@ def _load_named(card: ModelCard, options: ModelOptions) -> Embedder:
 
 @cache
 def _load_bundled(name: str) -> Embedder:
-    """A model of the package: it never changes, so all stores of a process share one."""
+    """The bundled model, shared by all stores of a process."""
     from athand.embed.static import StaticEmbedder
 
     return StaticEmbedder(BUNDLED, MODELS[name])
@@ -69,7 +69,7 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def _unknown(name: str) -> InvalidInput:
+def _unknown_model(name: str) -> InvalidInput:
     by_lower = {known.lower(): known for known in MODELS}
     close = get_close_matches(name.lower().rpartition("/")[2], by_lower, n=1)
     hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
@@ -80,11 +80,11 @@ def _unknown(name: str) -> InvalidInput:
 
 
 class LazyEmbedder:
-    """Loads the model when it is first needed. What cannot be embedded now is None, and `problem` says why."""
+    """Loads the model on first use; while it does not work, results are None and `problem` says why."""
 
     def __init__(self, name: str, options: ModelOptions | None = None) -> None:
         if name not in MODELS and not name.startswith(_ENDPOINT) and not _is_folder(name):
-            raise _unknown(name)
+            raise _unknown_model(name)
         self.name = name
         self.problem: str | None = None
         self._options = options
@@ -93,7 +93,7 @@ class LazyEmbedder:
         self._lock = threading.Lock()
 
     def attempt(self, action: Callable[[Embedder], T]) -> T | None:
-        """What the action makes of the embedder, or None while it does not work; tried again after a while."""
+        """Runs the action with the embedder; None while the model does not work, which is retried after a while."""
         if time.monotonic() < self._retry_at:
             return None
         embedder = None
@@ -102,14 +102,14 @@ class LazyEmbedder:
             result = action(embedder)
         except Unavailable as error:
             if embedder is not None and isinstance(error, StoreError):
-                raise  # the action may read the store, and its errors are not the model's
+                raise  # an error of the store, which the action may read, not of the model
             self._give_up(error)
             return None
         self.problem = None
         return result
 
     def pause(self, reason: str) -> None:
-        """Leave a model alone for a while that does not answer in time."""
+        """Stops using a model for a while, for example one that answers too slowly."""
         self._give_up(Unavailable(reason))
 
     def _give_up(self, error: Unavailable) -> None:
@@ -127,7 +127,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 
 
 def load_folder(folder: Path, device: str) -> Embedder:
-    """The embedder of an ONNX export or of a static table; pickles are never opened."""
+    """Loads an ONNX export or a static model from a folder; pickles are never opened."""
     for name in ("onnx/model.onnx", "model.onnx"):
         if (folder / name).is_file():
             return _load_onnx(folder, folder / name, device)
@@ -144,14 +144,14 @@ def load_folder(folder: Path, device: str) -> Embedder:
 def _load_onnx(folder: Path, weights: Path, device: str) -> Embedder:
     from athand.embed.onnx import OnnxEmbedder
 
-    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     card = ModelCard(
-        name=_identity(folder, weights),
+        name=_weights_id(folder, weights),
         kind="onnx",
         dimensions=0,
         query_prefix=prompts.get("query", ""),
         pooling=_pooling(folder / "1_Pooling" / "config.json"),
-        max_tokens=_read(folder / "sentence_bert_config.json").get("max_seq_length") or 512,
+        max_tokens=_read_json(folder / "sentence_bert_config.json").get("max_seq_length") or 512,
     )
     return OnnxEmbedder(folder, card, device)
 
@@ -165,19 +165,19 @@ def _load_static(folder: Path, weights: Path) -> Embedder:
             f"{weights} is no table of token vectors, as static models are. "
             f"Export a transformer with: optimum-cli export onnx --model {folder} {folder}-onnx"
         )
-    card = ModelCard(_identity(folder, weights), "static", 2 * tensors["table"].shape[1])
+    card = ModelCard(_weights_id(folder, weights), "static", 2 * tensors["table"].shape[1])
     return StaticEmbedder(folder, replace(card, calibration=measure(StaticEmbedder(folder, card))))
 
 
-def _identity(folder: Path, weights: Path) -> str:
-    """Folder name and content: other weights under the same name are another model."""
-    # Large exports keep their numbers beside the graph, in model.onnx_data.
+def _weights_id(folder: Path, weights: Path) -> str:
+    """A model id of folder name and weights digest: other weights are another model."""
+    # Large exports store the weights beside the graph, in model.onnx_data.
     digests = [sha256_of(part)[:12] for part in sorted(weights.parent.glob(f"{weights.name}*"))]
     return f"{folder.resolve().name}@{'+'.join(digests)}"
 
 
 def _pooling(path: Path) -> Literal["mean", "cls"]:
-    modes = [mode for mode, used in _read(path).items() if mode.startswith("pooling_mode_") and used is True]
+    modes = [mode for mode, used in _read_json(path).items() if mode.startswith("pooling_mode_") and used is True]
     if modes in ([], ["pooling_mode_mean_tokens"]):
         return "mean"
     if modes == ["pooling_mode_cls_token"]:
@@ -185,8 +185,8 @@ def _pooling(path: Path) -> Literal["mean", "cls"]:
     raise InvalidInput(f"{path} asks for {', '.join(modes)}; only mean and cls pooling are known. Use another model.")
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """The JSON object in the file; a file that is not there says nothing."""
+def _read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is no file."""
     if not path.is_file():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""The model table: one entry per model a user can name."""
+"""The model table: one card per named model, and which of them are on this machine."""
 
 import platform
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ BUNDLED = Path(__file__).parent / "athand_static_1"
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """How a named model is fetched, run and read; without a calibration it is measured on first use."""
+    """How a named model is downloaded and run; a missing calibration is measured on first use."""
 
     name: str
     kind: Literal["static", "onnx"]
@@ -32,12 +32,12 @@ class ModelCard:
     int8: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def for_processor(self, machine: str) -> "ModelCard":
-        """The int8 edition published for that processor, as `platform.machine()` names it; else this card."""
+        """The card of the int8 edition for a processor (`platform.machine()`), if there is one; else this card."""
         if machine.lower() not in self.int8:
             return self
         file, digest = self.int8[machine.lower()]
         files = {file: digest, "tokenizer.json": self.sha256["tokenizer.json"]}
-        # int8 activations are scaled per batch: only a text alone gets the same vector every time.
+        # int8 activations are scaled per batch, so only batches of one text are reproducible.
         return replace(self, name=f"{self.name}-int8", sha256=files, int8={}, batch=1)
 
 
@@ -104,7 +104,7 @@ _PACKAGES = ("onnxruntime", "huggingface_hub")
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How a model is to be loaded; the values come from the settings."""
+    """How to load a model; the values come from the settings."""
 
     device: str = "auto"
     cache_dir: Path | None = None
@@ -114,7 +114,7 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModelState(Noun):
-    """A model and how it stands: `needs` is what must be installed first, `bytes` what its files take here."""
+    """A model and its state: `needs` is what must be installed first, `bytes` the size of its files here."""
 
     name: str
     kind: str
@@ -127,14 +127,14 @@ class ModelState(Noun):
 
 
 def default_cache() -> Path:
-    """Where models are kept when nobody says where."""
+    """The default folder for downloaded models."""
     from platformdirs import user_cache_path
 
     return user_cache_path("athand") / "models"
 
 
 def list_models(current: str, options: ModelOptions) -> list[ModelState]:
-    """All models of the table, and the current one if it is none of them."""
+    """All models of the table, and the current one if it is not among them."""
     states = [_state(card, current, options.cache_dir or default_cache()) for card in MODELS.values()]
     if current not in MODELS:
         kind = "folder" if Path(current).is_dir() else "endpoint"
@@ -159,7 +159,7 @@ def _state(card: ModelCard, current: str, cache: Path) -> ModelState:
 
 
 def _files(card: ModelCard, cache: Path) -> list[Path]:
-    """The files of a model, of either edition, if they are all here."""
+    """The files of a model, of either edition, if all are here."""
     if card.kind == "static":
         return [file for file in BUNDLED.iterdir() if file.is_file()]
     for edition in (card.for_processor(platform.machine()), card):

@@ -29,7 +29,7 @@ GPUS = (
     "DmlExecutionProvider",
     "CoreMLExecutionProvider",
 )
-# Every build for macOS lists it, GPU or not, and texts of changing length make it compile again and again.
+# Every build for macOS lists it, GPU or not, and it recompiles for every new text length.
 ONLY_ON_REQUEST = "CoreMLExecutionProvider"
 # Beyond 2,048 tokens a batch leaves the processor's caches and gets slower per text.
 BATCH_TOKENS = 2_048
@@ -51,7 +51,7 @@ def choose_provider(device: str) -> str:
 
 
 def find_weights(folder: Path, card: ModelCard) -> Path:
-    """The model's ONNX file: the one of its card, else model.onnx where exporters put it."""
+    """The ONNX file of a model: that of its card, else model.onnx at its usual places."""
     names = [name for name in card.sha256 if name.endswith(".onnx")] or ["onnx/model.onnx", "model.onnx"]
     for name in names:
         if (folder / name).is_file():
@@ -103,7 +103,7 @@ class OnnxEmbedder:
 
     def _encode(self, texts: list[str]) -> "list[Encoding]":
         limit = self._card.max_tokens * CHARACTERS_PER_TOKEN
-        # Half a surrogate pair is a legal Python string, but no Unicode.
+        # Lone surrogates are legal in Python strings, but not in UTF-8.
         cleaned = [text[:limit].encode(errors="replace").decode() for text in texts]
         return self._tokenizer.encode_batch_fast(cleaned)
 
@@ -123,7 +123,7 @@ class OnnxEmbedder:
 
 
 def _pool(hidden: npt.NDArray[np.float32], mask: npt.NDArray[np.int64], pooling: str) -> Matrix:
-    """One row per text: the graph's own sentence vector, its first token, or the mean of its tokens."""
+    """One row per text: the sentence vector of the graph, its CLS token, or the mean of its tokens."""
     if hidden.ndim == 2:
         return hidden
     if pooling == "cls":
@@ -134,7 +134,7 @@ def _pool(hidden: npt.NDArray[np.float32], mask: npt.NDArray[np.int64], pooling:
 
 
 def _batches(encodings: "Sequence[Encoding]", most: int) -> Iterator[list[int]]:
-    """Places of texts of like length, bounded in number and in padded tokens."""
+    """Batches of indexes of texts of similar length, bounded in number and in padded tokens."""
     batch: list[int] = []
     for place in sorted(range(len(encodings)), key=lambda place: len(encodings[place])):
         if batch and (len(batch) == most or (len(batch) + 1) * len(encodings[place]) > BATCH_TOKENS):

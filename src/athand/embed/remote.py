@@ -1,4 +1,4 @@
-"""Embeddings from an OpenAI-compatible endpoint: a hosted service, or a server in your own house."""
+"""Embeddings from an OpenAI-compatible endpoint."""
 
 import ipaddress
 import json
@@ -26,12 +26,12 @@ MAX_CHARACTERS = 8_192
 MAX_ANSWER = 64 * 1024 * 1024
 BACK_OFF = (0.5, 1.0, 2.0)
 LONGEST_WAIT = 8.0
-# Beyond this a float32 sum of squares overflows; no honest embedding comes near.
+# Beyond this a float32 sum of squares overflows.
 LARGEST_NUMBER = 1e15
 
 
 class _TryAgain(Exception):
-    """The endpoint may answer later; `after` is how long it asked us to wait."""
+    """A failure worth a retry; `after` is the Retry-After of the endpoint in seconds."""
 
     def __init__(self, reason: str, after: float = 0.0) -> None:
         super().__init__(reason)
@@ -39,7 +39,7 @@ class _TryAgain(Exception):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A redirect would carry the key and the texts to a place the user did not name."""
+    """Refuses redirects, which would send the key and the texts to another host."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -48,7 +48,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class RemoteEmbedder:
-    """Asks {base_url}/embeddings; every failure is an Unavailable that never shows the key."""
+    """Calls {base_url}/embeddings; every failure is an Unavailable without the key in it."""
 
     def __init__(
         self, model: str, base_url: str | None = None, api_key: str | None = None, timeout: float = 30.0
@@ -70,14 +70,14 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """The width of the vectors, learned from the first answer."""
+        """The length of the vectors, read off the first answer."""
         if self._width is None:
             self._ask(["dimensions"])
         return self._width or 0
 
     @cached_property
     def calibration(self) -> Calibration:
-        # Questions have no prefix here, so that they need not be asked one by one.
+        # Queries have no prefix here, so all texts go in one batch.
         vectors = self.embed_passages(QUESTIONS + PASSAGES)
         return from_vectors(vectors[: len(QUESTIONS)], vectors[len(QUESTIONS) :], self.model_id)
 
@@ -172,7 +172,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Places of the texts that say something, bounded in number and characters."""
+    """Batches of the indexes of non-empty texts, bounded in number and characters."""
     batch: list[int] = []
     size = 0
     for index, text in enumerate(texts):

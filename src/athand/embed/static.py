@@ -1,4 +1,4 @@
-"""The bundled model: a table of token vectors, summed. numpy and tokenizers, nothing else."""
+"""Static models, like the bundled one: sums of token vectors, with numpy and tokenizers only."""
 
 import json
 import re
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 BATCH = 256
-# Tokens past the 512th hardly move a sum, but a megabyte of text would cost a second.
+# A longer text is cut: it hardly changes the sum, but a megabyte would cost a second.
 MAX_CHARACTERS = 32_768
 LETTERS_A_PIECE = 3
-_REMEMBERED = 1 << 16  # words
+_CACHED_WORDS = 1 << 16  # words
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 _WORDS = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
@@ -37,7 +37,7 @@ class StaticEmbedder:
         self._packed = tensors["table"]
         self._scale = tensors["scale"]
         self._tokenizer = _load_tokenizer(folder / "tokenizer.json", card.max_tokens)
-        self._tokens = TokenCache(self._tokenizer, card.max_tokens)
+        self._cached = CachingTokenizer(self._tokenizer, card.max_tokens)
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._card = card
 
@@ -61,7 +61,7 @@ class StaticEmbedder:
         return vector
 
     def _has_known_words(self, text: str) -> bool:
-        """Whether one word is more than scattered letters: the vector of made-up words is near to anything."""
+        """Whether at least one word is not split into tiny tokens: the vector of made-up words is near to anything."""
         for word in tokenize(text):
             pieces = len(self._tokenizer.encode(word, add_special_tokens=False).ids)
             if pieces == 1 or len(word) >= LETTERS_A_PIECE * pieces:
@@ -73,9 +73,9 @@ class StaticEmbedder:
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), np.float32)
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        # A lone surrogate is no Unicode text; the tokenizer would refuse all of them for one.
+        # Lone surrogates are dropped: the tokenizer would refuse the whole batch.
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode() for text in texts]
-        ids = [self._tokens.of(text) for text in cut]
+        ids = [self._cached.encode(text) for text in cut]
         tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
         table = self._table(tokens)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
@@ -88,32 +88,32 @@ class StaticEmbedder:
         return unit_rows(sums)
 
     def _table(self, tokens: npt.NDArray[np.int64]) -> Matrix:
-        """The float rows of these tokens: two 4-bit values a byte, low half first, offset by 8."""
+        """Unpacks the rows of these tokens: two 4-bit values per byte, low half first, offset by 8."""
         packed = self._packed[tokens]
         values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1, self.dimensions).astype(np.float32)
         rows: Matrix = (values - 8) * self._scale[tokens].astype(np.float32)[:, None]
         return rows
 
 
-class TokenCache:
-    """The tokens of texts, word by word: the same words come again and again, and a dictionary is fast."""
+class CachingTokenizer:
+    """Tokenizes word by word, with a cache of words."""
 
     def __init__(self, tokenizer: "Tokenizer", most: int) -> None:
         self._tokenizer = tokenizer
         self._most = most
         self._known: dict[str, list[int]] = {}
 
-    def of(self, text: str) -> list[int]:
-        """What the tokenizer makes of a text. It drops control characters, so words around them may be one."""
+    def encode(self, text: str) -> list[int]:
+        """The token ids of a text; one with control characters, which the tokenizer drops, is encoded as a whole."""
         if _CONTROL.search(text):
             return self._encode(text)
         words = _WORDS.findall(text) if text.isascii() else text.split()
-        return list(islice(chain.from_iterable(map(self._of_word, words)), self._most))
+        return list(islice(chain.from_iterable(map(self._encode_word, words)), self._most))
 
-    def _of_word(self, word: str) -> list[int]:
+    def _encode_word(self, word: str) -> list[int]:
         known = self._known.get(word)
         if known is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _CACHED_WORDS:
                 self._known = {}
             known = self._known[word] = self._encode(word)
         return known
@@ -136,7 +136,7 @@ _DTYPES = {"I8": np.int8, "U8": np.uint8, "F16": np.float16, "F32": np.float32, 
 
 
 def load_safetensors(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """All tensors of the file, memory-mapped."""
+    """All tensors of a safetensors file (a JSON header, then raw arrays), memory-mapped."""
     data = np.memmap(path, dtype=np.uint8, mode="r")
     try:
         size = struct.unpack("<Q", data[:8].tobytes())[0]
