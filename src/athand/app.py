@@ -141,7 +141,7 @@ class Athand:
     def copy_to(
         self, location: str | PathLike[str], *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> dict[str, int]:
-        """Copy everything to an empty store of any engine, verified; what was cut off goes on. Rows by table."""
+        """Copies everything to an empty store of any engine, or resumes such a copy; returns the rows by table."""
         with closing(open_store(str(location), SCHEMAS)) as target:
             corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
             return copy_store(self._store, target, corpora, progress)

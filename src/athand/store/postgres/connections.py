@@ -96,7 +96,7 @@ class Connections:
 
     def __init__(self, location: str, schemas: Sequence[Schema]) -> None:
         self._address, self.shown = _read(location)
-        with self.connect_unlimited() as connection:
+        with self.connect_without_limit() as connection:
             prepare(connection, schemas)
         self._pool = ConnectionPool(
             self._address,
@@ -122,7 +122,7 @@ class Connections:
             yield connection
 
     @contextmanager
-    def connect_unlimited(self) -> Iterator[LimitedConnection]:
+    def connect_without_limit(self) -> Iterator[LimitedConnection]:
         """A connection outside the pool and without time limits, for long work."""
         with self.errors(), LimitedConnection.connect(self._address, **_KWARGS) as connection:
             connection.limit = None
@@ -176,7 +176,7 @@ class Connections:
         return status == "committed"
 
     def _status(self, transaction: str, start: str) -> str:
-        with self.connect_unlimited() as connection:
+        with self.connect_without_limit() as connection:
             connection.limit = READING
             connection.note_start()
             if connection.start != start:

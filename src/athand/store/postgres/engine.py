@@ -221,14 +221,14 @@ class PostgresStore:
         """Drops unused vectors and vacuums; the log and the backups of the server are out of our reach."""
         with self.transaction() as transaction:
             maintenance.drop_unused_vectors(transaction._connection)
-        with self._connections.connect_unlimited() as connection:
+        with self._connections.connect_without_limit() as connection:
             for table in maintenance.tables(connection):
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
-        with self._connections.connect_unlimited() as connection, read_snapshot(connection):
+        with self._connections.connect_without_limit() as connection, read_snapshot(connection):
             return maintenance.check_integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
@@ -257,7 +257,7 @@ class PostgresStore:
 
     def distribute(self) -> dict[str, str]:
         """Distributes the tables over a Citus cluster; returns what was done by table."""
-        with self._connections.connect_unlimited() as connection:
+        with self._connections.connect_without_limit() as connection:
             return distribute(connection, self.location)
 
     def close(self) -> None:
@@ -309,7 +309,7 @@ class PostgresStore:
     def _maintain_indexes(self, corpus: str) -> None:
         """Builds missing vector indexes; a failure is only logged: searches without them are slower, not different."""
         try:
-            with self._connections.connect_unlimited() as connection:
+            with self._connections.connect_without_limit() as connection:
                 maintain_indexes(connection, corpus)
         except StoreError as error:
             log.warning("The vectors of %s are not indexed: %s", corpus, error)
