@@ -14,17 +14,32 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain, matched_words, prepare
-from athand.store import Index, Passage, Snapshot, Store, Transaction
+from athand.store import Index, Passage, Schema, Snapshot, Store, Transaction
 from athand.text import tokenize
-from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Vector, Vectors, Why
+from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Statistics, Vector, Vectors, Why
 
 BATCH = 512  # passages that are embedded or indexed together
 
 TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
 
+Names = str | Sequence[str] | None
+Points = Sequence[tuple[float, float]]  # (total of the corpus, score)
 Items = Sequence[tuple[str, str]]  # the space and the id of each
 
 log = logging.getLogger("athand")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusQuestion:
+    """What a search over all corpora asks each of them; a corpus heeds the filters that it understands."""
+
+    text: str
+    limit: int
+    min_total: float | None = None  # in the corpus' own measure
+    project: str | None = None
+    folder_id: Names = None
+    catalogue: Names = None
+    app: str | None = None
 
 
 class SearchRequest(Protocol):
@@ -49,6 +64,12 @@ class Answer:
     keywords: KeywordQuery
     calibration: Calibration | None  # None where vectors could not be compared
     notes: tuple[str, ...]
+
+
+def empty_answer(index: Index, note: str) -> Answer:
+    """The answer of a corpus that cannot be searched, and why."""
+    statistics = Statistics(0, (0.0,) * len(index.fields))
+    return Answer(Candidates((), (), statistics), prepare((), statistics, index.weights), None, (note,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +102,19 @@ class Ranking(Generic[RequestT]):
 class Corpus(ABC, Generic[RequestT, HitT]):
     """Items of one kind in a store, found by words and by meaning."""
 
-    index: ClassVar[Index]
+    schema: ClassVar[Schema]
+    index: ClassVar[Index]  # of the schema
+    # Calibration (total of a score, score on the common scale), measured on one half of the questions to a store with
+    # all corpora (benchmarks/everything.py); the last point is an item in its own words.
+    points: ClassVar[Points]
+    same_meaning: ClassVar[float | None] = None  # a hit that means at least so much the same is never noise
+    facet: ClassVar[str]  # what the items belong to: projects, folders, ...
+    filters: ClassVar[frozenset[str]] = frozenset()  # of a search over all corpora, those that are understood
+    own_filter: ClassVar[str | None] = None  # where this filter is given, this corpus is meant
+
+    def __init_subclass__(cls) -> None:
+        if "schema" in vars(cls):
+            cls.index = cls.schema.index
 
     def __init__(
         self,
@@ -101,6 +134,10 @@ class Corpus(ABC, Generic[RequestT, HitT]):
 
     # What a corpus supplies
 
+    def make_request(self, question: CorpusQuestion) -> RequestT:
+        """The request to this corpus in a search over all of them, embedded; no snapshot may be open."""
+        raise NotImplementedError
+
     @abstractmethod
     def rank(self, snapshot: Snapshot, request: RequestT) -> Ranking[RequestT]:
         """The candidates that answer a request, best first."""
@@ -119,6 +156,10 @@ class Corpus(ABC, Generic[RequestT, HitT]):
 
     def renew_derived(self, transaction: Transaction) -> None:
         """Compute the derived columns of all items anew, where a corpus has some; part of `reindex`."""
+
+    def place_of(self, candidate: Candidate) -> str:
+        """What a candidate's item belongs to, see `facet`; its space, unless a corpus says otherwise."""
+        return candidate.space
 
     # Searching
 
@@ -151,9 +192,9 @@ class Corpus(ABC, Generic[RequestT, HitT]):
             mode=mode,
         )
 
-    def ask(self, snapshot: Snapshot, query: Query) -> Answer:
-        """The candidates of a query; where meaning was asked for and cannot be compared, a note says why."""
-        found = snapshot.candidates(self.index, query)
+    def ask(self, snapshot: Snapshot, query: Query, known: Candidates | None = None) -> Answer:
+        """The candidates of a query, or those known already; a note says why meaning could not be compared."""
+        found = known or snapshot.candidates(self.index, query)
         keywords = prepare(found.words, found.statistics, self.index.weights)
         calibration = query.calibration if found.by_vector else None
         return Answer(found, keywords, calibration, self._notes(query, found))
@@ -177,13 +218,17 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def _notes(self, query: Query, found: Candidates) -> tuple[str, ...]:
         if query.mode == "keyword" or found.by_vector or not found.statistics.passages:
             return ()
+        return (self.note_keyword_only(needs_meaning=query.mode == "semantic"),)
+
+    def note_keyword_only(self, *, needs_meaning: bool) -> str:
+        """Why a search goes by keyword only; an error where it needs meaning."""
         reason = self.embedder.problem
         if not reason:
             self._when_uncovered()
             reason = "the vectors of this model are still being made. See: athand reindex"
-        if query.mode == "semantic":
+        if needs_meaning:
             raise Unavailable(f"{self.index.corpus.capitalize()} cannot be searched by meaning now: {reason}")
-        return (f"Searched by keyword only: {reason}",)
+        return f"Searched by keyword only: {reason}"
 
     # Index and vectors
 

@@ -109,7 +109,7 @@ def chunks_of():
     """Every chunk of a store, straight from its table."""
 
     def chunks_of(documents):
-        with documents._store.snapshot() as snapshot:
+        with documents.store.snapshot() as snapshot:
             found = snapshot.rows("SELECT c.space, c.document_id, c.position, c.id FROM document_chunks c")
         ids = defaultdict(list)
         for space, _, _, id_ in sorted(found):
@@ -128,8 +128,8 @@ class Reference:
     """What a search of content must find, by going through everything once, with nothing clever."""
 
     def __init__(self, documents):
-        self._model = documents._context.embedder.attempt(lambda model: model)
-        with documents._store.snapshot() as snapshot:
+        self._model = documents.embedder.attempt(lambda model: model)
+        with documents.store.snapshot() as snapshot:
             rows = snapshot.rows(
                 "SELECT c.space, c.document_id, c.position, c.id, c.heading, c.content FROM document_chunks c"
             )

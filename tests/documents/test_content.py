@@ -401,8 +401,8 @@ class TestWithoutTheModel:
     def broken(self, documents, tree, monkeypatch):
         tree.write("a.md", "The connection pool of postgres")
         documents.add(tree)
-        monkeypatch.setattr(documents._context.embedder, "attempt", lambda action: None)
-        documents._context.embedder.problem = "the model is away"
+        monkeypatch.setattr(documents.embedder, "attempt", lambda action: None)
+        documents.embedder.problem = "the model is away"
         return documents
 
     def test_exact_terms_still_answer_with_a_note(self, broken):

@@ -162,7 +162,7 @@ class TestEmbedding:
     def embedded(self, documents, monkeypatch):
         """The texts that the model is given."""
         texts = []
-        model = documents._context.embedder.attempt(lambda model: model)
+        model = documents.embedder.attempt(lambda model: model)
         real = model.embed_passages
         monkeypatch.setattr(model, "embed_passages", lambda given: texts.extend(given) or real(given), raising=False)
         return texts
@@ -279,7 +279,7 @@ class TestAge:
 
     def test_an_index_left_in_the_middle_is_gone_on_with(self, clocked, tree):
         documents, now = clocked
-        with documents._store.transaction() as transaction:
+        with documents.store.transaction() as transaction:
             transaction.execute("UPDATE document_folders SET state = 'indexing', total = 9, done = 3")
         assert documents.list_folders()[0].state == "indexing"
         assert documents.list_folders()[0].progress == pytest.approx(1 / 3)
@@ -309,7 +309,7 @@ class TestForgetting:
         assert documents.problems()
         documents.remove("project")
         tables = ["document_folders", "documents", "document_chunks", "document_problems", "documents_passages"]
-        with documents._store.snapshot() as snapshot:
+        with documents.store.snapshot() as snapshot:
             for table in tables:
                 assert snapshot.rows(f"SELECT count(*) FROM {table}") == [(0,)], table
         assert documents.count() == {}
@@ -349,7 +349,7 @@ class TestForgetting:
             athand.documents.add(tree)
             tree.remove("a.md")
             assert found(athand.documents, "quetzal") == []
-            with athand.documents._store.snapshot() as snapshot:
+            with athand.documents.store.snapshot() as snapshot:
                 for letters in ("que", "uet", "coa"):
                     sql = "SELECT rowid FROM documents_literals WHERE documents_literals MATCH :letters"
                     assert snapshot.rows(sql, {"letters": letters}) == []

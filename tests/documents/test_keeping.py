@@ -1,6 +1,5 @@
 """What is kept, what is forgotten, and whose it is."""
 
-from dataclasses import replace
 
 import apsw
 import pytest
@@ -42,8 +41,7 @@ class TestMachines:
         stores = [open_store(postgres_url, SCHEMAS) for _ in range(2)]
         both = [Documents(store, LazyEmbedder(DEFAULT_MODEL)) for store in stores]
         for name, documents in zip(("one", "other"), both, strict=True):
-            documents._context = replace(documents._context, host=name)
-            documents._refresher.context = documents._context
+            documents.host = name
         yield both
         for documents, store in zip(both, stores, strict=True):
             documents.close()
@@ -85,7 +83,7 @@ def test_an_answer_without_vectors_is_not_remembered(tmp_path, tree, monkeypatch
         with monkeypatch.context() as without:
             without.setattr(athand._embedder, "attempt", lambda action: None)
             athand.documents.add(tree)
-        athand.documents._context = replace(athand.documents._context, when_uncovered=lambda: None)
+        athand.documents._when_uncovered = lambda: None
         with pytest.raises(Unavailable, match="meaning"):
             athand.documents.search_content(**asked)
         athand.documents.embed_missing()

@@ -200,7 +200,7 @@ def test_closing_does_not_wait_for_a_file_that_takes_long_to_read(tmp_path, monk
     before = children()
     athand = Athand(tmp_path / "r.db")
     athand.documents.add(folder, wait=False)
-    until(lambda: athand.documents._context.readers._sandbox.worker_pid)
+    until(lambda: athand.documents.readers._sandbox.worker_pid)
     begin = time.monotonic()
     athand.close()
     assert time.monotonic() - begin < PATIENCE

@@ -29,7 +29,6 @@ from athand.documents.model import (
     SearchStatistics,
 )
 from athand.documents.rows import chunks_by_id, documents_by_id, estimate_tokens
-from athand.indexing import without_meaning
 from athand.rank import clamp
 from athand.store import Snapshot
 from athand.text import terms
@@ -78,7 +77,7 @@ def _build_notes(
     notes = []
     if not matches.by_meaning:
         needed = not request.terms
-        notes.append(without_meaning("Documents", context.embedder, context.when_uncovered, needed=needed))
+        notes.append(context.note_keyword_only(needs_meaning=needed))
     if request.after is not None and request.generations != generations:
         notes.append(
             "Documents have changed since the page before: what did not change is neither repeated nor left out."

@@ -1,35 +1,43 @@
-"""Dependencies of the documents corpus: store, embedder, file readers, clock."""
+"""What the functions of this room work with: the corpus, its file readers and the machine they run on."""
 
+import platform
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from athand.corpus import Corpus, Items
+from athand.documents.model import DocumentHit
+from athand.documents.passages import iterate_passages, read_passages
 from athand.documents.readers import Readers
+from athand.documents.schema import SCHEMA
 from athand.embed import LazyEmbedder
-from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
-from athand.types import Vectors
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentContext:
-    """Store, embedder, readers and clock; `host` is the name of this machine."""
+class DocumentContext(Corpus[Any, DocumentHit]):
+    """The corpus of documents with its readers; `host` is the name of this machine."""
 
-    store: Store
-    embedder: LazyEmbedder
-    readers: Readers
-    use_cache: bool
-    now: Callable[[], datetime]
-    host: str
-    when_uncovered: Callable[[], None] = lambda: None
-    closing: threading.Event = field(default_factory=threading.Event)
+    schema = SCHEMA
+    points = ((0.0, 0.0), (0.32, 0.1), (0.38, 0.25), (0.59, 0.5), (1.0, 1.0))
+    facet = "folders"
+    filters = frozenset({"project", "folder_id"})
+    own_filter = "folder_id"
+
+    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+        super().__init__(store, embedder, **options)
+        self.readers = Readers()
+        self.host = platform.node()
+        self.closing = threading.Event()
 
     @property
     def is_shared(self) -> bool:
         """Whether other machines may use the store too (PostgreSQL); then a folder belongs to one host."""
         return self.store.location.startswith("postgres")
 
-    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The vectors of passages, from the cache where allowed; None while the model does not work."""
-        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)
+    def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
+        """The passages of some documents."""
+        return read_passages(snapshot, items)
+
+    def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
+        """The passages of all documents in batches, ordered by folder, path and position."""
+        return iterate_passages(snapshot)

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from athand.documents import folders
@@ -17,6 +17,7 @@ from athand.documents.context import DocumentContext
 from athand.documents.extract import UnreadableFile
 from athand.documents.folders import INTERRUPTED, FolderRecord
 from athand.documents.parse import ParsedDocument, content_hash, parse_file, settled_stamp
+from athand.documents.passages import read_passages
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
 from athand.errors import StoreBusy, StoreError, Unavailable
@@ -328,3 +329,30 @@ def _stamp_values(space: str, path: str, stamp: FileStamp, now_ns: int) -> dict[
 
 def _insert_sql(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{name}' for name in columns)})"
+
+
+def forget_folder(context: DocumentContext, folder_id: str) -> None:
+    """Deletes a folder with all its documents and their traces in the store."""
+    while _forget_batch(context, folder_id, DELETE_BATCH):
+        pass
+    context.store.erase_traces()
+
+
+def _forget_batch(context: DocumentContext, folder_id: str, batch: int) -> bool:
+    """Deletes a batch of documents, and with the last batch the folder; returns whether documents are left."""
+    with context.store.transaction(spaces=(folder_id,)) as transaction:
+        sql = "SELECT id FROM documents WHERE space = :space ORDER BY id LIMIT :limit"
+        paths = [row[0] for row in transaction.rows(sql, {"space": folder_id, "limit": batch + 1})]
+        removed = paths[:batch]
+        if passages := read_passages(transaction, [(folder_id, path) for path in removed]):
+            transaction.forget(INDEX, _merge_passages(passages))
+        delete_documents(transaction, folder_id, removed)
+        if len(paths) <= batch:
+            folders.unregister(transaction, folder_id)
+    return len(paths) > batch
+
+
+def _merge_passages(passages: Sequence[Passage]) -> Passage:
+    """Merges passages so that each term is removed once."""
+    fields = zip(*(passage.fields for passage in passages), strict=True)
+    return replace(passages[0], fields=tuple(" ".join(each) for each in fields))

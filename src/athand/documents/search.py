@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from athand.corpus import Answer, Match, Ranking
 from athand.documents.context import DocumentContext
 from athand.documents.cursors import Cursors
 from athand.documents.folders import all_folders
@@ -12,12 +13,11 @@ from athand.documents.model import Continuation, Document, DocumentHit, FoundDoc
 from athand.documents.rows import chunks_by_id, documents_by_id, space_condition
 from athand.documents.scoring import FLOOR, INDEX, adjustment_factors, match_parts, repetition_factor
 from athand.errors import InvalidInput
-from athand.indexing import without_meaning
 from athand.inputs import check_fraction, check_limit, check_query
-from athand.rank import Factor, KeywordQuery, Part, clamp, explain, matched_words, order, prepare, totals
+from athand.rank import clamp, order, totals
 from athand.store import Snapshot
-from athand.text import excerpts, tokenize
-from athand.types import Calibration, Candidate, Candidates, Filter, Hits, Query, Why
+from athand.text import excerpts
+from athand.types import Candidates, Filter, Query
 
 CANDIDATES = 50  # chunks ranked by `search`
 _DOCUMENT_CANDIDATES = 400  # chunks ranked by `find_documents`
@@ -29,66 +29,46 @@ _DOCUMENT_FIELDS = [each.name for each in fields(Document)]
 
 @dataclass(frozen=True, slots=True)
 class DocumentSearchRequest:
-    """The checked arguments of a search."""
+    """The checked arguments of a search; `folder_id` None searches all folders, an empty list none."""
 
-    text: str
+    query: Query
     limit: int
-    path: str | None
+    folder_id: str | Sequence[str] | None
+    has_path: bool
     min_score: float | None
-    once: bool = False
-
-    @classmethod
-    def from_arguments(
-        cls, query: object, limit: object, path: Any, min_score: object, *, once: bool = False
-    ) -> "DocumentSearchRequest":
-        """Checks the arguments; raises InvalidInput that names the wrong one."""
-        min_score = None if min_score is None else check_fraction("min_score", min_score)
-        return cls(check_query(query), check_limit(limit), path, min_score, once)
+    once: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RankedChunk:
-    """A candidate with its unclamped score; `index` is its row in the parts and factors."""
-
-    candidate: Candidate
-    total: float
-    index: int
+DocumentRanking = Ranking[DocumentSearchRequest]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """The ranked chunks, best first, with the parts and factors of their scores, and notes for the caller."""
-
-    ranked: Sequence[RankedChunk]
-    parts: Mapping[str, Part]
-    factors: Mapping[str, Factor]
-    keywords: KeywordQuery
-    corrections: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-
-    def why(self, each: RankedChunk) -> Why:
-        """The explanation of one score."""
-        signals = explain(self.parts, each.index, self.factors)
-        return Why(signals, matched_words(each.candidate.fields, self.keywords))
-
-
-def find_chunks(
+def make_request(
     context: DocumentContext,
-    snapshot: Snapshot,
-    request: DocumentSearchRequest,
-    spaces: tuple[str, ...],
-    candidates: int,
-) -> Ranking:
-    """Embeds the query, fetches candidates and ranks them; those below the minimum score are dropped."""
-    query, calibration = _build_query(context, request, spaces, candidates)
-    found = _candidates_below_path(snapshot, query) if request.path else None
-    found = found or snapshot.candidates(INDEX, query)
-    ranked = rank_candidates(found, calibration if found.by_vector else None, request.min_score)
-    if found.by_vector or not found.statistics.passages:
-        return ranked
-    return replace(
-        ranked, notes=(without_meaning("Documents", context.embedder, context.when_uncovered, needed=False),)
-    )
+    query: object,
+    *,
+    folder_id: str | Sequence[str] | None = None,
+    limit: object = 10,
+    path: Any = None,
+    min_score: object = None,
+    once: bool = False,
+    candidates: int = CANDIDATES,
+) -> DocumentSearchRequest:
+    """Checks the arguments and embeds the question; raises InvalidInput that names the wrong one."""
+    text, limit = check_query(query), check_limit(limit)
+    least = None if min_score is None else check_fraction("min_score", min_score)
+    made = context.make_query(text, filter=path_filter(path), candidates=max(candidates, limit))
+    return DocumentSearchRequest(made, limit, folder_id, bool(path), least, once)
+
+
+def rank_chunks(
+    context: DocumentContext, snapshot: Snapshot, request: DocumentSearchRequest, spaces: tuple[str, ...]
+) -> DocumentRanking:
+    """Fetches candidates of these folders and ranks them; those below the minimum score are dropped."""
+    query = replace(request.query, spaces=spaces)
+    few = _candidates_below_path(snapshot, query) if request.has_path else None
+    answer = context.ask(snapshot, query, few)
+    ranking = rank_candidates(request, answer)
+    return replace(ranking, matches=best_chunk_per_document(ranking.matches)) if request.once else ranking
 
 
 def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | None:
@@ -105,48 +85,33 @@ def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | Non
     return replace(unfiltered, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
 
 
-def search_chunks(
-    context: DocumentContext,
-    snapshot: Snapshot,
-    request: DocumentSearchRequest,
-    spaces: tuple[str, ...],
-    freshness: Callable[[], Mapping[str, Any]],
-) -> Hits[DocumentHit]:
-    """The hits of a question; only those within the limit are read from the store and filled in."""
-    if not request.text.strip():
-        return Hits(freshness=freshness())
-    ranking = find_chunks(context, snapshot, request, spaces, max(CANDIDATES, request.limit))
-    ranked = best_chunk_per_document(ranking.ranked) if request.once else ranking.ranked
-    hits = _to_hits(snapshot, ranking, ranked[: request.limit])
-    return Hits(hits, notes=ranking.notes, did_you_mean=ranking.corrections, freshness=freshness())
-
-
-def rank_candidates(found: Candidates, calibration: Calibration | None, min_score: float | None) -> Ranking:
+def rank_candidates(request: DocumentSearchRequest, answer: Answer) -> DocumentRanking:
     """Scores the candidates and orders them; those below the minimum score (default: FLOOR) are dropped."""
-    keywords = prepare(found.words, found.statistics, INDEX.weights)
-    parts = match_parts(found.passages, keywords, calibration)
+    found = answer.found
+    parts = match_parts(found.passages, answer.keywords, answer.calibration)
     factors = adjustment_factors(parts, found.passages, found.words, found.statistics.passages)
     factors["repetition"] = repetition_factor(totals(parts, factors), found.passages)
     scores = totals(parts, factors)
     ids = [f"{each.space}\0{each.item_id}\0{each.id}" for each in found.passages]
-    places = order(scores, [each.created_at for each in found.passages], ids, FLOOR if min_score is None else min_score)
-    ranked = [RankedChunk(found.passages[index], float(scores[index]), index) for index in places]
-    return Ranking(ranked, parts, factors, keywords, found.corrections)
+    least = FLOOR if request.min_score is None else request.min_score
+    rows = order(scores, [each.created_at for each in found.passages], ids, least)
+    matches = [Match(found.passages[row], float(scores[row]), row) for row in rows]
+    return Ranking(request, matches, parts, factors, answer)
 
 
-def best_chunk_per_document(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
+def best_chunk_per_document(ranked: Sequence[Match]) -> list[Match]:
     """The best chunk of each document, in ranked order."""
-    best: dict[tuple[str, str], RankedChunk] = {}
+    best: dict[tuple[str, str], Match] = {}
     for each in ranked:
         best.setdefault((each.candidate.space, each.candidate.item_id), each)
     return list(best.values())
 
 
-def _to_hits(snapshot: Snapshot, ranking: Ranking, ranked: Sequence[RankedChunk]) -> list[DocumentHit]:
+def to_hits(snapshot: Snapshot, ranking: DocumentRanking, ranked: Sequence[Match]) -> list[DocumentHit]:
     """Ranked chunks as hits, with content, key phrases, highlights and explanation."""
     chunks = chunks_by_id(snapshot, [(each.candidate.space, each.candidate.id) for each in ranked])
     documents = documents_by_id(snapshot, list({(each.candidate.space, each.candidate.item_id) for each in ranked}))
-    terms = frozenset(ranking.keywords.worths)
+    terms = frozenset(ranking.answer.keywords.worths)
     return [
         DocumentHit(
             chunk.chunk_id,
@@ -163,26 +128,6 @@ def _to_hits(snapshot: Snapshot, ranking: Ranking, ranked: Sequence[RankedChunk]
     ]
 
 
-def _build_query(
-    context: DocumentContext, request: DocumentSearchRequest, spaces: tuple[str, ...], candidates: int
-) -> tuple[Query, Calibration | None]:
-    """The query, tokenized and embedded, and the calibration of the model; without a vector when the model fails."""
-    meaning = context.embedder.attempt(
-        lambda model: (model.embed_query(request.text), model.model_id, model.calibration)
-    )
-    vector, model_id, calibration = meaning or (None, None, None)
-    query = Query(
-        text=request.text,
-        words=tuple(tokenize(request.text)),
-        vector=vector,
-        model_id=model_id,
-        spaces=spaces,
-        filter=path_filter(request.path),
-        candidates=candidates,
-    )
-    return query, calibration
-
-
 def find_documents(
     context: DocumentContext,
     snapshot: Snapshot,
@@ -197,11 +142,12 @@ def find_documents(
     after = None
     if token is not None:
         query, spaces, after = _resume(snapshot, cursors.decode(_FIND_DOCUMENTS, token), query, spaces)
-    request = DocumentSearchRequest.from_arguments(query, check_limit(limit, MAX_DOCUMENTS), None, None)
-    if not request.text.strip():
+    limit = check_limit(limit, MAX_DOCUMENTS)
+    request = make_request(context, query, limit=limit, once=True, candidates=_DOCUMENT_CANDIDATES)
+    if not request.query.text.strip():
         return FoundDocuments((), 0, Continuation(False), freshness())
-    ranking = find_chunks(context, snapshot, request, spaces, _DOCUMENT_CANDIDATES)
-    best = sorted(best_chunk_per_document(ranking.ranked), key=_sort_key)
+    ranking = rank_chunks(context, snapshot, request, spaces)
+    best = sorted(ranking.matches, key=_sort_key)
     rest = best if after is None else [each for each in best if _sort_key(each) > after]
     page = rest[: request.limit]
     more = len(rest) > len(page)
@@ -215,7 +161,7 @@ def find_documents(
         len(best),
         Continuation(more, next_token),
         freshness(),
-        ranking.notes,
+        ranking.answer.notes,
     )
 
 
@@ -231,12 +177,12 @@ def _resume(
     return state["query"], tuple(state["folders"]), state["after"]
 
 
-def _sort_key(each: RankedChunk) -> list[Any]:
+def _sort_key(each: Match) -> list[Any]:
     """The order of documents: by score, then folder and path."""
     return [-each.total, each.candidate.space, each.candidate.item_id]
 
 
-def _to_found_documents(snapshot: Snapshot, ranking: Ranking, page: Sequence[RankedChunk]) -> list[FoundDocument]:
+def _to_found_documents(snapshot: Snapshot, ranking: DocumentRanking, page: Sequence[Match]) -> list[FoundDocument]:
     keys = [(each.candidate.space, each.candidate.item_id) for each in page]
     documents = documents_by_id(snapshot, keys)
     return [

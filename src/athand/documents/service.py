@@ -1,12 +1,13 @@
 """The service of the documents corpus: one method per operation."""
 
-import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from typing import Any
 
-from athand.documents import browse, content_request, content_response, content_search, folders, maintenance, search
+from athand import indexing
+from athand.corpus import CorpusQuestion, Match, Ranking, empty_answer
+from athand.documents import browse, content_request, content_response, content_search, folders, index, search
 from athand.documents.context import DocumentContext
 from athand.documents.cursors import Cursors, load_cursors
 from athand.documents.folders import FolderRecord
@@ -46,33 +47,25 @@ from athand.documents.parameters import (
     Subject,
     Wait,
 )
-from athand.documents.readers import Readers
 from athand.documents.refresh import FolderRefresher, FolderWatcher
 from athand.documents.scoring import INDEX
+from athand.documents.search import DocumentRanking, DocumentSearchRequest
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
-from athand.indexing import Corpus
 from athand.inputs import check_name
 from athand.parameters import ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
 from athand.store import Snapshot, Store
 from athand.types import Hits
 
+_NO_FOLDER = "No folder of documents is attached. Add one with: athand docs add PATH"
 
-class Documents:
+
+class Documents(DocumentContext):
     """The documents of a store: registered folders and their indexed files."""
 
-    def __init__(
-        self,
-        store: Store,
-        embedder: LazyEmbedder,
-        *,
-        use_cache: bool = True,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        when_uncovered: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._context = DocumentContext(store, embedder, Readers(), use_cache, clock, platform.node(), when_uncovered)
-        self._store = store
-        self._refresher = FolderRefresher(self._context)
+    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+        super().__init__(store, embedder, **options)
+        self._refresher = FolderRefresher(self)
         self._content_cache = content_search.ContentSearchCache()
         self._watcher: FolderWatcher | None = None
         self._loaded_cursors: Cursors | None = None
@@ -91,16 +84,16 @@ class Documents:
         """Index a folder and remember it; one that is known already is brought up to date."""
         real = folders.check_folder_path(path)
         owner = None if project is None else check_name("project", project)
-        own = folders.register(self._context, real, folder_id, owner)
+        own = folders.register(self, real, folder_id, owner)
         if wait:
             return self.refresh(own, progress=progress)
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             self._refresher.start_background(folders.get_folder(snapshot, own))
         return self._describe_folder(own)
 
     def refresh(self, folder_id: FolderId, *, progress: Callable[[int, int], None] | None = None) -> Folder:
         """Bring the index of a folder up to date now. Searches notice changes by themselves after a while."""
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             folder = folders.get_folder(snapshot, folder_id)
         self._refresher.refresh(folder, progress or (lambda done, total: None))
         return self._describe_folder(folder_id)
@@ -110,23 +103,23 @@ class Documents:
         folder = self._describe_folder(folder_id)
         if self._watcher is not None:
             self._watcher.remove(folder_id)
-        self._refresher.remove(folder_id, lambda: maintenance.forget_folder(self._context, folder_id))
+        self._refresher.remove(folder_id, lambda: index.forget_folder(self, folder_id))
         return folder
 
     def list_folders(self) -> list[Folder]:
         """All folders of documents, their state, and how much is in them."""
-        with self._store.snapshot() as snapshot:
-            return folders.describe_folders(self._context, snapshot)
+        with self.store.snapshot() as snapshot:
+            return folders.describe_folders(self, snapshot)
 
     def problems(self, folder_id: AnyFolderId = None) -> list[Problem]:
         """The files that could not be indexed, or only in part, each with its reason."""
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
             return [problem for folder in searched for problem in folders.list_problems(snapshot, folder.folder_id)]
 
     def watch(self, folder_id: FolderIds = None, *, changed: Callable[[str, int], None] | None = None) -> None:
         """Watches folders and indexes changes until the store is closed; calls `changed(folder_id, path_count)`."""
-        with self._store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             watched = self._resolve_folders(snapshot, folder_id)
         if self._watcher is None:
             self._watcher = FolderWatcher(self._refresher, changed or (lambda folder_id, paths: None))
@@ -155,7 +148,7 @@ class Documents:
         with self._open_refreshed(request.folder_ids) as (snapshot, searched):
             freshness = self._refresher.freshness(searched)
             return content_response.build_response(
-                self._context, request, snapshot, searched, self._cursors, self._content_cache, freshness
+                self, request, snapshot, searched, self._cursors, self._content_cache, freshness
             )
 
     def search(
@@ -169,22 +162,22 @@ class Documents:
         once: Once = False,
     ) -> Hits[DocumentHit]:
         """The passages that answer a natural question, best first, each with why; none if nothing fits."""
-        request = search.DocumentSearchRequest.from_arguments(query, limit, path, min_score, once=once)
-        with self._open_refreshed(folder_id) as (snapshot, searched):
-            spaces = tuple(folder.folder_id for folder in searched)
-            return search.search_chunks(
-                self._context, snapshot, request, spaces, lambda: self._refresher.freshness(searched)
-            )
+        request = search.make_request(
+            self, query, folder_id=folder_id, limit=limit, path=path, min_score=min_score, once=once
+        )
+        self._refresh(folder_id)
+        if request.query.text.strip():
+            return self.find(request)
+        with self.store.snapshot() as snapshot:
+            return Hits(freshness=self._refresher.freshness(self._resolve_folders(snapshot, folder_id)))
 
     def search_project(
         self, query: str, project: str | None, limit: int, *, min_score: float | None = None, once: bool = False
     ) -> Hits[DocumentHit]:
         """Searches the folders of a project and those without a project; all folders when `project` is None."""
-        with self._store.snapshot() as snapshot:
-            own = folders.all_folders(snapshot) if project is None else folders.project_folders(snapshot, project)
-        if not own:
-            return Hits(notes=["No folder of documents is attached. Add one with: athand docs add PATH"])
-        ids = [folder.folder_id for folder in own]
+        ids = self._project_folders(project)
+        if not ids:
+            return Hits(notes=[_NO_FOLDER])
         return self.search(query, folder_id=ids, limit=limit, min_score=min_score, once=once)
 
     def find_documents(
@@ -200,7 +193,7 @@ class Documents:
         with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
             return search.find_documents(
-                self._context,
+                self,
                 snapshot,
                 query,
                 spaces,
@@ -275,53 +268,74 @@ class Documents:
             found = browse.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
             return Chunks(found, freshness=self._refresher.freshness(searched))
 
-    # Maintenance
+    # What the base class asks for
 
-    def count(self) -> dict[str, int]:
-        """Chunks per folder."""
-        return self._store.counts(INDEX.corpus)
+    def make_request(self, question: CorpusQuestion) -> DocumentSearchRequest:
+        """The request of a search over all corpora: each document once, with its best passage."""
+        folder_id = question.folder_id
+        if folder_id is None and question.project is not None:
+            folder_id = self._project_folders(question.project)
+        self._refresh(folder_id)
+        return search.make_request(
+            self, question.text, folder_id=folder_id, limit=question.limit, min_score=question.min_total, once=True
+        )
+
+    def rank(self, snapshot: Snapshot, request: DocumentSearchRequest) -> DocumentRanking:
+        """The chunks that answer a request, best first."""
+        if isinstance(request.folder_id, tuple) and not request.folder_id:
+            return Ranking(request, (), {}, {}, empty_answer(self.index, _NO_FOLDER))
+        searched = self._resolve_folders(snapshot, request.folder_id)
+        ranking = search.rank_chunks(self, snapshot, request, tuple(folder.folder_id for folder in searched))
+        return replace(ranking, freshness=self._refresher.freshness(searched))
+
+    def to_hits(self, snapshot: Snapshot, ranking: DocumentRanking, matches: Sequence[Match]) -> list[DocumentHit]:
+        """The hits with content, key phrases, highlights and explanation."""
+        return search.to_hits(snapshot, ranking, matches)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Rebuilds index and vectors from the stored chunks in one transaction; returns the number of documents."""
         self._content_cache.clear()
-        return maintenance.reindex(self._context, progress)
-
-    def fingerprint(self) -> str:
-        """A hash of everything derived from the documents, equal for a fresh index of the same files."""
-        return self._store.fingerprint(INDEX)
-
-    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Embeds chunks that have no vector of the current model; until all have one, searches go by keyword."""
-        return maintenance.embed_missing(self._context, stop)
+        super().reindex(progress)
+        with self.store.snapshot() as snapshot:
+            return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
 
     @property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> indexing.Corpus:
         """The passages of the corpus, for reindexing."""
-        return maintenance.CORPUS
+        return indexing.Corpus(INDEX, self.passages_of, self.all_passages)
 
     def close(self) -> None:
         """Stops watching and indexing; the next search or refresh resumes an interrupted update."""
-        self._context.closing.set()
-        self._context.readers.close()  # kills a reader at work, so that nothing below waits for it
+        self.closing.set()
+        self.readers.close()  # kills a reader at work, so that nothing below waits for it
         if self._watcher is not None:
             self._watcher.stop()
         self._refresher.close()
-        self._context.readers.close()
+        self.readers.close()
 
     @property
     def _cursors(self) -> Cursors:
         if self._loaded_cursors is None:
-            self._loaded_cursors = load_cursors(self._store)
+            self._loaded_cursors = load_cursors(self.store)
         return self._loaded_cursors
 
     @contextmanager
     def _open_refreshed(self, folder_id: FolderIds) -> Iterator[tuple[Snapshot, list[FolderRecord]]]:
         """Refreshes the folders where due, then opens a snapshot; yields it with the folders."""
-        with self._store.snapshot() as snapshot:
+        self._refresh(folder_id)
+        with self.store.snapshot() as snapshot:
+            yield snapshot, self._resolve_folders(snapshot, folder_id)
+
+    def _refresh(self, folder_id: FolderIds) -> None:
+        with self.store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
         self._refresher.refresh_stale(searched)
-        with self._store.snapshot() as snapshot:
-            yield snapshot, self._resolve_folders(snapshot, folder_id)
+
+    def _project_folders(self, project: str | None) -> tuple[str, ...]:
+        """The folders of a project and those without a project; all folders when it is None."""
+        with self.store.snapshot() as snapshot:
+            own = folders.all_folders(snapshot) if project is None else folders.project_folders(snapshot, project)
+        return tuple(folder.folder_id for folder in own)
 
     def _resolve_folders(self, snapshot: Snapshot, folder_id: FolderIds) -> list[FolderRecord]:
         if folder_id is None or (isinstance(folder_id, (str, list, tuple)) and not folder_id):
@@ -339,8 +353,8 @@ class Documents:
 
     def _describe_folder(self, folder_id: str) -> Folder:
         self._check_folder_id(folder_id)
-        with self._store.snapshot() as snapshot:
-            found = folders.describe_folders(self._context, snapshot, folder_id)
+        with self.store.snapshot() as snapshot:
+            found = folders.describe_folders(self, snapshot, folder_id)
         if not found:
             raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
         return found[0]

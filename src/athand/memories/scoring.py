@@ -36,6 +36,7 @@ _FACTS = (
     *("project", "session", "author", "sector", "tier"),
     *("salience", "importance", "pinned", "last_accessed", "valid_until"),
 )
+PROJECT = _FACTS.index("project")
 INDEX = Index("memories", fields=("content", "context"), weights=(1.0, 0.5), item_columns=_FACTS)
 MODES = ("hybrid", "semantic", "keyword")
 

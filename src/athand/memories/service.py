@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
 from athand import indexing
-from athand.corpus import BATCH, Corpus, Items, Match
+from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
@@ -87,13 +87,14 @@ from athand.memories.parameters import (
 )
 from athand.memories.rows import stats
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
-from athand.memories.scoring import INDEX
+from athand.memories.schema import SCHEMA
+from athand.memories.scoring import INDEX, PROJECT
 from athand.memories.search import MemoryRanking, MemorySearchRequest
 from athand.memories.sessions import session_context, timeline
 from athand.memories.validation import check_project
 from athand.parameters import FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store, Transaction
-from athand.types import Hit, Hits
+from athand.types import Candidate, Hit, Hits
 
 Documents = Callable[[str, str | None, int], Hits[Any]]
 # The class below has a method named list.
@@ -106,7 +107,13 @@ HitList: TypeAlias = list[MemoryHit]
 class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     """The memories of a store."""
 
-    index = INDEX
+    schema = SCHEMA
+    points = ((0.0, 0.0), (0.46, 0.1), (0.49, 0.25), (0.62, 0.5), (1.05, 1.0))
+    # A memory is one thought, while a chunk has many, and something in it is always a little like any question: of 118
+    # questions about other things, 95 % come to no more than 0.35.
+    same_meaning = 0.4
+    facet = "projects"
+    filters = frozenset({"project"})
 
     def __init__(
         self, store: Store, embedder: LazyEmbedder, *, documents: Documents | None = None, **options: Any
@@ -375,6 +382,16 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return stats(snapshot, None if project is None else check_name("project", project), self.now())
 
     # What the base class asks for
+
+    def make_request(self, question: CorpusQuestion) -> MemorySearchRequest:
+        """The request of a search over all corpora."""
+        return search.make_request(
+            self, question.text, project=question.project, limit=question.limit, min_score=question.min_total
+        )
+
+    def place_of(self, candidate: Candidate) -> str:
+        """The project of a memory; global memories share a space."""
+        return str(candidate.item[PROJECT])
 
     def rank(self, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
         """The memories that answer a request, best first."""
