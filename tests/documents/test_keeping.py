@@ -1,6 +1,5 @@
 """What is kept, what is forgotten, and whose it is."""
 
-
 import apsw
 import pytest
 from tests.engines import one_engine
