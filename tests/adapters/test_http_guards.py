@@ -53,7 +53,7 @@ def places(app):
 
 def scope_of(route, method):
     if route.path.startswith("/v1/"):
-        return operations()[route.operation_id].scope
+        return next(each.scope for each in operations().values() if route.path == f"/v1/{each.path}")
     if (route.path, method) in (("/tools/{id}", "POST"), ("/continuations/{token}", "GET")):
         return "call-tools"
     return None if route.path == "/mcp" else "search"
@@ -146,7 +146,7 @@ def test_a_browser_is_not_told_that_others_may_ask(gateway):
 def test_another_method_is_a_problem_that_names_the_right_one(gateway):
     answer = gateway.ask("PUT", "/v1/search")
     assert is_problem(answer, 405)
-    assert answer.headers["allow"] == "GET"
+    assert answer.headers["allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize(
@@ -190,6 +190,23 @@ def test_a_body_that_is_too_large_is_refused_before_and_while_it_is_read(small):
         pieces = (b"x" * 100 for _ in range(100))
         assert is_problem(gateway.ask("POST", "/v1/memories/add", content=pieces, headers=headers), 413)
         assert gateway.post("/v1/memories/add", {"content": "x" * 100}).status_code == 200
+
+
+def test_a_query_string_that_is_too_long_is_refused_once_the_caller_is_known(small):
+    with small(query_bytes=1000) as gateway:
+        assert gateway.get("/v1/search", params={"query": "x" * 900}).status_code == 200
+        assert is_problem(gateway.get("/v1/search", params={"query": "x" * 1000}), 414)
+        assert is_problem(gateway.get("/v1/search", "wrong", params={"query": "x" * 1000}), 401)
+        assert gateway.post("/v1/search", {"query": "x" * 1000}).status_code == 200
+
+
+def test_the_log_has_no_word_of_a_query_string(gateway, caplog):
+    caplog.set_level("DEBUG")
+    for path, token in (("/v1/memories/search", None), ("/v1/memories/add", None), ("/v1/search", "wrong")):
+        gateway.get(path, token, params={"query": "hunter2", "weights": '{"hunter2": 1}', "hunter2": "x"})
+    assert [each for each in caplog.records if each.name == "athand.requests"]
+    ours = [each for each in caplog.records if each.name.startswith("athand")]
+    assert not [each for each in ours if "hunter2" in f"{each.getMessage()} {vars(each)}"]
 
 
 def test_json_that_is_too_deep_is_refused(gateway):

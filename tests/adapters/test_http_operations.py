@@ -6,6 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.adapters.gateway import is_problem, opened
 
+from athand.adapters.http.routes import BY_BODY
 from athand.adapters.operations import operations
 from athand.errors import Unavailable
 
@@ -46,8 +47,85 @@ def test_what_can_be_asked_by_address_changes_nothing(gateway):
     for path, methods in gateway.app.openapi()["paths"].items():
         for method, route in methods.items():
             if path.startswith("/v1/"):
-                kind = operations()[route["operationId"]].kind
+                kind = operations()[route["operationId"].removesuffix(BY_BODY)].kind
                 assert method == "post" or kind == "read", path
+
+
+def test_every_read_is_asked_by_get_or_by_post_and_nothing_else_by_get(gateway):
+    paths = gateway.app.openapi()["paths"]
+    for operation in operations().values():
+        methods = {"get", "post"} if operation.kind == "read" else {"post"}
+        assert paths[f"/v1/{operation.path}"].keys() == methods, operation.path
+
+
+def test_what_changes_something_refuses_a_get_and_names_post(gateway):
+    for operation in operations().values():
+        if operation.kind != "read":
+            answer = gateway.get(f"/v1/{operation.path}")
+            assert is_problem(answer, 405), operation.path
+            assert answer.headers["allow"] == "POST"
+
+
+QUERIES = {
+    "memories/search": {
+        "query": "vpn for staging",
+        "tags": ["ops", "ops"],
+        "limit": 3,
+        "min_score": 0.01,
+        "include_superseded": True,
+        "weights": {"keyword": 1.0, "sector": {"semantic": 0.5}},
+    },
+    "search": {"query": "[{ 100% & ü?", "corpora": ["memories", "tools"], "limit": 2},
+    "flows/search": {"query": "kettle", "scope": {"session": "none"}, "filters": {"app": "shop"}},
+    "flows/sessions": {"filters": {"app": "shop", "since_hours": 1.5}},
+    "memories/list": {"project": "shop", "pinned": False},
+    "tools/call": {"id": "box__closed", "arguments": {"lid": [1, {"key": "x"}]}},
+}
+
+
+@pytest.mark.parametrize("path", QUERIES)
+def test_the_same_question_has_the_same_answer_by_get_and_by_post(gateway, path):
+    by_post = gateway.post(f"/v1/{path}", QUERIES[path])
+    query = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in QUERIES[path].items()}
+    by_get = gateway.get(f"/v1/{path}", params=query)
+    assert by_get.status_code == by_post.status_code
+    assert shape(by_get.json()) == shape(by_post.json())
+    assert by_get.headers["cache-control"] == "no-store"
+
+
+def shape(answer):
+    """An answer without its numbers, which change a little with each look."""
+    if isinstance(answer, dict):
+        return {
+            name: shape(value) for name, value in answer.items() if name not in ("last_accessed_at", "access_count")
+        }
+    if isinstance(answer, list):
+        return [shape(each) for each in answer]
+    return None if isinstance(answer, float) else answer
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("", "query"),
+        ("query=x&colour=red", "colour"),
+        ("query=x&limit=many", "limit"),
+        ("query=x&include_superseded=perhaps", "include_superseded"),
+        ("query=x&weights=words", "weights"),
+        ('query=x&weights={"colour": 1}', "weights"),
+        ('query=x&weights={"keyword": ', "weights"),
+        ("query=x&weights=" + "[" * 65 + "]" * 65, "64 levels"),
+        ("query=x&weights=" + "[" * 15_000, "64 levels"),
+    ],
+)
+def test_a_query_string_that_cannot_be_used_is_a_problem_that_says_where(gateway, query, wrong):
+    answer = gateway.get(f"/v1/memories/search?{query}")
+    assert is_problem(answer, 422)
+    assert wrong in answer.json()["detail"]
+
+
+def test_brackets_in_plain_words_are_no_json(gateway):
+    assert gateway.get("/v1/memories/search", params={"query": "[" * 1000}).status_code == 200
 
 
 def test_a_body_that_holds_nothing_needed_may_be_left_out(gateway):

@@ -17,7 +17,6 @@ from tests.tools.servers.kit import FILES, Board, write_config
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.http.routes import takes_query
 from athand.adapters.operations import operations
 
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]}
@@ -190,10 +189,11 @@ def end(server):
 
 
 def request_of(name, arguments):
-    """The address and the body of an operation; no body where the address has it all."""
+    """The address and the body of an operation; no body where it is a read, which the address has all of."""
     operation = operations()[name]
-    if takes_query(operation):
-        return f"/v1/{operation.path}?{urlencode(arguments, doseq=True, errors='surrogatepass')}", None
+    if operation.kind == "read":
+        given = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in arguments.items()}
+        return f"/v1/{operation.path}?{urlencode(given, doseq=True, errors='surrogatepass')}", None
     return f"/v1/{operation.path}", json.dumps(arguments)
 
 

@@ -59,7 +59,7 @@ def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions
     health = HealthCache(ctx)
     metrics = Metrics(health.status)
     ctx.tally = metrics.count_operation
-    routes = _add_routes(app, ctx, threads, health, metrics)
+    routes = _add_routes(app, ctx, threads, health, metrics, options.limits)
     if endpoint is not None:
         route = Route(MCP_PATH, endpoint, methods=["GET", "POST", "DELETE"])
         app.router.routes.append(route)
@@ -69,12 +69,14 @@ def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions
     return app
 
 
-def _add_routes(app: FastAPI, ctx: AppContext, threads: Threads, health: HealthCache, metrics: Metrics) -> RouteTable:
+def _add_routes(
+    app: FastAPI, ctx: AppContext, threads: Threads, health: HealthCache, metrics: Metrics, limits: Limits
+) -> RouteTable:
     """Add all routes but MCP, and return the table of their rules."""
     routes = RouteTable()
     app.openapi = _cache_openapi(app, routes)  # type: ignore[method-assign]
     routers = [
-        operations_router(ctx, threads),
+        operations_router(ctx, threads, max_depth=limits.depth),
         tools_router(ctx.athand, catalogue=ctx.athand.tools.catalogues, threads=threads),
         monitoring_router(health, metrics),
         docs_router(app.openapi),

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from athand.adapters.http.responses import AsciiJsonResponse
+from athand.adapters.http.routes import BY_BODY
 
 Document = Mapping[str, Any]
 Schema = Mapping[str, Any]
@@ -61,13 +62,21 @@ def render_docs(document: Document, url: str) -> str:
 
 
 def _group_by_tag(document: Document) -> dict[str, list[dict[str, Any]]]:
-    """The routes by their first tag, each with its path and its method."""
+    """The routes by their first tag, each with its path and methods."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for path, methods in document["paths"].items():
-        for method, route in methods.items():
-            shown = {**route, "path": path, "method": method.upper()}
-            groups.setdefault((route.get("tags") or ["other"])[0], []).append(shown)
+    for path, operations in document["paths"].items():
+        for route in _merge_methods(operations):
+            groups.setdefault((route.get("tags") or ["other"])[0], []).append({**route, "path": path})
     return groups
+
+
+def _merge_methods(operations: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The routes of a path with their methods; a read that takes GET and POST is one route."""
+    methods = {route["operationId"]: method.upper() for method, route in operations.items()}
+    for name, method in methods.items():
+        if name.removesuffix(BY_BODY) == name or name.removesuffix(BY_BODY) not in methods:
+            by_body = [methods[name + BY_BODY]] if name + BY_BODY in methods else []
+            yield {**operations[method.lower()], "methods": [method, *by_body]}
 
 
 def _render_introduction(url: str) -> str:
@@ -78,7 +87,7 @@ def _render_introduction(url: str) -> str:
         "<code>athand token create</code> makes others, with fewer scopes. Beside each route stands the scope "
         "that it needs. What goes wrong is answered as <code>application/problem+json</code>.</p>"
         f"<pre>{line}</pre>"
-        "<p>GET takes its parameters in the address, where a list is its name repeated: "
+        "<p>GET takes its parameters in the query string, where a list is its name repeated and an object is JSON: "
         "<code>?query=deploy&amp;corpora=memories&amp;corpora=tools</code>. POST takes them as a JSON object. "
         "What is not marked as needed may be left out. MCP clients connect to <code>/mcp</code>.</p></section>"
     )
@@ -99,8 +108,9 @@ def _render_section(tag: str, group: list[dict[str, Any]], document: Document, u
 def _render_route(route: dict[str, Any], document: Document, url: str) -> str:
     scopes = [scope for each in route.get("security", [])[:1] for names in each.values() for scope in names]
     badge = escape(scopes[0]) if scopes else "any token" if route.get("security") else "no token"
+    methods = " ".join(f'<b class="{each.lower()}">{each}</b>' for each in route["methods"])
     return (
-        f'<article id="{escape(route["operationId"])}"><h3><b class="{route["method"].lower()}">{route["method"]}</b> '
+        f'<article id="{escape(route["operationId"])}"><h3>{methods} '
         f"<code>{escape(route['path'])}</code> <span>{badge}</span></h3>"
         f"{_render_paragraphs(route.get('description') or route.get('summary', ''))}"
         f"{_render_parameters(route, document)}<pre>{escape(curl_command(route, document, url))}</pre>"
@@ -161,7 +171,8 @@ def list_parameters(route: Mapping[str, Any], document: Document) -> Iterator[Ro
     """The parameters of a route: path and query, then the properties of the body."""
     for each in route.get("parameters", ()):
         required, description = each.get("required", False), each.get("description", "")
-        yield RouteParameter(each["name"], each["in"], required, description, each["schema"])
+        schema = each.get("schema") or each["content"]["application/json"]["schema"]
+        yield RouteParameter(each["name"], each["in"], required, description, schema)
     body = _resolve(_body_schema(route), document)
     for name, schema in body.get("properties", {}).items():
         yield RouteParameter(name, "body", name in body.get("required", ()), schema.get("description", ""), schema)
@@ -203,7 +214,7 @@ def curl_command(route: Mapping[str, Any], document: Document, url: str) -> str:
     words = ["curl", "-G"] if query else ["curl"]
     for each in query:
         words += ["--data-urlencode", shlex.quote(f"{each.name}={_sample_value(each.schema, document)}")]
-    if route["method"] == "POST":
+    if route["methods"] == ["POST"]:
         body = {each.name: _sample_value(each.schema, document) for each in needed if each.location == "body"}
         words += ["--json", shlex.quote(json.dumps(body, ensure_ascii=False))]
     header = ['-H "Authorization: Bearer $TOKEN"'] if route.get("security") else []

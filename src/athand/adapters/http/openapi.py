@@ -16,6 +16,7 @@ _PROBLEMS = {
     HTTPStatus.REQUEST_TIMEOUT: "The body came too slowly",
     HTTPStatus.CONFLICT: "It was changed meanwhile, exists already, or the page is not as it should be",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large",
+    HTTPStatus.REQUEST_URI_TOO_LONG: "The query string is too long; use POST where the route takes it",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not sent as application/json",
     HTTPStatus.MISDIRECTED_REQUEST: "The name in Host is not one of this server",
     HTTPStatus.UNPROCESSABLE_ENTITY: "An argument is missing, unknown or out of range",

@@ -1,7 +1,9 @@
 """Route table for the middleware: scope and timeout by path and method, before the body is read."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from starlette.routing import BaseRoute, Route
 
@@ -63,7 +65,7 @@ class RouteTable:
 
 
 def _make_rule(route: Route, method: str) -> RouteRule:
-    operation = operations().get(getattr(route, "operation_id", None) or "")
+    operation = _operations_by_path().get(route.path)
     if operation is not None:
         return RouteRule(route.path, method, operation.scope, operation_timeout(operation))
     if route.path == MCP_PATH:
@@ -73,6 +75,11 @@ def _make_rule(route: Route, method: str) -> RouteRule:
     if (route.path, method) in _TOOL_CALLS:
         return RouteRule(route.path, method, "call-tools", LONG_TIMEOUT)
     return RouteRule(route.path, method, "search", DEFAULT_TIMEOUT)
+
+
+@cache
+def _operations_by_path() -> Mapping[str, Operation]:
+    return {OPERATIONS_PREFIX + each.path: each for each in operations().values()}
 
 
 def operation_timeout(operation: Operation) -> float:

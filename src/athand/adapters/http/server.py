@@ -25,6 +25,7 @@ from athand.errors import BadData, InvalidInput, Unavailable
 HEAD_SECONDS = 15.0  # for the head of a request, which arrives before any token is checked
 _GRACE_SECONDS = 10  # for requests that are being answered at shutdown
 _KEEP_ALIVE_SECONDS = 75
+_MAX_HEAD_BYTES = 65_536
 _BACKLOG = 512
 _MAX_CONNECTIONS = 1024
 _EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -95,6 +96,7 @@ def serve(
         server_header=False,
         backlog=_BACKLOG,
         limit_concurrency=_MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         ssl_context_factory=(lambda *_: tls) if tls is not None else None,

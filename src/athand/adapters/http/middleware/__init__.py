@@ -20,6 +20,7 @@ class Rate:
 class Limits:
     """Request limits of a server."""
 
+    query_bytes: int = 62_000  # percent-encoded
     body_bytes: int = 8_000_000
     body_seconds: float = 30.0
     depth: int = 64

@@ -1,4 +1,4 @@
-"""Reads the request body before the route does, within limits of size, time and nesting depth."""
+"""Limits the query string, and reads the body before the route does: limits of size, time and nesting depth."""
 
 import asyncio
 import re
@@ -15,13 +15,17 @@ _OPENING = b"[{"
 
 
 class BodyLimitMiddleware:
-    """Answers 400, 408, 413 and 415 for bodies that are too deep, too slow, too large or not JSON."""
+    """Answers 400, 408, 413 and 415 for bodies that are too deep, too slow, too large or not JSON; 414 for queries."""
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app, self._limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _has_body(scope):
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        if len(scope["query_string"]) > self._limits.query_bytes:
+            return await self._query_too_long()(scope, receive, send)
+        if not _has_body(scope):
             return await self._app(scope, receive, send)
         body = await self._read(scope, receive)
         if body is None:
@@ -64,6 +68,12 @@ class BodyLimitMiddleware:
                 return self._too_large()
             if not message.get("more_body"):
                 return b"".join(chunks)
+
+    def _query_too_long(self) -> ProblemResponse:
+        detail = (
+            f"The query string is longer than {self._limits.query_bytes:,} bytes. Use POST where the route takes it."
+        )
+        return ProblemResponse(HTTPStatus.REQUEST_URI_TOO_LONG, detail, headers=CLOSE_CONNECTION)
 
     def _too_large(self) -> ProblemResponse:
         detail = f"The body is larger than {self._limits.body_bytes:,} bytes."
