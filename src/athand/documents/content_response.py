@@ -28,7 +28,7 @@ from athand.documents.model import (
     SearchData,
     SearchStatistics,
 )
-from athand.documents.rows import chunks_by_id, documents_by_id, estimate_tokens
+from athand.documents.rows import chunks_by_id, documents_by_id
 from athand.rank import clamp
 from athand.store import Snapshot
 from athand.text import terms
@@ -111,6 +111,11 @@ def _count_within_tokens(texts: Sequence[str], max_tokens: int | None) -> int:
             return count
         left -= estimate_tokens(text)
     return len(texts)
+
+
+def estimate_tokens(text: str) -> int:
+    """The approximate number of LLM tokens of a text."""
+    return math.ceil(len(text) / 4)
 
 
 def _to_result(match: ContentMatch, chunk: Chunk, document: Document, *, by_meaning: bool) -> SearchChunkResult:

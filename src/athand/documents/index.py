@@ -179,21 +179,21 @@ class _UpdateRun:
     def _read(self, root: int, path: str) -> ParsedDocument | None:
         """The parsed document; None when it is unreadable (recorded as a problem) or its content is unchanged."""
         stamp = self.plan.listing.files[path]
-        if (shown := redact(path)) != path:
-            self.plan.problems[shown] = ("quarantined: its name holds a secret", False, "")
+        if (redacted := redact(path)) != path:
+            self.plan.problems[redacted] = ("quarantined: its name holds a secret", False, "")
             return None
         try:
-            data, looked = read_file(root, path)
+            data, read_stamp = read_file(root, path)
             if self.plan.hashes.get(path) == content_hash(data):
-                self.unchanged.append((path, looked))
+                self.unchanged.append((path, read_stamp))
                 return None
-            parsed = self._parse(path, data, looked)
+            parsed = self._parse(path, data, read_stamp)
         except UnreadableFile as error:
             if self.is_stopped and self.context.closing.is_set():  # closing killed the reader, and would kill the next
                 self.stopped_at -= _GRACE_SECONDS
                 return None
-            lasts = settled_stamp(stamp, time.time_ns()) and not isinstance(error, UnreachableFile)
-            self.plan.problems[path] = (str(error), False, stamp.with_change_time if lasts else "")
+            is_lasting = settled_stamp(stamp, time.time_ns()) and not isinstance(error, UnreachableFile)
+            self.plan.problems[path] = (str(error), False, stamp.with_change_time if is_lasting else "")
             self.remove([path] if path in self.plan.hashes else [])
             return None
         if parsed.note:

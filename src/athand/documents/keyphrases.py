@@ -68,16 +68,18 @@ _UNINFORMATIVE = STOP_WORDS | frozenset(
 )
 
 
-def phrase_candidates(text: str, spans: Sequence[ChunkSpan], kind: FileKind, most: int = 24) -> list[tuple[str, float]]:
+def phrase_candidates(
+    text: str, spans: Sequence[ChunkSpan], kind: FileKind, limit: int = 24
+) -> list[tuple[str, float]]:
     """Candidate phrases with weights from this document alone, the highest first."""
     head = text[:_MAX_CHARACTERS]
     if kind.name == "code":
-        weights = _phrases("\n".join(_COMMENT.findall(head)), ())
+        weights = _weigh_phrases("\n".join(_COMMENT.findall(head)), ())
         _add_identifiers(weights, head, spans)
     else:
-        weights = _phrases(_NOISE.sub(" . ", head), _headings(spans))
+        weights = _weigh_phrases(_NOISE.sub(" . ", head), _list_headings(spans))
     ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
-    return ordered[:most]
+    return ordered[:limit]
 
 
 def choose_by_frequency(candidates: str, counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -100,7 +102,7 @@ def _choose_by_idf(candidates: str, idf: tuple[float, ...]) -> tuple[str, ...]:
     return tuple(choose_phrases([(phrase, weight) for phrase, weight in json.loads(candidates)], by_term.__getitem__))
 
 
-def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], most: int = 7) -> list[str]:
+def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], limit: int = 7) -> list[str]:
     """The best phrases by weight times mean inverse frequency, none part of another."""
     scored = sorted(
         ((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates),
@@ -115,7 +117,7 @@ def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str],
             and not any(_overlap(words, own) for *_, own in chosen)
         ):
             chosen.append((score, phrase, words))
-    return [phrase for _, phrase, _ in chosen[:most]]
+    return [phrase for _, phrase, _ in chosen[:limit]]
 
 
 def _mean_idf(phrase: str, idf: Callable[[str], float]) -> float:
@@ -144,12 +146,12 @@ def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return any(longer[at : at + width] == shorter for at in range(len(longer) - width + 1))
 
 
-def _headings(spans: Sequence[ChunkSpan]) -> list[str]:
+def _list_headings(spans: Sequence[ChunkSpan]) -> list[str]:
     """The headings of a document, its title first."""
     return list(dict.fromkeys(title for span in spans for title in (*span.heading, *span.names)))
 
 
-def _phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
+def _weigh_phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
     """Words, bigrams and trigrams of prose with their weights, in their surface forms."""
     tokens = _TOKEN.findall(text)
     title = set(_ngrams(_TOKEN.findall("\n".join(headings[:1]))))
@@ -164,8 +166,8 @@ def _phrases(text: str, headings: Sequence[str]) -> dict[str, float]:
         for phrase, count in counts.items()
     }
     best = heapq.nsmallest(_SHORTLIST, weights, key=lambda phrase: (-weights[phrase], phrase))
-    written = _surface_forms(forms, {word for phrase in best for word in phrase})
-    return {" ".join(written.get(word, word) for word in phrase): weights[phrase] for phrase in best}
+    surface = _surface_forms(forms, {word for phrase in best for word in phrase})
+    return {" ".join(surface.get(word, word) for word in phrase): weights[phrase] for phrase in best}
 
 
 def _weight(phrase: tuple[str, ...], count: int, prominence: int) -> float:
@@ -184,11 +186,11 @@ def _count_phrases(
     for token, count in forms.items():
         word = _CONTENT_WORDS[token]
         words[word] = words.get(word, 0) + count
-    least = 1 if len(tokens) < _FEW_TOKENS else 2
-    kept = {token: word if words[word := _CONTENT_WORDS[token]] >= least else "" for token in forms}
+    min_count = 1 if len(tokens) < _FEW_TOKENS else 2
+    kept = {token: word if words[word := _CONTENT_WORDS[token]] >= min_count else "" for token in forms}
     counts: Counter[tuple[str, ...]] = Counter(_bigrams_and_trigrams(list(map(kept.__getitem__, tokens))))
     counts.update({(word,): words[word] for word in set(kept.values()) if word})
-    found = {phrase: count for phrase, count in counts.items() if count >= least}
+    found = {phrase: count for phrase, count in counts.items() if count >= min_count}
     return found | {phrase: counts.get(phrase, 1) for phrase in parts}
 
 
@@ -211,11 +213,11 @@ class _ContentWords(dict[str, str]):
     def __missing__(self, token: str) -> str:
         word = token.lower()
         is_content = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
-        found = word if is_content and not _DATA.fullmatch(word) else ""
+        content_word = word if is_content and not _DATA.fullmatch(word) else ""
         if len(self) > _MAX_CACHED_WORDS:
             self.clear()
-        self[token] = found
-        return found
+        self[token] = content_word
+        return content_word
 
 
 _CONTENT_WORDS = _ContentWords()

@@ -35,7 +35,7 @@ class _FolderState:
     """The refresh state of one folder in this process."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    next_at: float = 0.0
+    next_scan_at: float = 0.0
     scan_seconds: float = 0.0
     checked_at: datetime | None = None
     pending: int = 0
@@ -75,11 +75,13 @@ class FolderRefresher:
             if folder.is_being_indexed(self.context.now()):
                 state.pending = max(1, state.pending)  # by this process or another one
                 continue
-            if time.monotonic() < state.next_at or not state.lock.acquire(blocking=False):
+            if time.monotonic() < state.next_scan_at or not state.lock.acquire(blocking=False):
                 continue
             try:
                 if state.scan_seconds > _MAX_INLINE_SECONDS:
-                    state.next_at = time.monotonic() + _MIN_INTERVAL  # no second thread until the first has scanned
+                    state.next_scan_at = (
+                        time.monotonic() + _MIN_INTERVAL
+                    )  # no second thread until the first has scanned
                     self.start_background(folder)
                 else:
                     self._refresh_inline(state, folder)
@@ -108,11 +110,11 @@ class FolderRefresher:
     def _folder_freshness(self, folder: FolderRecord) -> dict[str, Any]:
         state, now = self._state(folder.folder_id), self.context.now()
         indexed = None if folder.indexed_at is None else to_datetime(folder.indexed_at)
-        known = max((each for each in (indexed, state.checked_at) if each), default=None)
+        current_at = max((each for each in (indexed, state.checked_at) if each), default=None)
         offline = not folders.is_reachable(self.context, folder.path, folder.host)
         return {
-            "indexed_at": known,
-            "age_seconds": None if known is None else round(max(0.0, (now - known).total_seconds()), 3),
+            "indexed_at": current_at,
+            "age_seconds": None if current_at is None else round(max(0.0, (now - current_at).total_seconds()), 3),
             "state": "offline" if offline else folder.state,
             "pending": state.pending,
             **({"problem": state.problem} if state.problem else {}),
@@ -141,7 +143,7 @@ class FolderRefresher:
             plan = index.plan_update(self.context, newest)
         finally:
             state.scan_seconds = time.monotonic() - began
-            state.next_at = time.monotonic() + max(_MIN_INTERVAL, _REST_FACTOR * state.scan_seconds)
+            state.next_scan_at = time.monotonic() + max(_MIN_INTERVAL, _REST_FACTOR * state.scan_seconds)
         state.problem = None
         return plan
 

@@ -1,7 +1,6 @@
 """SQL rows of documents and chunks, mapped to their types, with the key phrases of documents."""
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -93,8 +92,3 @@ def _select_by_key(snapshot: Snapshot, select: str, space: str, id_: str, keys: 
             sql = f"{select} WHERE {space} = :space AND {id_} IN ({marks})"
             found += snapshot.rows(sql, {**values, "space": owner})
     return found
-
-
-def estimate_tokens(text: str) -> int:
-    """The approximate number of LLM tokens of a text."""
-    return math.ceil(len(text) / 4)

@@ -109,16 +109,16 @@ def read_file(root: int, path: str) -> tuple[bytes, FileStamp]:
 def _open_beneath(root: int, path: str) -> Iterator[int]:
     """Opens a relative path component by component, without following links."""
     *directories, name = path.split("/")
-    at = os.dup(root)
+    descriptor = os.dup(root)
     try:
         for each in directories:
-            at = _open_entry(at, each, _DIRECTORY)
-        at = _open_entry(at, name, _FILE)
-        yield at
+            descriptor = _open_entry(descriptor, each, _DIRECTORY)
+        descriptor = _open_entry(descriptor, name, _FILE)
+        yield descriptor
     except OSError as error:
         raise _to_unreadable(error) from error
     finally:
-        os.close(at)
+        os.close(descriptor)
 
 
 def _open_entry(directory: int, name: str, flags: int) -> int:

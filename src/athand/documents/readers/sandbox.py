@@ -38,9 +38,8 @@ class ReaderSandbox:
 
     def close(self) -> None:
         """Ends the worker, even while it reads; the next file starts another."""
-        while not self._lock.acquire(
-            timeout=_POLL_SECONDS
-        ):  # a worker that is just being started is killed in a later round
+        # A worker that is just being started is killed in a later round.
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
             if worker := self._worker:
                 worker.kill()
         try:
@@ -58,11 +57,11 @@ class ReaderSandbox:
 
     def _request(self, kind: str, data: bytes) -> bytes:
         """The response of a worker; a new one is tried if an idle one has died, which others may have killed."""
-        known = self._worker if self._worker and self._worker.is_alive() else None
+        idle = self._worker if self._worker and self._worker.is_alive() else None
         try:
             return self._request_once(kind, data)
         except UnreadableFile:
-            if known is None or known.killed_by_us:
+            if idle is None or idle.killed_by_us:
                 raise
         return self._request_once(kind, data)
 
@@ -104,5 +103,5 @@ def _to_extract(fields: dict[str, Any]) -> Extract:
     text, title, note = (fields[key] for key in ("text", "title", "note"))
     markers = [Marker(int(at), str(kind), str(label), int(level)) for at, kind, label, level in fields["markers"]]
     if not all(isinstance(each, str) for each in (text, title, note)):
-        raise TypeError("an answer has no text")
+        raise TypeError("a response has no text")
     return Extract(text, tuple(markers), title, note=note)
