@@ -9,10 +9,9 @@ from itertools import count
 from typing import ClassVar
 
 from athand.flows.actions import action_key, labels_of
-from athand.flows.desk import Desk
+from athand.flows.context import FlowContext
 from athand.flows.model import FlowSession, Observation, Step
-from athand.flows.passages import to_passage
-from athand.flows.records import insert, observation_row, session_row, step_row
+from athand.flows.rows import insert_row, observation_row, session_row, step_row, to_passage
 from athand.flows.scoring import INDEX
 from athand.store import to_microseconds
 from benchmarks.questions.check import FOLDER
@@ -187,7 +186,7 @@ def _step(
     )
 
 
-def fill(desk: Desk, made: Iterator[tuple[FlowSession, list[Step]]]) -> int:
+def fill(context: FlowContext, made: Iterator[tuple[FlowSession, list[Step]]]) -> int:
     """Write sessions as recording would, many in one transaction; how many steps there are."""
     waiting: list[tuple[FlowSession, list[Step]]] = []
     total = 0
@@ -195,23 +194,23 @@ def fill(desk: Desk, made: Iterator[tuple[FlowSession, list[Step]]]) -> int:
         waiting.append((replace(session, steps=len(steps)), steps))
         total += len(steps)
         if sum(len(each) for _, each in waiting) >= _BATCH:
-            _write(desk, waiting)
+            _write(context, waiting)
             waiting = []
-    _write(desk, waiting)
+    _write(context, waiting)
     return total
 
 
-def _write(desk: Desk, batch: Sequence[tuple[FlowSession, list[Step]]]) -> None:
+def _write(context: FlowContext, batch: Sequence[tuple[FlowSession, list[Step]]]) -> None:
     passages = [to_passage(session, step) for session, steps in batch for step in steps]
-    vectors = desk.embed(passages)
-    with desk.store.transaction(durable=False) as transaction:
+    vectors = context.embed(passages)
+    with context.store.transaction(durable=False) as transaction:
         for session, steps in batch:
-            insert(transaction, "flows", session_row(session, to_microseconds(session.created_at)))
+            insert_row(transaction, "flows", session_row(session, to_microseconds(session.created_at)))
             previous = ""
             for step in steps:
                 if step.before is not None:
-                    insert(transaction, "flow_observations", observation_row(step.app, step.before), if_new=True)
+                    insert_row(transaction, "flow_observations", observation_row(step.app, step.before), if_new=True)
                 key = action_key(step.verb, step.target, step.input)
-                insert(transaction, "flow_steps", step_row(step, key, previous))
+                insert_row(transaction, "flow_steps", step_row(step, key, previous))
                 previous = key or previous
         transaction.put(INDEX, passages, vectors)

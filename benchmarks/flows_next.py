@@ -13,13 +13,13 @@ from typing import Any
 
 from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
-from athand.flows import recording, records
+from athand.flows import rows
 from athand.flows.actions import ACTIONS, action_key
-from athand.flows.desk import Desk
+from athand.flows.context import FlowContext
 from athand.flows.model import FlowSession, Observation, Step, SuggestedAction
 from athand.flows.prior import suggest
 from athand.flows.profiles import Profiles
-from athand.flows.recording import Call
+from athand.flows.record import ToolCall, prepare_step, write_step
 from athand.store import open_store, to_microseconds
 from benchmarks.flow_walks import FOR_REPORT, FOR_TUNING, App, Simulated, sessions
 
@@ -47,42 +47,42 @@ class Asked:
     value: bool | None  # the value that the goal names was offered, where there is one
 
 
-def new_desk(location: str = ":memory:") -> Desk:
+def new_context(location: str = ":memory:") -> FlowContext:
     """A store and a clock that stands still."""
-    return Desk(open_store(location, SCHEMAS), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
+    return FlowContext(open_store(location, SCHEMAS), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
 
 
-def keep(desk: Desk, app: str, simulated: Sequence[Simulated]) -> None:
+def keep(context: FlowContext, app: str, simulated: Sequence[Simulated]) -> None:
     """Record sessions, one a day."""
-    with desk.store.transaction() as transaction:
+    with context.store.transaction() as transaction:
         for at, each in enumerate(simulated):
             begun = NOW - timedelta(days=len(simulated) - at)
             session = FlowSession(f"{app}-{at}", app, begun, each.goal, app_version=each.version)
-            records.insert(transaction, "flows", records.session_row(session, to_microseconds(begun)))
+            rows.insert_row(transaction, "flows", rows.session_row(session, to_microseconds(begun)))
             for call in _calls(each, begun):
-                recording.write(transaction, recording.prepare(desk, session, call), NOW)
+                write_step(transaction, prepare_step(context, session, call), NOW)
 
 
-def _calls(simulated: Simulated, begun: datetime) -> Iterator[Call]:
-    yield Call("ui_launch", {}, {}, None, None, timestamp=begun)
+def _calls(simulated: Simulated, begun: datetime) -> Iterator[ToolCall]:
+    yield ToolCall("ui_launch", {}, {}, None, None, timestamp=begun)
     for at, step in enumerate(simulated.steps, 1):
         error = None if step.ok else {"code": "TIMEOUT", "message": "It did not come."}
-        yield Call(
+        yield ToolCall(
             f"ui_{step.verb}", step.target, step.given, error, step.before, timestamp=begun + timedelta(seconds=at)
         )
 
 
-def ask(desk: Desk, app: str) -> Iterator[Asked]:
+def ask(context: FlowContext, app: str) -> Iterator[Asked]:
     """Every moment of every session."""
-    with desk.store.snapshot() as snapshot:
-        rows = snapshot.rows(f"SELECT {records.SESSION} FROM flows WHERE space = :app ORDER BY id", {"app": app})
-        every = [(session, records.steps_of(snapshot, session)) for session in map(records.to_session, rows)]
+    with context.store.snapshot() as snapshot:
+        found = snapshot.rows(f"SELECT {rows.SESSION_COLUMNS} FROM flows WHERE space = :app ORDER BY id", {"app": app})
+        every = [(session, rows.read_steps(snapshot, session)) for session in map(rows.to_session, found)]
     frequent = _frequencies(every)
     for session, steps in every:
         for before, after in zip(steps, [*steps[1:], None], strict=True):
             if before.ok and (after is None or after.ok):  # what just failed is not suggested again, by rule
                 seen = after.before if after else _last_seen(steps)
-                yield _moment(desk, session, before, after, seen, frequent)
+                yield _moment(context, session, before, after, seen, frequent)
 
 
 def _last_seen(steps: Sequence[Step]) -> Observation:
@@ -90,9 +90,14 @@ def _last_seen(steps: Sequence[Step]) -> Observation:
 
 
 def _moment(
-    desk: Desk, session: FlowSession, before: Step, after: Step | None, seen: Observation | None, frequent: Any
+    context: FlowContext,
+    session: FlowSession,
+    before: Step,
+    after: Step | None,
+    seen: Observation | None,
+    frequent: Any,
 ) -> Asked:
-    found = suggest.prior_knowledge(desk, session, seen or Observation(), before)
+    found = suggest.prior_knowledge(context, session, seen or Observation(), before)
     some = found.suggested_next_actions if found else ()
     outcomes = [Outcome(each.rank, each.confidence, is_next(each, after)) for each in some]
     if after is None:
@@ -177,10 +182,10 @@ def run(apps: Sequence[App] = FOR_REPORT, seed: int = 1) -> dict[str, Any]:
     for number in SESSIONS:
         asked: list[Asked] = []
         for app in apps:
-            desk = new_desk()
-            keep(desk, app.name, sessions(app, number, seed))
-            asked += ask(desk, app.name)
-            desk.store.close()
+            context = new_context()
+            keep(context, app.name, sessions(app, number, seed))
+            asked += ask(context, app.name)
+            context.store.close()
         found[f"{number} sessions per app"] = measures(asked)
     return found
 

@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from athand.evaluation import percentiles
-from athand.flows import records
+from athand.flows import rows
 from athand.flows.model import Observation
 from athand.flows.prior.suggest import prior_knowledge
 from benchmarks.data import CACHE
 from benchmarks.flow_walks import SHOP, sessions
-from benchmarks.flows_next import keep, new_desk
+from benchmarks.flows_next import keep, new_context
 from benchmarks.tables import table
 
 STEPS = 100_000
@@ -47,7 +47,7 @@ def measure(steps: int = STEPS) -> dict[str, Any]:
 
 
 def _filled(path: Path, steps: int) -> Any:
-    desk = new_desk(str(path))
+    context = new_context(str(path))
     made = sessions(SHOP, steps // 5, seed=3)
     total, chosen = 0, []
     for each in made:
@@ -55,22 +55,22 @@ def _filled(path: Path, steps: int) -> Any:
         total += len(each.steps) + 1
         if total >= steps:
             break
-    keep(desk, SHOP.name, chosen)
-    return desk
+    keep(context, SHOP.name, chosen)
+    return context
 
 
 def _prior(path: Path, steps: int) -> dict[str, Any]:
-    desk = _filled(path, steps)
-    with closing(desk.store):
-        with desk.store.snapshot() as snapshot:
-            newest = snapshot.rows(f"SELECT {records.SESSION} FROM flows ORDER BY created_at DESC LIMIT 40")
-            walked = [(each, records.steps_of(snapshot, each)) for each in map(records.to_session, newest)]
+    context = _filled(path, steps)
+    with closing(context.store):
+        with context.store.snapshot() as snapshot:
+            newest = snapshot.rows(f"SELECT {rows.SESSION_COLUMNS} FROM flows ORDER BY created_at DESC LIMIT 40")
+            walked = [(each, rows.read_steps(snapshot, each)) for each in map(rows.to_session, newest)]
             kept, in_all = snapshot.rows("SELECT sum(steps), count(*) FROM flows")[0]
         times = []
         for session, done in walked:
             for before, after in pairwise(done):
                 began = time.perf_counter()
-                prior_knowledge(desk, session, after.before or Observation(), before)
+                prior_knowledge(context, session, after.before or Observation(), before)
                 times.append(1000 * (time.perf_counter() - began))
         return {"steps": kept, "sessions": in_all, "first_ms": times[0], **percentiles(times[1 : MOMENTS + 1])}
 

@@ -1,7 +1,7 @@
 import pytest
 
 from athand.errors import BadData, InvalidInput
-from athand.flows.profiles import Profiles, load
+from athand.flows.profiles import Profiles, load_profile
 
 
 def written(folder, text, name="shop"):
@@ -44,7 +44,7 @@ def test_a_profile_of_a_folder_is_read_and_wins_over_the_package_and_later_folde
 
 
 def test_everything_in_a_profile_can_be_said(tmp_path):
-    profile = load(
+    profile = load_profile(
         written(
             tmp_path,
             """

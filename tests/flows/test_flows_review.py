@@ -16,7 +16,7 @@ from tests.engines import one_engine
 
 from athand import Athand
 from athand.errors import AthandError, Conflict, InvalidInput, NotFound, StoreError
-from athand.flows.profiles import Profiles, load
+from athand.flows.profiles import Profiles, load_profile
 from athand.flows.secrets import MASK
 from athand.text import text_hash
 
@@ -338,7 +338,7 @@ def used_everywhere(flows, id_, out):
 def test_what_is_hidden_or_too_much_is_not_read(flows, tmp_path, monkeypatch):
     written(tmp_path / ".unfinished-x", {"sessionId": "half"}, {"tool": {"name": "x"}})
     written(tmp_path / "whole", {"sessionId": "whole"}, {"tool": {"name": "x"}})
-    monkeypatch.setattr("athand.flows.exchange.LARGEST_SESSION", 10)
+    monkeypatch.setattr("athand.flows.transfer.LARGEST_SESSION", 10)
     assert [problem.partition(":")[0] for problem in flows.import_(tmp_path).problems] == ["whole"]
     monkeypatch.undo()
     assert flows.import_(tmp_path).sessions == 1
@@ -400,7 +400,7 @@ def test_an_export_that_fails_leaves_nothing_and_can_be_done_again(flows, tmp_pa
     flows.start_session(id="s")
     flows.record("s", tool="ui_click")
     with monkeypatch.context() as patch:
-        patch.setattr("athand.flows.layout.step_to_json", lambda step: 1 / 0)
+        patch.setattr("athand.flows.transfer.step_to_json", lambda step: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             flows.export(tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
@@ -538,7 +538,7 @@ def test_a_profile_names_screens_that_can_be_kept(tmp_path):
     for screen in ("x" * 300, "a\\nb", "a\\u001bb"):
         (tmp_path / "shop.toml").write_text(f'url_rules = [{{pattern = "/x", screen = "{screen}"}}]')
         with pytest.raises(InvalidInput, match="screen"):
-            load(tmp_path / "shop.toml")
+            load_profile(tmp_path / "shop.toml")
     for name in ("../x", "/etc/passwd", ".hidden", "a\\b"):
         with pytest.raises(InvalidInput):
             Profiles([tmp_path]).get(name)
@@ -658,7 +658,7 @@ def test_a_clock_that_goes_back_changes_no_order_and_hides_no_deletion(location,
     now = [datetime(2026, 5, 1, tzinfo=UTC)]
     with Athand(location) as athand:
         flows = athand.flows
-        monkeypatch.setattr(flows, "_desk", replace(flows._desk, now=lambda: now[0]))
+        monkeypatch.setattr(flows, "_context", replace(flows._context, now=lambda: now[0]))
         for id_ in ("one", "two", "own"):
             flows.start_session(id=id_, goal=f"Buy tea {id_}")
             if id_ != "own":

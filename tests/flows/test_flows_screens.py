@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from athand.flows.profiles import Profiles, load
-from athand.flows.screens import detect, path_of, path_tokens
+from athand.flows.profiles import Profiles, load_profile
+from athand.flows.screens import detect_screen, route_of, route_tokens
 
 WALLET, ANY = Profiles().get("metamask"), Profiles().get("default")
 EXTENSION = "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"
@@ -20,7 +20,7 @@ def dialog(name, **more):
 
 
 def shown(url, *nodes):
-    return detect(url, (), nodes, ANY)
+    return detect_screen(url, (), nodes, ANY)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def shown(url, *nodes):
     ],
 )
 def test_rules_match_whole_segments_of_all_kinds_of_addresses(url, screen):
-    assert detect(url, (), (), WALLET) == screen
+    assert detect_screen(url, (), (), WALLET) == screen
 
 
 def test_the_address_tells_more_than_the_test_ids():
-    assert detect(f"{EXTENSION}/home.html#/send", ["unlock-page"], (), WALLET) == "send"
+    assert detect_screen(f"{EXTENSION}/home.html#/send", ["unlock-page"], (), WALLET) == "send"
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_the_address_tells_more_than_the_test_ids():
     ],
 )
 def test_test_ids_tell_where_the_address_does_not(test_ids, screen):
-    assert detect(f"{EXTENSION}/home.html", test_ids, (), WALLET) == screen
+    assert detect_screen(f"{EXTENSION}/home.html", test_ids, (), WALLET) == screen
 
 
 def test_a_closed_list_of_screens_stays_closed():
-    assert detect("https://wallet.test/elsewhere", (), [heading("Elsewhere")], WALLET) == "unknown"
+    assert detect_screen("https://wallet.test/elsewhere", (), [heading("Elsewhere")], WALLET) == "unknown"
 
 
 def test_the_longest_rule_wins_wherever_it_stands(tmp_path):
@@ -96,13 +96,13 @@ def test_the_longest_rule_wins_wherever_it_stands(tmp_path):
             { pattern = "/orders/*/edit", screen = "edit" }, { pattern = "/my%20cart", screen = "cart" },
         ]"""
     )
-    shop = load(file)
-    assert detect("https://shop.test/orders/7", (), (), shop) == "orders"
-    assert detect("https://shop.test/orders/7/edit/x", (), (), shop) == "edit"
-    assert detect("https://shop.test/#/orders/7/edit", (), (), shop) == "edit"
-    assert detect("https://shop.test", (), (), shop) == "home"
-    assert detect("https://shop.test/#/help", (), (), shop) == "/help"
-    assert detect("https://shop.test/my%20cart", (), (), shop) == "cart"
+    shop = load_profile(file)
+    assert detect_screen("https://shop.test/orders/7", (), (), shop) == "orders"
+    assert detect_screen("https://shop.test/orders/7/edit/x", (), (), shop) == "edit"
+    assert detect_screen("https://shop.test/#/orders/7/edit", (), (), shop) == "edit"
+    assert detect_screen("https://shop.test", (), (), shop) == "home"
+    assert detect_screen("https://shop.test/#/help", (), (), shop) == "/help"
+    assert detect_screen("https://shop.test/my%20cart", (), (), shop) == "cart"
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_the_longest_rule_wins_wherever_it_stands(tmp_path):
     ],
 )
 def test_a_path_holds_the_route_and_no_data(url, path):
-    assert path_of(url) == path
+    assert route_of(url) == path
 
 
 def test_the_tokens_of_a_path_are_what_names_a_place():
-    assert path_tokens("https://shop.test/app/index.html#/orders/7/edit") == {"app", "orders", "edit"}
-    assert path_tokens("file:///x/tasks/click-test.html") == {"tasks", "click-test"}
-    assert path_tokens("https://shop.test/") == path_tokens("about:blank") == path_tokens("") == frozenset()
+    assert route_tokens("https://shop.test/app/index.html#/orders/7/edit") == {"app", "orders", "edit"}
+    assert route_tokens("file:///x/tasks/click-test.html") == {"tasks", "click-test"}
+    assert route_tokens("https://shop.test/") == route_tokens("about:blank") == route_tokens("") == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_two_steps_of_one_address_are_two_screens():
 )
 def test_any_address_and_any_heading_give_a_short_name(url, nodes):
     for address in (url, f"https://x/{url}", f"https://x/#/{url}"):
-        name = detect(address, (), nodes, ANY)
+        name = detect_screen(address, (), nodes, ANY)
         assert 0 < len(name) <= 80
-        assert name == detect(address, (), nodes, ANY)
+        assert name == detect_screen(address, (), nodes, ANY)
         assert name.isprintable() or any(not character.isprintable() for character in url)
 
 

@@ -7,9 +7,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from athand import redaction
+from athand.flows.echo_masking import TypedSecrets
 from athand.flows.model import Observation
-from athand.flows.profiles import Profiles, load
-from athand.flows.secrets import MASK, Typed, clean_url, cleaned, is_secret
+from athand.flows.profiles import Profiles, load_profile
+from athand.flows.secrets import MASK, clean_url, clean_value, is_secret
 
 ANY, WALLET = Profiles().get("default"), Profiles().get("metamask")
 PHRASE = "abandon ability able about above absent absorb abstract absurd abuse acid zoo".split()
@@ -29,14 +30,14 @@ def hides(target, *nodes, profile=ANY, given=None, test_ids=()):
 
 
 def typed(*values):
-    memory = Typed()
+    memory = TypedSecrets()
     for value in values:
-        memory.remember("s", value)
+        memory.add("s", value)
     return memory
 
 
 def without(text, *values):
-    return typed(*values).without("s", text)
+    return typed(*values).mask("s", text)
 
 
 SECRET_NAMES = [
@@ -131,8 +132,8 @@ def test_a_profile_names_more_secret_fields(tmp_path):
     assert not hides({"testId": "import-srp__srp-word-0"})
     file = tmp_path / "shop.toml"
     file.write_text('secret_fields = ["gift-card"]')
-    assert hides({"a11yRef": "e1"}, field(name="Your gift card"), profile=load(file))
-    assert not hides({"a11yRef": "e1"}, field(name="Gift cards"), profile=load(file))
+    assert hides({"a11yRef": "e1"}, field(name="Your gift card"), profile=load_profile(file))
+    assert not hides({"a11yRef": "e1"}, field(name="Gift cards"), profile=load_profile(file))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +167,8 @@ def test_an_echo_is_removed_however_it_is_written(value, echo):
 def test_echoes_are_removed_at_any_depth_and_only_in_their_session():
     memory = typed("hunter2")
     record = {"a": ["hunter2", {"b": ("x hunter2", 7, None, True)}], "hunter": "hunter"}
-    assert memory.without("s", record) == {"a": [MASK, {"b": (f"x {MASK}", 7, None, True)}], "hunter": "hunter"}
-    assert memory.without("other", record) is record
+    assert memory.mask("s", record) == {"a": [MASK, {"b": (f"x {MASK}", 7, None, True)}], "hunter": "hunter"}
+    assert memory.mask("other", record) is record
 
 
 def test_short_values_go_where_they_stand_alone():
@@ -203,19 +204,19 @@ def test_a_card_number_goes_however_it_is_grouped():
 def test_a_phrase_typed_word_by_word_goes_where_its_words_are_values():
     memory = typed(*PHRASE)
     chips = [{"role": "textbox", "name": f"Word {at}", "value": word} for at, word in enumerate(PHRASE, 1)]
-    assert all(chip["value"] == MASK for chip in memory.without("s", chips))
-    assert memory.without("s", "3. able") == MASK
-    assert memory.without("s", "1. abandon 2. ability 3. able") == f"1. {MASK}"
-    assert memory.without("s", " ".join(PHRASE)) == MASK
-    assert memory.without("s", "What is this about?") == "What is this about?"
-    assert memory.without("s", {"role": "able", "testId": "zoo"}) == {"role": "able", "testId": "zoo"}
+    assert all(chip["value"] == MASK for chip in memory.mask("s", chips))
+    assert memory.mask("s", "3. able") == MASK
+    assert memory.mask("s", "1. abandon 2. ability 3. able") == f"1. {MASK}"
+    assert memory.mask("s", " ".join(PHRASE)) == MASK
+    assert memory.mask("s", "What is this about?") == "What is this about?"
+    assert memory.mask("s", {"role": "able", "testId": "zoo"}) == {"role": "able", "testId": "zoo"}
 
 
 def test_a_phrase_typed_at_once_goes_as_a_whole_and_in_its_words():
     memory = typed(" ".join(PHRASE))
-    assert memory.without("s", f"Phrase: {' '.join(PHRASE)}!") == f"Phrase: {MASK}!"
-    assert memory.without("s", PHRASE) == [MASK] * len(PHRASE)
-    assert memory.without("s", "  ".join(PHRASE[:4])) == MASK
+    assert memory.mask("s", f"Phrase: {' '.join(PHRASE)}!") == f"Phrase: {MASK}!"
+    assert memory.mask("s", PHRASE) == [MASK] * len(PHRASE)
+    assert memory.mask("s", "  ".join(PHRASE[:4])) == MASK
 
 
 @pytest.mark.parametrize("length", [25, 30, 40, 65])
@@ -224,7 +225,7 @@ def test_a_long_value_that_was_cut_goes_too(length):
 
 
 def test_what_is_no_value_is_not_remembered():
-    assert typed("", "  \n", MASK).without("s", ["", " ", MASK, "typed"]) == ["", " ", MASK, "typed"]
+    assert typed("", "  \n", MASK).mask("s", ["", " ", MASK, "typed"]) == ["", " ", MASK, "typed"]
 
 
 def test_a_mask_is_never_masked_again():
@@ -269,16 +270,16 @@ def test_no_certain_value_survives(value, around, write):
 )
 def test_an_address_is_kept_without_its_secrets(url, clean):
     assert clean_url(url) == clean == clean_url(clean)
-    assert cleaned({"url": url}) == {"url": clean}
-    assert cleaned(f"Go to {url} now") == f"Go to {clean} now" or "://" not in url
+    assert clean_value({"url": url}) == {"url": clean}
+    assert clean_value(f"Go to {url} now") == f"Go to {clean} now" or "://" not in url
 
 
 def test_what_is_kept_has_no_secrets_at_any_depth():
     token = "ghp_" + "aB3dE5fG7h" * 4
     node = {"ref": "e1", "role": "link", "name": f"Token {token}", "disabled": False, "level": 2}
-    assert cleaned(({"nodes": [node]},)) == ({"nodes": [{**node, "name": "Token [redacted: GitHub token]"}]},)
-    assert cleaned("Mine <private>is mine</private> yours") == "Mine yours"
-    assert cleaned({"error": "password=Tr0ub4dor&3"}) == {"error": "password=[redacted: password]"}
+    assert clean_value(({"nodes": [node]},)) == ({"nodes": [{**node, "name": "Token [redacted: GitHub token]"}]},)
+    assert clean_value("Mine <private>is mine</private> yours") == "Mine yours"
+    assert clean_value({"error": "password=Tr0ub4dor&3"}) == {"error": "password=[redacted: password]"}
 
 
 def test_the_value_of_a_secret_field_is_not_kept():
@@ -288,8 +289,8 @@ def test_the_value_of_a_secret_field_is_not_kept():
         field(name="Gift card", value="XY"),
         field(name="PIN", value=""),
     ]
-    assert [node["value"] for node in cleaned(nodes)] == [MASK, "alice@shop.test", "XY", ""]
-    assert cleaned(nodes, secret_fields=["gift-card"])[2]["value"] == MASK
+    assert [node["value"] for node in clean_value(nodes)] == [MASK, "alice@shop.test", "XY", ""]
+    assert clean_value(nodes, secret_fields=["gift-card"])[2]["value"] == MASK
 
 
 PARTS = [
@@ -303,7 +304,7 @@ PARTS = [
 @example("xoxb-Sendhunter2")
 @given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
 def test_nothing_is_skipped_that_redaction_would_find(text):
-    assert cleaned(text) == redaction.clean(text)
+    assert clean_value(text) == redaction.clean(text)
 
 
 @pytest.mark.timeout(120)

@@ -1,6 +1,5 @@
 """Flows: UI sessions that were walked, found again by their goal, and what is known about each screen."""
 
-from athand.flows.exchange import Imported
 from athand.flows.model import (
     DEFAULT_APP,
     UNKNOWN,
@@ -19,6 +18,7 @@ from athand.flows.model import (
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
 from athand.flows.service import Flows
+from athand.flows.transfer import Imported
 
 __all__ = [
     "DEFAULT_APP",

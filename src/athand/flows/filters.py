@@ -1,4 +1,4 @@
-"""Which sessions and steps are meant: the words of a search, as conditions in SQL."""
+"""FlowFilters of sessions and steps, parsed from a dictionary and turned into SQL conditions."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from athand.errors import InvalidInput
-from athand.flows.entry import check_id, check_number
+from athand.flows.validation import check_id, check_number
 from athand.inputs import check_choice, check_name
 from athand.store import to_microseconds
 from athand.types import Filter
@@ -15,16 +15,12 @@ from athand.types import Filter
 OUTCOMES = ("ok", "error")
 
 
-def _hours(value: object) -> float | None:
-    return check_number("since_hours", value)
-
-
-# What may be asked for, and how it is checked.
+# The filters, and how each value is checked.
 _CHECKS: Mapping[str, Callable[[object], object]] = {
     "flow_tag": lambda value: check_name("flow_tag", value),
     "tag": lambda value: check_name("tag", value),
     "screen": lambda value: check_name("screen", value),
-    "since_hours": _hours,
+    "since_hours": lambda value: check_number("since_hours", value),
     "git_branch": lambda value: check_name("git_branch", value),
     "app": lambda value: check_id("app", value),
     "app_version": lambda value: check_name("app_version", value),
@@ -38,9 +34,9 @@ _CAMEL = {
     "appVersion": "app_version",
     "sessionId": "session",
 }
-# A session without metadata has none of its columns, and so none of these holds for it.
-_OF_SESSIONS = {
-    # Taking the tag out changes the list only if it is in: exact in case and characters on every engine.
+# The columns of a session without metadata are NULL, so that it matches none of these.
+_SESSION_CONDITIONS = {
+    # Removing the tag changes the list only if it is in it: exact in case and characters on every engine.
     "flow_tag": "replace(i.flow_tags, :flow_tag, '') <> i.flow_tags",
     "tag": "replace(i.tags, :tag, '') <> i.tags",
     "git_branch": "i.branch = :git_branch",
@@ -48,19 +44,19 @@ _OF_SESSIONS = {
     "app_version": "i.app_version = :app_version",
     "session": "i.id = :session",
 }
-_OF_STEPS = {"screen": "t.screen = :screen", "outcome": "t.is_ok = :outcome"}
-_A_STEP = "EXISTS (SELECT 1 FROM flow_steps t WHERE t.space = i.space AND {own} AND {conditions})"
+_STEP_CONDITIONS = {"screen": "t.screen = :screen", "outcome": "t.is_ok = :outcome"}
+_STEP_EXISTS = "EXISTS (SELECT 1 FROM flow_steps t WHERE t.space = i.space AND {own} AND {conditions})"
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What is asked of sessions and of their steps; all of it must hold."""
+class FlowFilters:
+    """Filters of sessions and their steps; all of them must match."""
 
-    given: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def checked(cls, given: object) -> "Filters":
-        """The filters, in snake or camel case, or the error that names what is wrong; what is None is not asked."""
+    def parse(cls, given: object) -> "FlowFilters":
+        """The filters of a dictionary with snake or camel case names, without None; raises InvalidInput."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -72,45 +68,47 @@ class Filters:
 
     @property
     def app(self) -> str | None:
-        """The app that is asked for."""
-        app: str | None = self.given.get("app")
+        """The app to search, if one is given."""
+        app: str | None = self.values.get("app")
         return app
 
-    def of_session(self, id_: str) -> "Filters":
-        """The same, within one session."""
-        if self.given.get("session", id_) != id_:
-            raise InvalidInput(f"The scope is the session {id_!r}, and the filter {self.given['session']!r}. Give one.")
-        return Filters({**self.given, "session": id_})
+    def within_session(self, id_: str) -> "FlowFilters":
+        """These filters, restricted to one session."""
+        if self.values.get("session", id_) != id_:
+            raise InvalidInput(
+                f"The scope is the session {id_!r}, and the filter {self.values['session']!r}. Give one."
+            )
+        return FlowFilters({**self.values, "session": id_})
 
-    def on_sessions(self, now: datetime) -> Filter:
-        """The condition for sessions; one of a step holds if it does for any of theirs."""
+    def session_condition(self, now: datetime) -> Filter:
+        """The condition for sessions; a step filter matches if any step of the session does."""
         return self._condition(now, "i.created_at", "t.session = i.id")
 
-    def on_steps(self, now: datetime) -> Filter:
-        """The condition for steps, where `p` is the passage of one and `i` its session."""
+    def step_condition(self, now: datetime) -> Filter:
+        """The condition for steps, where `p` is the passage of a step and `i` its session."""
         return self._condition(now, "p.created_at", "t.id = p.id")
 
     def _condition(self, now: datetime, time: str, own: str) -> Filter:
-        where = [_OF_SESSIONS[name] for name in self.given if name in _OF_SESSIONS]
-        steps = [_OF_STEPS[name] for name in self.given if name in _OF_STEPS]
+        where = [_SESSION_CONDITIONS[name] for name in self.values if name in _SESSION_CONDITIONS]
+        steps = [_STEP_CONDITIONS[name] for name in self.values if name in _STEP_CONDITIONS]
         if steps:
-            where.append(_A_STEP.format(own=own, conditions=" AND ".join(steps)))
-        if "since_hours" in self.given:
+            where.append(_STEP_EXISTS.format(own=own, conditions=" AND ".join(steps)))
+        if "since_hours" in self.values:
             where.append(f"{time} >= :since")
         return Filter(" AND ".join(where), self._parameters(now))
 
     def _parameters(self, now: datetime) -> dict[str, Any]:
-        values = {name: value for name, value in self.given.items() if name != "since_hours"}
+        values = {name: value for name, value in self.values.items() if name != "since_hours"}
         values |= {name: json.dumps(values[name], ensure_ascii=False) for name in ("flow_tag", "tag") if name in values}
         if "outcome" in values:
             values["outcome"] = int(values["outcome"] == "ok")
-        if "since_hours" in self.given:
-            values["since"] = _since(now, self.given["since_hours"])
+        if "since_hours" in self.values:
+            values["since"] = _since(now, self.values["since_hours"])
         return values
 
 
 def _since(now: datetime, hours: float) -> int:
-    """So many hours ago; beyond the calendar, the beginning of it."""
+    """The time so many hours ago; 0 before the calendar begins."""
     try:
         return to_microseconds(now - timedelta(hours=hours))
     except OverflowError:

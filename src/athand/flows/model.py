@@ -1,4 +1,4 @@
-"""The nouns of flows: sessions, steps, what was seen on a screen, and what is known about it."""
+"""The data types of flows: sessions, steps, observations, search hits and prior knowledge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,7 +18,7 @@ Target = Mapping[str, str]  # some of TARGETS; role and name go together
 
 @dataclass(frozen=True, slots=True)
 class FlowSession(Noun):
-    """One walk through an app: what it was for, where it came from, and how many steps it has."""
+    """A recorded session with an app: its goal, origin and number of steps."""
 
     id: str
     app: str
@@ -29,13 +29,13 @@ class FlowSession(Noun):
     git: Mapping[str, Any] | None = None  # branch, commit, dirty
     app_version: str | None = None
     launch: Mapping[str, Any] = field(default_factory=dict)
-    has_metadata: bool = True  # a session of a folder may come without
+    has_metadata: bool = True  # False for an imported folder without session.json
     steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Observation(Noun):
-    """What was seen on a screen. Without a screen, it is worked out from the address and the test ids.
+    """What was seen on a page. Without a screen, it is detected from the URL and the elements.
 
     test_ids: {"testId", "tag"?, "text"?, "visible"?}; a11y: {"ref", "role", "name", …state, "path"?}
     """
@@ -47,13 +47,13 @@ class Observation(Noun):
 
     @property
     def visible_test_ids(self) -> tuple[str, ...]:
-        """The test ids that are to be seen, each once; where nobody said, they are."""
+        """The visible test ids, each once; visible is the default."""
         return tuple(dict.fromkeys(each["testId"] for each in self.test_ids if each.get("visible", True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Noun):
-    """One call of a tool: what was done to what, on which screen, and what came of it. Secrets are not in it."""
+    """A recorded tool call without secrets: what was done to which element, on which screen, and the outcome."""
 
     id: str
     session_id: str
@@ -63,21 +63,21 @@ class Step(Noun):
     tool: str
     verb: str  # the tool without a prefix: click, type, describe_screen …
     input: Mapping[str, Any]
-    target: Target  # what was used, and the role and name it had at that moment
+    target: Target  # how the element was located, and its role and name then
     ok: bool
     error: Mapping[str, Any] | None  # code and message
     labels: tuple[str, ...]
-    screen: str  # on which it was done
+    screen: str  # the screen it was done on
     before: Observation | None
     after_screen: str | None = None
     screenshot: str | None = None
     duration_ms: float | None = None
-    prior_knowledge: Mapping[str, Any] | None = None  # as it was shown
+    prior_knowledge: Mapping[str, Any] | None = None  # as it was shown to the agent
 
 
 @dataclass(frozen=True, slots=True)
 class FlowHit(Hit):
-    """A step that was found, with the session it belongs to."""
+    """A step found by a search, with its session."""
 
     tool: str = ""
     screen: str = UNKNOWN
@@ -90,26 +90,26 @@ class FlowHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class Hint(Noun):
-    """How to find a target again: `testId` or `selector` with a text, `a11yHint` with role and name."""
+    """A locator: `testId` or `selector` with a text, `a11yHint` with role and name."""
 
     type: str
     value: str | Mapping[str, str]
 
 
-class CamelCased(Noun):
-    """Nouns whose JSON has the names that agents know: camel case, without what is not there."""
+class CamelCaseNoun(Noun):
+    """Nouns whose JSON has camel case keys and leaves out None."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The noun as plain JSON values."""
         named = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-        return {_camel(name): _shown(value) for name, value in named.items() if value is not None}
+        return {_to_camel_case(name): _to_plain(value) for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedSession(CamelCased):
-    """A session that may have been here before, for a like goal."""
+class RelatedSession(CamelCaseNoun):
+    """A session with a similar goal, or that was on this screen."""
 
     session_id: str
     created_at: datetime
@@ -119,8 +119,8 @@ class RelatedSession(CamelCased):
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarStep(CamelCased):
-    """A step that was done in a like place."""
+class SimilarStep(CamelCaseNoun):
+    """A step done on a similar page."""
 
     session_id: str
     timestamp: datetime
@@ -134,8 +134,8 @@ class SimilarStep(CamelCased):
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestedAction(CamelCased):
-    """What probably comes next; `input` has the values that the goal names for it."""
+class SuggestedAction(CamelCaseNoun):
+    """A probable next action; `input` has the values that the goal names for it."""
 
     rank: int
     action: str
@@ -147,8 +147,8 @@ class SuggestedAction(CamelCased):
 
 
 @dataclass(frozen=True, slots=True)
-class Avoid(CamelCased):
-    """What has failed here more than once."""
+class Avoid(CamelCaseNoun):
+    """An action that has failed here more than once."""
 
     rationale: str
     target: Target | None
@@ -158,7 +158,7 @@ class Avoid(CamelCased):
 
 
 @dataclass(frozen=True, slots=True)
-class PriorKnowledge(CamelCased):
+class PriorKnowledge(CamelCaseNoun):
     """What earlier sessions know about a screen."""
 
     schema_version: int
@@ -172,7 +172,7 @@ class PriorKnowledge(CamelCased):
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary(Noun):
-    """A session at a glance."""
+    """Counts, screens, errors and actions of a session."""
 
     session: FlowSession
     steps: int
@@ -185,12 +185,12 @@ class SessionSummary(Noun):
     actions: tuple[str, ...]  # what was done, in words
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(map(str.capitalize, rest))
 
 
-def _shown(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Noun):
         return value.to_dict()
-    return [_shown(each) for each in value] if isinstance(value, tuple) else plain(value)
+    return [_to_plain(each) for each in value] if isinstance(value, tuple) else plain(value)

@@ -1,4 +1,4 @@
-"""App profiles: small TOML files that tell one web app from another. `default` and `metamask` come with the package."""
+"""App profiles: TOML files with the screens, secret fields and synonyms of a web app; some come with the package."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ _LONGEST = 60  # characters of a name; whatever they are, 256 bytes
 
 @dataclass(frozen=True, slots=True)
 class UrlRule(Noun):
-    """Addresses whose path or hash route begins with these segments show this screen; `*` is any one segment."""
+    """URLs whose path or hash route begins with these segments show this screen; `*` is any one segment."""
 
     pattern: str
     screen: str
@@ -32,7 +32,7 @@ class UrlRule(Noun):
 
 @dataclass(frozen=True, slots=True)
 class TestIdRule(Noun):
-    """Where an element with this test id is seen, this screen is shown; `*` stands for anything."""
+    """A page with an element of this test id shows this screen; `*` matches anything."""
 
     test_id: str
     screen: str
@@ -40,12 +40,12 @@ class TestIdRule(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Profile(Noun):
-    """What is particular about one app."""
+    """The profile of one app."""
 
     name: str
     prefix: str = "ui_"  # of the names of its tools
     test_id_attribute: str = "data-testid"
-    infer: bool = True  # a name for screens that no rule knows
+    infer: bool = True  # names for screens without a rule
     url_rules: tuple[UrlRule, ...] = ()
     test_id_rules: tuple[TestIdRule, ...] = ()
     flow_tags: tuple[str, ...] = ()
@@ -54,32 +54,32 @@ class Profile(Noun):
 
     @property
     def screens(self) -> tuple[str, ...]:
-        """The names of all screens that the rules know, and the one for those they do not."""
+        """The screens of the rules, and `unknown`."""
         by_url = [rule.screen for rule in self.url_rules]
         by_test_id = [rule.screen for rule in self.test_id_rules]
         return tuple(dict.fromkeys([*by_url, *by_test_id, UNKNOWN]))
 
 
 class Profiles:
-    """The profiles that can be used: those of the folders, first folder first, then those of the package."""
+    """The available profiles: those of the folders, first folder first, then those of the package."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
         self._loaded: dict[str, Profile] = {}
-        self._broken: set[str] = set()  # what was said of files that cannot be read
+        self._broken: set[str] = set()  # problems that have been logged
 
     def get(self, name: str) -> Profile:
-        """The profile of an app; one without a file of its own has the default one, under its name."""
+        """The profile of an app; the default one under its name if it has no file."""
         check_name("profile", name)
         if re.search(r"[/\\]|\A\.", name):
             raise InvalidInput(f"The profile {name!r} is a path. Give the name of an app: {', '.join(self.names())}.")
         if name not in self._loaded:
             file = self._files().get(name)
-            self._loaded[name] = load(file) if file else replace(self.get(DEFAULT_APP), name=name)
+            self._loaded[name] = load_profile(file) if file else replace(self.get(DEFAULT_APP), name=name)
         return self._loaded[name]
 
-    def readable(self, names: Iterable[str]) -> tuple[list[Profile], list[str]]:
-        """Those of the profiles that can be read, and for each of the others what is wrong with it; logged once."""
+    def load_readable(self, names: Iterable[str]) -> tuple[list[Profile], list[str]]:
+        """The profiles that can be read, and the problems of the others, each logged once."""
         profiles, wrong = [], []
         for name in names:
             try:
@@ -92,7 +92,7 @@ class Profiles:
         return profiles, wrong
 
     def names(self) -> list[str]:
-        """The names of all profiles that have a file, in order."""
+        """The names of all profiles that have a file, sorted."""
         return sorted(self._files())
 
     def _files(self) -> dict[str, Traversable]:
@@ -100,10 +100,10 @@ class Profiles:
         return {file.name.removesuffix(".toml"): file for folder in folders for file in _toml_files(folder)}
 
 
-def load(path: Traversable) -> Profile:
-    """The profile in a TOML file, named like the file; a file that is wrong in any part is refused."""
+def load_profile(path: Traversable) -> Profile:
+    """The profile of a TOML file, named like the file; raises BadData."""
     where = f"The profile {path}"
-    given = _parsed(where, path)
+    given = _parse(where, path)
     unknown = sorted(given.keys() - _READERS.keys())
     if unknown:
         raise BadData(f"{where} has unknown keys: {', '.join(unknown)}. Known are: {', '.join(_READERS)}.")
@@ -113,12 +113,12 @@ def load(path: Traversable) -> Profile:
 
 
 def _toml_files(folder: Traversable) -> Iterator[Traversable]:
-    """Those of a folder; hidden ones are what copying and editing leave behind."""
+    """The TOML files of a folder, without hidden ones, which copying and editing leave behind."""
     listed = folder.iterdir() if folder.is_dir() else iter(())
     return (file for file in listed if file.name.endswith(".toml") and not file.name.startswith("."))
 
 
-def _parsed(where: str, path: Traversable) -> dict[str, Any]:
+def _parse(where: str, path: Traversable) -> dict[str, Any]:
     try:
         content = path.read_bytes()
         if len(content) > _LARGEST:
@@ -130,19 +130,19 @@ def _parsed(where: str, path: Traversable) -> dict[str, Any]:
         raise BadData(f"{where} is not valid TOML: {error}. Mend it at that place.") from error
 
 
-def _text(where: str, value: object) -> str:
+def _read_text(where: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or not value.isprintable():
         raise BadData(f"{where} must be a text of 1 to {_LONGEST} visible characters, not {value!r}.")
     return value
 
 
-def _flag(where: str, value: object) -> bool:
+def _read_flag(where: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise BadData(f"{where} must be true or false, not {value!r}.")
     return value
 
 
-def _shaped(pattern: str, what: str) -> Callable[[str, object], str]:
+def _pattern_reader(pattern: str, what: str) -> Callable[[str, object], str]:
     def read(where: str, value: object) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
             raise BadData(f"{where} must be {what}, not {value!r}.")
@@ -151,48 +151,52 @@ def _shaped(pattern: str, what: str) -> Callable[[str, object], str]:
     return read
 
 
-def _list(where: str, value: object) -> Iterator[tuple[str, Any]]:
+def _read_list(where: str, value: object) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, list):
         raise BadData(f"{where} must be a list, not {value!r}.")
     return ((f"{where}[{position}]", entry) for position, entry in enumerate(value))
 
 
-def _texts(where: str, value: object) -> tuple[str, ...]:
-    return tuple(_text(*entry) for entry in _list(where, value))
+def _read_texts(where: str, value: object) -> tuple[str, ...]:
+    return tuple(_read_text(*entry) for entry in _read_list(where, value))
 
 
-def _groups(where: str, value: object) -> tuple[tuple[str, ...], ...]:
-    groups = [(at, _texts(at, entry)) for at, entry in _list(where, value)]
+def _read_groups(where: str, value: object) -> tuple[tuple[str, ...], ...]:
+    groups = [(at, _read_texts(at, entry)) for at, entry in _read_list(where, value)]
     for at, group in groups:
         if len(group) < 2:
             raise BadData(f"{at} must have at least two words that mean the same, not {list(group)!r}.")
     return tuple(group for _, group in groups)
 
 
-def _entries(where: str, value: object, readers: Mapping[str, Callable[[str, object], str]]) -> Iterator[list[str]]:
+def _read_entries(
+    where: str, value: object, readers: Mapping[str, Callable[[str, object], str]]
+) -> Iterator[list[str]]:
     """The rules of a list, each with exactly these keys."""
-    for at, entry in _list(where, value):
+    for at, entry in _read_list(where, value):
         if not isinstance(entry, dict) or entry.keys() != readers.keys():
             raise BadData(f"{at} must have the keys {' and '.join(readers)}, and no others, not {entry!r}.")
         yield [read(f"{at}.{key}", entry[key]) for key, read in readers.items()]
 
 
-def _url_rules(where: str, value: object) -> tuple[UrlRule, ...]:
-    return tuple(UrlRule(*rule) for rule in _entries(where, value, {"pattern": _ROUTE, "screen": _text}))
+def _read_url_rules(where: str, value: object) -> tuple[UrlRule, ...]:
+    return tuple(UrlRule(*rule) for rule in _read_entries(where, value, {"pattern": _read_route, "screen": _read_text}))
 
 
-def _test_id_rules(where: str, value: object) -> tuple[TestIdRule, ...]:
-    return tuple(TestIdRule(*rule) for rule in _entries(where, value, {"test_id": _text, "screen": _text}))
+def _read_test_id_rules(where: str, value: object) -> tuple[TestIdRule, ...]:
+    return tuple(
+        TestIdRule(*rule) for rule in _read_entries(where, value, {"test_id": _read_text, "screen": _read_text})
+    )
 
 
-_ROUTE = _shaped(r"/[^\s?#]*", "a path that begins with /, without host, query and #")
+_read_route = _pattern_reader(r"/[^\s?#]*", "a path that begins with /, without host, query and #")
 _READERS: dict[str, Callable[[str, object], Any]] = {
-    "prefix": _shaped(r"[A-Za-z0-9_-]{0,32}", "at most 32 letters, digits, _ and -"),
-    "test_id_attribute": _shaped(r"[A-Za-z_][\w.:-]{0,63}", "the name of an HTML attribute"),
-    "infer": _flag,
-    "url_rules": _url_rules,
-    "test_id_rules": _test_id_rules,
-    "flow_tags": _texts,
-    "synonyms": _groups,
-    "secret_fields": _texts,
+    "prefix": _pattern_reader(r"[A-Za-z0-9_-]{0,32}", "at most 32 letters, digits, _ and -"),
+    "test_id_attribute": _pattern_reader(r"[A-Za-z_][\w.:-]{0,63}", "the name of an HTML attribute"),
+    "infer": _read_flag,
+    "url_rules": _read_url_rules,
+    "test_id_rules": _read_test_id_rules,
+    "flow_tags": _read_texts,
+    "synonyms": _read_groups,
+    "secret_fields": _read_texts,
 }

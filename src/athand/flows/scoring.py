@@ -1,8 +1,8 @@
-"""How well a step answers: pure, from candidates to the parts of their scores.
+"""Scores steps for a query. Pure: from candidates to the parts of their scores.
 
-Words decide: which share of the query a step and its session have, and in which fields. What the words leave open is
-filled by the meaning of the session, and a goal that reads like the query adds to both. How old a session is then
-modulates that; alone it is never a match.
+Keywords decide: the share of the query that a step and its session contain, weighted by field. The rest is filled by
+the semantic similarity of the session; a goal similar to the query adds to both. Recency modulates the score, and
+alone is never a match.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from athand.store import Index
 from athand.text import join_terms, terms
 from athand.types import Calibration, Candidate, Candidates, QueryWord
 
-# What a word is worth in each field, of a step and of its session (benchmarks/flows_search.py).
+# Weight of a word by field, of a step and of its session (benchmarks/flows_search.py).
 WEIGHTS = {
     "tool": 10.0,
     "screen": 8.0,
@@ -29,16 +29,16 @@ WEIGHTS = {
     "tags": 4.0,
     "branch": 2.0,
 }
-ENOUGH = 6.0  # of that worth says most of what a word can say
-CORRECTED = 0.5  # of its worth, for a word that was corrected: one that nobody knows may mean something else
-GOAL = 0.7  # what a session gains whose goal is the query itself: more than age and tags can outweigh
-LONGEST_GOAL = 256  # terms that are compared
-RECENCY = 0.15  # how far age may move a score, up or down
-FADING = 48.0  # hours
-# A hit has at least so much of the words, or means at least so much the same; what has less is noise.
-LEAST_WORDS, LEAST_MEANING = 0.23, 0.22
-# A store of a few steps knows too little of how rare words are: so many steps without them are thought of.
-IMAGINED = 100
+SATURATION = 6.0  # worth at which a word has most of its effect
+CORRECTION_WEIGHT = 0.5  # for a word whose spelling was corrected
+GOAL_WEIGHT = 0.7  # bonus of a goal equal to the query: more than age and tags can outweigh
+MAX_GOAL_TERMS = 256  # terms that are compared
+RECENCY_RANGE = 0.15  # how far age may move a score, up or down
+RECENCY_DECAY = 48.0  # hours
+# A hit has at least this share of the words, or this calibrated cosine; the rest is noise.
+MIN_WORDS, MIN_MEANING = 0.23, 0.22
+# Added to the number of steps, since a store of a few steps says little about how rare words are.
+PRIOR_PASSAGES = 100
 _HOUR = 3_600_000_000  # in microseconds
 
 INDEX = Index("flows", tuple(WEIGHTS), tuple(WEIGHTS.values()), item_columns=("created_at", "steps"))
@@ -49,7 +49,7 @@ _GOAL = INDEX.fields.index("goal")
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """What was found in every candidate: the parts of its score, and whether that is an answer at all."""
+    """The parts of every candidate's score, and whether it matches at all."""
 
     parts: Mapping[str, Part]
     answers: npt.NDArray[np.bool_]
@@ -58,68 +58,68 @@ class Relevance:
 def relevance(
     text: str, candidates: Sequence[Candidate], found: Candidates, calibration: Calibration | None
 ) -> Relevance:
-    """What words say of every candidate, and what the goal and the meaning of its session add to that."""
-    worths = _worths(candidates, found)
+    """Scores every candidate by keywords, by the meaning of its session, and by the similarity of its goal."""
+    worths = _word_worths(candidates, found)
     rarity = np.array([_rarity(word, found.statistics.passages) for word in found.words])
-    said = rarity @ (1 - np.exp(-worths.sum(axis=1) / ENOUGH)) / (rarity.sum() or 1.0)
+    said = rarity @ (1 - np.exp(-worths.sum(axis=1) / SATURATION)) / (rarity.sum() or 1.0)
     parts = {"keyword": Part(worths.sum(axis=(0, 1)), said, 1.0)}
     has = (worths / _FIELDS).max(axis=1)
-    answers = has.sum(axis=0) >= LEAST_WORDS * max(1, len(found.words))
+    answers = has.sum(axis=0) >= MIN_WORDS * max(1, len(found.words))
     if calibration is not None:
         cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
         meaning = calibrate_cosine(cosines, calibration)
         parts["semantic"] = Part(cosines, meaning * (1 - said), 1.0)
-        answers |= meaning >= LEAST_MEANING
-    alike = _alike(text, candidates)
-    parts["goal"] = Part(alike, alike**4, GOAL)  # far from the same counts little
+        answers |= meaning >= MIN_MEANING
+    alike = _goal_similarity(text, candidates)
+    parts["goal"] = Part(alike, alike**4, GOAL_WEIGHT)  # far from the same counts little
     return Relevance(parts, answers)
 
 
-def age(candidates: Sequence[Candidate], now: int, same: Numbers) -> Factor:
-    """A little more for what is new, fading by the day; of less weight the more the goal is the same as the query."""
+def recency_factor(candidates: Sequence[Candidate], now: int, same: Numbers) -> Factor:
+    """Recency boost with exponential decay; weaker the more the goal equals the query."""
     hours = np.array([max(0, now - candidate.item[0]) / _HOUR for candidate in candidates])
-    return Factor(hours, 1 + (modulate(np.exp(-hours / FADING), RECENCY) - 1) * (1 - same))
+    return Factor(hours, 1 + (modulate(np.exp(-hours / RECENCY_DECAY), RECENCY_RANGE) - 1) * (1 - same))
 
 
-def _alike(text: str, candidates: Sequence[Candidate]) -> Numbers:
-    """How far query and goal have the same words in the same order, all of them counted: 1 is the same goal.
+def _goal_similarity(text: str, candidates: Sequence[Candidate]) -> Numbers:
+    """Normalized Indel similarity of the terms of query and goal: 1 is the same goal.
 
-    A single word is a keyword, whatever goals there are.
+    0 for a single word, which is a keyword.
     """
     from rapidfuzz.distance import Indel
 
     goals = [candidate.fields[_GOAL] for candidate in candidates]
-    asked = terms(text)[:LONGEST_GOAL]
+    asked = terms(text)[:MAX_GOAL_TERMS]
     written = set(goals) - {""} if len(asked) > 1 else ()
-    known = {goal: Indel.normalized_similarity(asked, goal.split()[:LONGEST_GOAL]) for goal in written}
+    known = {goal: Indel.normalized_similarity(asked, goal.split()[:MAX_GOAL_TERMS]) for goal in written}
     return np.array([known.get(goal, 0.0) for goal in goals])
 
 
 def _rarity(word: QueryWord, passages: int) -> float:
-    """How much a word tells: the rarer the more; one that no step has counts as very rare."""
+    """Inverse document frequency of a word; one that no step has counts as very rare."""
     best = max(word.variants, key=lambda variant: variant.worth, default=None)
-    return inverse_frequency(passages + IMAGINED, best.frequency if best else 1)
+    return inverse_frequency(passages + PRIOR_PASSAGES, best.frequency if best else 1)
 
 
-def _worths(candidates: Sequence[Candidate], found: Candidates) -> Numbers:
-    """For every word, field and candidate what it is worth that the word is there; a variant counts less.
+def _word_worths(candidates: Sequence[Candidate], found: Candidates) -> Numbers:
+    """The worth of every word in every field of every candidate; a variant counts less.
 
-    Fields are short lists of names: whether a word is in one says all, how often it is there says nothing.
+    Fields are short lists of names, so that only the presence of a word counts, not its frequency.
     """
     texts = [candidate.fields[at] for at in range(len(INDEX.fields)) for candidate in candidates]
     whole, ends = "".join(texts), np.cumsum([len(text) for text in texts])
     weights = np.repeat(INDEX.weights, len(candidates))
     worths = np.zeros((len(found.words), len(texts)))
     for row, word in enumerate(found.words):
-        share = CORRECTED if word.word in found.corrections else 1.0
+        share = CORRECTION_WEIGHT if word.word in found.corrections else 1.0
         for variant in word.variants:
-            owners = _owners(whole, ends, join_terms([variant.term]))
+            owners = _find_texts(whole, ends, join_terms([variant.term]))
             worths[row, owners] = np.maximum(worths[row, owners], weights[owners] * share * variant.worth)
     return worths.reshape(len(found.words), len(INDEX.fields), len(candidates))
 
 
-def _owners(whole: str, ends: npt.NDArray[np.int64], needle: str) -> npt.NDArray[np.int64]:
-    """Which of the texts that a whole is made of have the needle, some of them more than once."""
+def _find_texts(whole: str, ends: npt.NDArray[np.int64], needle: str) -> npt.NDArray[np.int64]:
+    """Indexes of the texts within their concatenation that contain the needle, with repeats."""
     between = whole.split(needle)  # finds all places at the speed of C
     if len(between) == 1:
         return _NONE

@@ -1,4 +1,4 @@
-"""Which screen is shown: by the rules of the app's profile, or by what stays the same when the data changes. Pure."""
+"""Detects the screen of a page: by the rules of the app's profile, else by its route and heading without data. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ _LONGEST = 80
 _LONGEST_HEADING = 200
 _LONGEST_URL = 10_000
 _OF_A_FILE = 2  # so many last segments of a file's path
-_PLACELESS = ("data", "blob", "javascript")
-_INTERNAL = ("about", "chrome", "chrome-error", "edge", "view-source")
+_SCHEMES_WITHOUT_ROUTE = ("data", "blob", "javascript")
+_BROWSER_SCHEMES = ("about", "chrome", "chrome-error", "edge", "view-source")
 
 _PAGE = re.compile(r"(?:index)?\.(?:html?|php|aspx?|jsp)$", re.IGNORECASE)
 # A whole segment that is data: numbers, dates, hashes, addresses, and what nobody would write into a route.
@@ -49,8 +49,8 @@ _FILLERS = frozenset("a all an at for from in is my of on our the this to with y
 _CONSENT = re.compile(r"\b(?:cookies?|consent)\b|your privacy", re.IGNORECASE)
 _IN_DATA = {"list", "listitem", "article", "row", "cell", "gridcell", "feed", "table", "grid"}
 _DIALOGS = ("dialog", "alertdialog")
-# On the page of one thing the heading is its name, unless all of it are words for what is done there.
-_FUNCTIONS = frozenset(
+# On the page of one item the heading is its name, unless it has only words for what is done there.
+_ACTION_WORDS = frozenset(
     map(
         stem,
         """
@@ -64,37 +64,37 @@ _FUNCTIONS = frozenset(
 )
 
 
-def detect(url: str, test_ids: Sequence[str], a11y: Sequence[Mapping[str, Any]], profile: Profile) -> str:
-    """The name of the screen; `unknown` where nothing tells it."""
-    known = _by_url(url, profile) or _by_test_id(test_ids, profile)
-    return known or (_inferred(url, a11y) if profile.infer else "") or UNKNOWN
+def detect_screen(url: str, test_ids: Sequence[str], a11y: Sequence[Mapping[str, Any]], profile: Profile) -> str:
+    """The name of the screen; `unknown` if nothing identifies it."""
+    known = _match_url_rules(url, profile) or _match_test_id_rules(test_ids, profile)
+    return known or (_infer_screen(url, a11y) if profile.infer else "") or UNKNOWN
 
 
-def path_of(url: str) -> str:
-    """The route of an address, by hash or history, with `:id` for what is data; empty where an address has none."""
-    address = _split(url)
-    if address is None or address.scheme in _PLACELESS:
+def route_of(url: str) -> str:
+    """The route of a URL, from its path or hash, with `:id` in place of data; empty if it has none."""
+    address = _parse_url(url)
+    if address is None or address.scheme in _SCHEMES_WITHOUT_ROUTE:
         return ""
-    if address.scheme in _INTERNAL:
+    if address.scheme in _BROWSER_SCHEMES:
         return f"{address.scheme}:{address.netloc or address.path}"
-    return "/" + "/".join(map(_without_data, _place(address)))
+    return "/" + "/".join(map(_mask_data, _route_segments(address)))
 
 
-def path_tokens(url: str) -> frozenset[str]:
-    """The segments of an address that say where it leads, without data and the names of pages."""
-    segments = path_of(url).split("/")[1:]
+def route_tokens(url: str) -> frozenset[str]:
+    """The segments of a route without data and the names of pages."""
+    segments = route_of(url).split("/")[1:]
     return frozenset(name for each in segments if (name := _PAGE.sub("", each)) and _ID not in name)
 
 
-def _by_url(url: str, profile: Profile) -> str:
-    """The screen of the matching rule with most segments; of several, the first."""
+def _match_url_rules(url: str, profile: Profile) -> str:
+    """The screen of the first matching rule with the most segments."""
     routes = _routes(url)
     rules = [(_segments(rule.pattern.lower()), rule.screen) for rule in profile.url_rules]
     matching = [rule for rule in rules if any(_matches(rule[0], route) for route in routes)]
     return max(matching, key=lambda rule: len(rule[0]))[1] if matching else ""
 
 
-def _by_test_id(test_ids: Sequence[str], profile: Profile) -> str:
+def _match_test_id_rules(test_ids: Sequence[str], profile: Profile) -> str:
     rules = (rule.screen for rule in profile.test_id_rules if any(fnmatchcase(each, rule.test_id) for each in test_ids))
     return next(rules, "")
 
@@ -107,9 +107,9 @@ def _matches(pattern: list[str], route: list[str]) -> bool:
 
 
 def _routes(url: str) -> list[list[str]]:
-    """The routes that rules may mean: of the hash, and of the path unless it is only what the hash hangs on."""
-    address = _split(url)
-    if address is None or address.scheme in (*_PLACELESS, *_INTERNAL):
+    """The routes that rules are matched with: of the hash, and of the path unless it is empty."""
+    address = _parse_url(url)
+    if address is None or address.scheme in (*_SCHEMES_WITHOUT_ROUTE, *_BROWSER_SCHEMES):
         return []
     path = _segments(address.path.lower())
     if not _has_route(address):
@@ -117,10 +117,10 @@ def _routes(url: str) -> list[list[str]]:
     return [_hash_route(address.fragment.lower()), *([path] if path else [])]
 
 
-def _split(url: str) -> SplitResult | None:
+def _parse_url(url: str) -> SplitResult | None:
     try:
         return urlsplit(url[:_LONGEST_URL].strip()) if url.strip() else None
-    except ValueError:  # what a page calls its address need not be one; it says nothing then
+    except ValueError:  # what a page reports need not be a valid URL
         return None
 
 
@@ -136,8 +136,8 @@ def _segments(path: str) -> list[str]:
     return [unquote(segment) for segment in path.split("/") if segment]
 
 
-def _place(address: SplitResult) -> list[str]:
-    """The segments that tell where an address leads; a page that only carries a hash route is not among them."""
+def _route_segments(address: SplitResult) -> list[str]:
+    """The segments of a route, without the name of a page that only carries a hash route."""
     path = _segments(address.path)
     is_file = address.scheme == "file"
     if not _has_route(address):
@@ -146,21 +146,21 @@ def _place(address: SplitResult) -> list[str]:
     return [*base, *_hash_route(address.fragment)][:_MOST_SEGMENTS]
 
 
-def _without_data(segment: str) -> str:
+def _mask_data(segment: str) -> str:
     if len(segment) > _LONGEST_SEGMENT or _DATA.fullmatch(segment) or _RANDOM.fullmatch(segment):
         return _ID
     return "".join(_ID if _OPAQUE.fullmatch(part) else part.lower() for part in _PARTS.split(segment))
 
 
-def _inferred(url: str, a11y: Sequence[Mapping[str, Any]]) -> str:
-    """The route and what the page calls itself: its open dialog, its heading, or its main part."""
-    route = path_of(url)
-    name = _dialog(a11y) or _title(url, route, a11y)
+def _infer_screen(url: str, a11y: Sequence[Mapping[str, Any]]) -> str:
+    """The route and the title of the page: of its open dialog, its heading, or its main part."""
+    route = route_of(url)
+    name = _dialog_name(a11y) or _page_title(url, route, a11y)
     return " · ".join(filter(None, (route, name)))[:_LONGEST]
 
 
-def _dialog(a11y: Sequence[Mapping[str, Any]]) -> str:
-    """The name of the last dialog that is open, or of the heading in it."""
+def _dialog_name(a11y: Sequence[Mapping[str, Any]]) -> str:
+    """The name of the last open dialog, or of the heading in it."""
     dialogs = [node for node in a11y if node.get("role") in _DIALOGS and not _CONSENT.search(_name(node))]
     if not dialogs:
         return ""
@@ -170,18 +170,18 @@ def _dialog(a11y: Sequence[Mapping[str, Any]]) -> str:
     return _slug(_name(dialogs[-1]) or next(inside, "")) or _DIALOGS[0]
 
 
-def _title(url: str, route: str, a11y: Sequence[Mapping[str, Any]]) -> str:
-    """What the page is called, if that says more than the route, and is no data."""
-    address = _split(url)
+def _page_title(url: str, route: str, a11y: Sequence[Mapping[str, Any]]) -> str:
+    """The title of the page, if it adds words to the route and is no data."""
+    address = _parse_url(url)
     asked = " ".join(value for _, value in parse_qsl(address.query)) if address else ""
-    title = next(filter(None, (_slug(name, _stems(asked)) for name in _titles(route, a11y))), "")
-    told = _stems(title) - _stems(route) - _FILLERS
-    is_data = route.endswith(_ID) and not told <= _FUNCTIONS
-    return title if told and not is_data else ""
+    title = next(filter(None, (_slug(name, _stems(asked)) for name in _title_candidates(route, a11y))), "")
+    new_words = _stems(title) - _stems(route) - _FILLERS
+    is_data = route.endswith(_ID) and not new_words <= _ACTION_WORDS
+    return title if new_words and not is_data else ""
 
 
-def _titles(route: str, a11y: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What may be the name of the page, most telling first."""
+def _title_candidates(route: str, a11y: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Candidates for the title of the page, best first."""
     headings = [node for node in a11y if node.get("role") == "heading" and _ancestors(node).isdisjoint(_IN_DATA)]
     main = [node for node in headings if _level(node) < 3 and not _CONSENT.search(_name(node))]
     yield from map(_name, sorted(main, key=_level)[:1])
@@ -200,12 +200,12 @@ def _level(node: Mapping[str, Any]) -> int:
 
 
 def _ancestors(node: Mapping[str, Any]) -> set[str]:
-    """The roles around a node, as its path names them: each entry begins with one."""
+    """The roles of a node's ancestors, with which the entries of its path begin."""
     return {str(entry).split(" ")[0].split(":")[0] for entry in node.get("path") or ()}
 
 
 def _slug(name: str, asked: frozenset[str] = frozenset()) -> str:
-    """The words of a name that stay when the data changes."""
+    """The words of a name without data: quotes, addresses, numbers, dates, query words."""
     text = _OWNED.sub(" ", _ADDRESS.sub(" ", _QUOTED.sub(" ", name))).strip().lower()
     text = _ASKED.sub(r"\1", _GREETING.sub("welcome", _before_colon(text)))
     if any(character.isdigit() for character in text):

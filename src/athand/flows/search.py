@@ -1,4 +1,4 @@
-"""One search of flows, from the question to the steps that answer it."""
+"""Searches flows: from the query to ranked steps."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,14 @@ import numpy as np
 
 from athand.embed import Embedder
 from athand.errors import InvalidInput
-from athand.flows import records
-from athand.flows.desk import Desk
-from athand.flows.entry import check_id
-from athand.flows.filters import Filters
+from athand.flows import rows
+from athand.flows.context import FlowContext
+from athand.flows.descriptions import QueryTerms, matched_fields, snippet
+from athand.flows.filters import FlowFilters
 from athand.flows.model import FlowHit, FlowSession, Step
 from athand.flows.profiles import Profile
-from athand.flows.scoring import INDEX, age, relevance
-from athand.flows.snippets import Wanted, matched_fields, snippet
+from athand.flows.scoring import INDEX, recency_factor, relevance
+from athand.flows.validation import check_id
 from athand.indexing import without_meaning
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import Factor, Numbers, Part, clamp, explain, totals
@@ -26,40 +26,47 @@ from athand.types import Calibration, Candidate, Candidates, Hits, Query, Vector
 
 LIMIT = 20
 CANDIDATES = 64
-MOST_STEPS = 2_000  # of a session that are all looked at
-_AT_ONCE = 500
+MAX_SESSION_STEPS = 2_000  # sessions with more steps are not ranked completely
+_BATCH = 500  # values of one IN list
 SCOPES = ("all", "current", "session")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The arguments of a search, checked."""
+class FlowSearchRequest:
+    """The checked arguments of a search."""
 
     text: str
     limit: int
-    session: str | None  # the one that is searched, if it is one
-    filters: Filters
-    least: float
+    session: str | None  # search only this one
+    filters: FlowFilters
+    min_score: float
     once: bool
 
     @classmethod
-    def checked(
-        cls, query: object, limit: object, scope: object, session: object, filters: object, least: object, once: bool
-    ) -> "Asked":
-        """The same, or the error that names what is wrong."""
+    def parse(
+        cls,
+        query: object,
+        limit: object,
+        scope: object,
+        session: object,
+        filters: object,
+        min_score: object,
+        once: bool,
+    ) -> "FlowSearchRequest":
+        """The request of these arguments; raises InvalidInput."""
         return cls(
             check_query(query),
             check_limit(limit),
-            _session_of(scope, session),
-            Filters.checked(filters),
-            0.0 if least is None else check_fraction("min_score", least),
+            _scope_session(scope, session),
+            FlowFilters.parse(filters),
+            0.0 if min_score is None else check_fraction("min_score", min_score),
             once,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """The vector of a question, whose model it is, and what its cosines mean."""
+class QueryVector:
+    """The vector of a query, its model, and the calibration of its cosines."""
 
     vector: Vector | None = None
     model_id: str | None = None
@@ -67,8 +74,8 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """Candidates with all that their scores are made of, and the places of those that answer, best first."""
+class RankedSteps:
+    """Candidates with the parts and factors of their scores, and the indexes of the matches, best first."""
 
     candidates: Sequence[Candidate]
     parts: Mapping[str, Part]
@@ -77,7 +84,7 @@ class Ranked:
 
 
 def search(
-    desk: Desk,
+    context: FlowContext,
     query: object,
     *,
     limit: object = LIMIT,
@@ -87,22 +94,22 @@ def search(
     min_score: object = None,
     once: bool = False,
 ) -> Hits[FlowHit]:
-    """The steps that answer, best first; with `once`, each session by its best step alone."""
-    asked = Asked.checked(query, limit, scope, session, filters, min_score, once)
-    if not asked.text.strip():
+    """The matching steps, best first; with `once`, only the best step of each session."""
+    request = FlowSearchRequest.parse(query, limit, scope, session, filters, min_score, once)
+    if not request.text.strip():
         return Hits()
-    meaning = desk.embedder.attempt(lambda model: _meaning(model, asked.text)) or Meaning()
-    with desk.store.snapshot() as snapshot:
-        made, notes = _query(desk, snapshot, asked, meaning)
+    query_vector = context.embedder.attempt(lambda model: _embed_query(model, request.text)) or QueryVector()
+    with context.store.snapshot() as snapshot:
+        made, notes = _build_query(context, snapshot, request, query_vector)
         found = snapshot.candidates(INDEX, made)
-        calibration = meaning.calibration if found.by_vector else None
-        ranked = _ranked(snapshot, asked, made, found, calibration, to_microseconds(desk.now()))
-        hits = _hits(snapshot, ranked, [frozenset(each.term for each in word.variants) for word in found.words])
-    return Hits(hits, notes=[*notes, *_without_meaning(desk, found)], did_you_mean=found.corrections)
+        calibration = query_vector.calibration if found.by_vector else None
+        ranked = _rank_steps(snapshot, request, made, found, calibration, to_microseconds(context.now()))
+        hits = _to_hits(snapshot, ranked, [frozenset(each.term for each in word.variants) for word in found.words])
+    return Hits(hits, notes=[*notes, *_note_missing_vectors(context, found)], did_you_mean=found.corrections)
 
 
-def _session_of(scope: object, session: object) -> str | None:
-    """The one session that is searched, if it is one."""
+def _scope_session(scope: object, session: object) -> str | None:
+    """The session that the scope restricts the search to, if any."""
     if isinstance(scope, Mapping) and len(scope) == 1 and set(scope) <= {"session", "sessionId", "session_id"}:
         return check_id("session", next(iter(scope.values())))
     if not isinstance(scope, str) or scope not in SCOPES:
@@ -114,44 +121,46 @@ def _session_of(scope: object, session: object) -> str | None:
     return check_id("session", session)
 
 
-def _meaning(model: Embedder, text: str) -> Meaning:
-    return Meaning(model.embed_query(text), model.model_id, model.calibration)
+def _embed_query(model: Embedder, text: str) -> QueryVector:
+    return QueryVector(model.embed_query(text), model.model_id, model.calibration)
 
 
-def _query(desk: Desk, snapshot: Snapshot, asked: Asked, meaning: Meaning) -> tuple[Query, list[str]]:
-    """The question as the store understands it, and which profiles could not help to make it."""
-    filters, app = asked.filters, asked.filters.app
-    if asked.session is not None:
-        filters, app = filters.of_session(asked.session), records.get_session(snapshot, asked.session).app
-    profiles, wrong = desk.profiles.readable(desk.profiles.names() if app is None else [app])
-    words = tokenize(asked.text, FLOW_STOP_WORDS | _prefixes(profiles))
+def _build_query(
+    context: FlowContext, snapshot: Snapshot, request: FlowSearchRequest, query_vector: QueryVector
+) -> tuple[Query, list[str]]:
+    """The query for the store, and notes on profiles that could not be read."""
+    filters, app = request.filters, request.filters.app
+    if request.session is not None:
+        filters, app = filters.within_session(request.session), rows.get_session(snapshot, request.session).app
+    profiles, wrong = context.profiles.load_readable(context.profiles.names() if app is None else [app])
+    words = tokenize(request.text, FLOW_STOP_WORDS | _prefix_words(profiles))
     query = Query(
-        text=asked.text,
+        text=request.text,
         words=tuple(words),
-        vector=meaning.vector,
-        model_id=meaning.model_id,
+        vector=query_vector.vector,
+        model_id=query_vector.model_id,
         spaces=None if app is None else (app,),
-        filter=filters.on_steps(desk.now()),
+        filter=filters.step_condition(context.now()),
         synonyms=_synonyms(words, profiles),
-        candidates=max(CANDIDATES, asked.limit),
+        candidates=max(CANDIDATES, request.limit),
     )
     return query, wrong
 
 
-def _prefixes(profiles: Sequence[Profile]) -> frozenset[str]:
-    """What tool names begin with: every step has it, and so it tells nothing."""
+def _prefix_words(profiles: Sequence[Profile]) -> frozenset[str]:
+    """The words of tool name prefixes: stop words, since every step has them."""
     return frozenset(part for profile in profiles for part in split_identifier(profile.prefix))
 
 
 def _synonyms(words: Sequence[str], profiles: Sequence[Profile]) -> dict[str, tuple[str, ...]]:
-    """What else each word may be called, in whatever form it is asked: `paying` is `send` too."""
-    known = _by_stem(tuple(profile.synonyms for profile in profiles))
+    """The synonyms of each word, found by its stem: `paying` is `send` too."""
+    known = _synonyms_by_stem(tuple(profile.synonyms for profile in profiles))
     return {word: known[stem(word)] for word in words if stem(word) in known}
 
 
 @lru_cache(maxsize=16)
-def _by_stem(groups: tuple[tuple[tuple[str, ...], ...], ...]) -> Mapping[str, tuple[str, ...]]:
-    """The synonyms of everywhere and of some profiles, by the stems of words."""
+def _synonyms_by_stem(groups: tuple[tuple[tuple[str, ...], ...], ...]) -> Mapping[str, tuple[str, ...]]:
+    """The general synonyms and those of some profiles, by the stems of words."""
     found: dict[str, dict[str, None]] = {}
     for table in (synonym_table(), *map(synonym_table, groups)):
         for word, others in table.items():
@@ -159,67 +168,72 @@ def _by_stem(groups: tuple[tuple[tuple[str, ...], ...], ...]) -> Mapping[str, tu
     return {word: tuple(others) for word, others in found.items()}
 
 
-def _without_meaning(desk: Desk, found: Candidates) -> list[str]:
-    """What the caller should know where meaning could not be searched."""
+def _note_missing_vectors(context: FlowContext, found: Candidates) -> list[str]:
+    """A note for the caller if the search used keywords only."""
     if found.by_vector or not found.statistics.passages:
         return []
-    return [without_meaning("Flows", desk.embedder, desk.when_uncovered, needed=False)]
+    return [without_meaning("Flows", context.embedder, context.when_uncovered, needed=False)]
 
 
-def _ranked(
-    snapshot: Snapshot, asked: Asked, query: Query, found: Candidates, calibration: Calibration | None, now: int
-) -> Ranked:
-    """The candidates in order; of the sessions that come first, all steps are looked at."""
+def _rank_steps(
+    snapshot: Snapshot,
+    request: FlowSearchRequest,
+    query: Query,
+    found: Candidates,
+    calibration: Calibration | None,
+    now: int,
+) -> RankedSteps:
+    """Ranks the candidates; of the sessions among the hits, all steps are ranked."""
 
-    def rank(candidates: Sequence[Candidate]) -> Ranked:
-        judged = relevance(asked.text, candidates, found, calibration)
-        factors = {"recency": age(candidates, now, judged.parts["goal"].calibrated)}
+    def rank(candidates: Sequence[Candidate]) -> RankedSteps:
+        judged = relevance(request.text, candidates, found, calibration)
+        factors = {"recency": recency_factor(candidates, now, judged.parts["goal"].calibrated)}
         scores: Numbers = totals(judged.parts, factors).round(9)
-        kept = np.flatnonzero(judged.answers & (scores >= asked.least)).tolist()
-        most = len(candidates) if asked.once else asked.limit
-        return Ranked(candidates, judged.parts, factors, _ordered(snapshot, candidates, scores, kept, most))
+        kept = np.flatnonzero(judged.answers & (scores >= request.min_score)).tolist()
+        most = len(candidates) if request.once else request.limit
+        return RankedSteps(candidates, judged.parts, factors, _order(snapshot, candidates, scores, kept, most))
 
     ranked = rank(found.passages)
-    if asked.once:
-        return replace(ranked, best=_once(ranked)[: asked.limit])
-    if cut := _cut_off(ranked):
-        others = [ranked.candidates[at] for at in ranked.best if ranked.candidates[at].item_id not in cut]
-        ranked = rank([*others, *snapshot.passages_of(INDEX, query, cut)])
+    if request.once:
+        return replace(ranked, best=_best_per_session(ranked)[: request.limit])
+    if partial := _partial_sessions(ranked):
+        others = [ranked.candidates[at] for at in ranked.best if ranked.candidates[at].item_id not in partial]
+        ranked = rank([*others, *snapshot.passages_of(INDEX, query, partial)])
     return ranked
 
 
-def _ordered(
+def _order(
     snapshot: Snapshot, candidates: Sequence[Candidate], scores: Numbers, kept: Sequence[int], most: int
 ) -> list[int]:
-    """The best so many; of equals the newest session, and the steps of one as they were done."""
+    """The best matches; ties are ordered by newest session, then by position in it."""
 
-    def place(at: int) -> tuple[float, int, str]:
+    def sort_key(at: int) -> tuple[float, int, str]:
         return -scores[at], -candidates[at].item[0], candidates[at].item_id
 
-    ranked = sorted((place(at), at) for at in kept)
+    ranked = sorted((sort_key(at), at) for at in kept)
     first = [(each, at) for each, at in ranked if each <= ranked[:most][-1][0]]
-    positions = _positions(snapshot, [candidates[at].id for _, at in first])
+    positions = _read_positions(snapshot, [candidates[at].id for _, at in first])
     return [at for _, _, at in sorted((each, positions[candidates[at].id], at) for each, at in first)][:most]
 
 
-def _positions(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
-    """Where in its session each of these steps is."""
+def _read_positions(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
+    """The position of each of these steps in its session."""
     found: dict[str, int] = {}
-    for start in range(0, len(ids), _AT_ONCE):
-        some = {f"v{at}": id_ for at, id_ in enumerate(ids[start : start + _AT_ONCE])}
+    for start in range(0, len(ids), _BATCH):
+        some = {f"v{at}": id_ for at, id_ in enumerate(ids[start : start + _BATCH])}
         names = ", ".join(f":{name}" for name in some)
         found.update(snapshot.rows(f"SELECT id, position FROM flow_steps WHERE id IN ({names})", some))
     return found
 
 
-def _cut_off(ranked: Ranked) -> list[str]:
-    """The sessions among the hits that have more steps than were found."""
+def _partial_sessions(ranked: RankedSteps) -> list[str]:
+    """The sessions among the hits that have more steps than candidates."""
     known = Counter(candidate.item_id for candidate in ranked.candidates)
     first = {ranked.candidates[at].item_id: ranked.candidates[at].item[1] for at in ranked.best}
-    return sorted(id_ for id_, steps in first.items() if known[id_] < steps <= MOST_STEPS)
+    return sorted(id_ for id_, steps in first.items() if known[id_] < steps <= MAX_SESSION_STEPS)
 
 
-def _once(ranked: Ranked) -> list[int]:
+def _best_per_session(ranked: RankedSteps) -> list[int]:
     """The best step of every session."""
     first: dict[str, int] = {}
     for at in ranked.best:
@@ -227,18 +241,18 @@ def _once(ranked: Ranked) -> list[int]:
     return list(first.values())
 
 
-def _hits(snapshot: Snapshot, ranked: Ranked, wanted: Wanted) -> list[FlowHit]:
+def _to_hits(snapshot: Snapshot, ranked: RankedSteps, terms: QueryTerms) -> list[FlowHit]:
     chosen = [ranked.candidates[at] for at in ranked.best]
-    steps = records.steps_by_id(snapshot, [each.id for each in chosen])
-    sessions = records.sessions_by_id(snapshot, {each.item_id for each in chosen})
+    steps = rows.steps_by_id(snapshot, [each.id for each in chosen])
+    sessions = rows.sessions_by_id(snapshot, {each.item_id for each in chosen})
     return [
-        _hit(ranked, at, sessions[candidate.item_id], steps[candidate.id], wanted)
+        _to_hit(ranked, at, sessions[candidate.item_id], steps[candidate.id], terms)
         for at, candidate in zip(ranked.best, chosen, strict=True)
     ]
 
 
-def _hit(ranked: Ranked, at: int, session: FlowSession, step: Step, wanted: Wanted) -> FlowHit:
-    matched = matched_fields(session, step, wanted)
+def _to_hit(ranked: RankedSteps, at: int, session: FlowSession, step: Step, terms: QueryTerms) -> FlowHit:
+    matched = matched_fields(session, step, terms)
     why = Why(explain(ranked.parts, at, ranked.factors), matched)
     line = snippet(step, matched)
     return FlowHit(

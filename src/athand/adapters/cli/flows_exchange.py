@@ -11,8 +11,8 @@ from athand.adapters.cli.words import counted, in_one_line
 from athand.errors import Conflict
 
 if TYPE_CHECKING:
-    from athand.flows.exchange import Imported
     from athand.flows.service import Flows
+    from athand.flows.transfer import Imported
 
 commands = click.Group()
 

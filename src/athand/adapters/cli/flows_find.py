@@ -88,7 +88,7 @@ def search(
       athand flows search "confirm button" --screen confirm-transaction --outcome error --explain
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.cli.answers import answer
-    from athand.flows.sessions import in_words
+    from athand.flows.descriptions import describe_step
 
     started = time.perf_counter()
     scope: str | Mapping[str, str] = "all" if within is None else {"session": within}
@@ -97,7 +97,7 @@ def search(
         hits = athand.flows.search(query, limit=limit, scope=scope, filters=asked, min_score=min_score)
         seconds = time.perf_counter() - started
         if not session.as_json:
-            hits[:] = [replace(hit, title=in_words(hit.item)) for hit in hits]
+            hits[:] = [replace(hit, title=describe_step(hit.item)) for hit in hits]
         answer(session, athand, hits, seconds, explain=explain, corpora=("flows",))
 
 

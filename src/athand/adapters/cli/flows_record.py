@@ -154,11 +154,11 @@ def _hidden_text(session: Session) -> str:
 
 def _done(browser: "Browser", step: dict[str, Any]) -> "Noun":
     """What came of one step; the browser records it."""
-    from athand.flows.actions import ACTIONS, LOOKS, verb_of
+    from athand.flows.actions import ACTIONS, READ_VERBS, verb_of
     from athand.flows.browser.service import prepare_calls
 
-    if verb_of(str(step.get("tool"))) not in (*ACTIONS, *LOOKS):
-        raise InvalidInput(f"No tool {step.get('tool')!r}. Known: {', '.join((*ACTIONS, *LOOKS))}.")
+    if verb_of(str(step.get("tool"))) not in (*ACTIONS, *READ_VERBS):
+        raise InvalidInput(f"No tool {step.get('tool')!r}. Known: {', '.join((*ACTIONS, *READ_VERBS))}.")
     [(_, call)] = prepare_calls(browser, [step], "")
     noun: Noun = call()
     return noun

@@ -84,9 +84,9 @@ def _from_environment(variables: dict[str, str]) -> dict[str, str]:
 
 def _tell(session: Session, step: "Step") -> None:
     """A step that was done, without what was typed."""
-    from athand.flows.moves import in_words
+    from athand.flows.descriptions import describe_action
 
-    session.say(f" {click.style('✓', fg='green')} {step.position:>3}  {in_one_line(in_words(step))}")
+    session.say(f" {click.style('✓', fg='green')} {step.position:>3}  {in_one_line(describe_action(step))}")
 
 
 def _show(session: Session, done: "Replay") -> None:

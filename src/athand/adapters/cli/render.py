@@ -141,9 +141,9 @@ def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
 
 def _walked(hit: Any) -> Text:
     """The session of a step, and which of the two the title does not tell: what was done, or what for."""
-    from athand.flows.sessions import in_words
+    from athand.flows.descriptions import describe_step
 
-    step = in_words(hit.item)
+    step = describe_step(hit.item)
     told = hit.session_goal if hit.title == step else step
     return cell(f"session {hit.session_id}" + (f" · {told}" if told else ""))
 

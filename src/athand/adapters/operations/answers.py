@@ -88,9 +88,9 @@ def _noun(kind: Any, told: Told) -> Schema:
 
 def _shows_its_fields(kind: Any) -> bool:
     from athand.flows.browser.model import ScreenDescription
-    from athand.flows.model import CamelCased
+    from athand.flows.model import CamelCaseNoun
 
-    return not issubclass(kind, (ScreenDescription, CamelCased))
+    return not issubclass(kind, (ScreenDescription, CamelCaseNoun))
 
 
 def _hits(kind: Any, told: Told) -> Schema:

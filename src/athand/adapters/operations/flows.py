@@ -7,7 +7,6 @@ from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Progress, operation
 from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
 from athand.errors import NotFound
-from athand.flows.exchange import Imported
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
 from athand.flows.parameters import (
     App,
@@ -27,6 +26,7 @@ from athand.flows.parameters import (
 )
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
+from athand.flows.transfer import Imported
 from athand.inputs import show_value
 from athand.parameters import Help, Range
 from athand.types import Hits

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from athand.errors import AthandError, InvalidInput
-from athand.flows.actions import ACTIONS, LOOKS, verb_of
+from athand.flows.actions import ACTIONS, READ_VERBS, verb_of
 from athand.flows.browser import actions
 from athand.flows.browser.actions import WAIT_STATES, WaitCondition
 from athand.flows.browser.context import PageContext
@@ -33,7 +33,7 @@ Use = Callable[[PageContext, LocatedElement], Awaitable[None]]
 PreparedCall = tuple[str, Callable[[], Any]]  # verb and call
 _MAX_DIALOGS = 10
 _MAX_STEPS = 100
-_BATCH_TOOLS = (*ACTIONS, *LOOKS)
+_BATCH_TOOLS = (*ACTIONS, *READ_VERBS)
 _ARGUMENT_KEYS = ("args", "input")  # the arguments of a step may be in one of these, or beside the tool
 _ARGUMENT_NAMES = {"testId": "test_id", "a11yRef": "ref", "timeoutS": "timeout_s", "fullPage": "full_page"}
 

@@ -10,7 +10,7 @@ from athand.flows.browser.dom import STYLES, DomDocument, parse_documents
 from athand.flows.browser.merge_ax import PageElement, merge_ax
 from athand.flows.model import Observation
 from athand.flows.profiles import Profile
-from athand.flows.screens import detect
+from athand.flows.screens import detect_screen
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -95,7 +95,7 @@ def _build_observation(elements: Sequence[PageElement], url: str, profile: Profi
     test_ids = tuple(each.to_test_id() for each in _select_test_ids(elements, limit))
     a11y = tuple(each.to_node() for each in elements if each.ref)
     unnamed = Observation(None, url, test_ids, a11y)
-    screen = detect(url, unnamed.visible_test_ids, a11y, profile)
+    screen = detect_screen(url, unnamed.visible_test_ids, a11y, profile)
     return Observation(screen, url, test_ids, a11y)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from athand.errors import InvalidInput
-from athand.flows.actions import node_of
+from athand.flows.actions import count_matches, find_node, input_value, is_redacted, locators, successful_actions
+from athand.flows.descriptions import describe_action
 from athand.flows.model import FlowSession, Observation, Step
-from athand.flows.moves import actions_of, count, given, in_words, is_masked, ways
-from athand.flows.screens import path_of
+from athand.flows.screens import route_of
 from athand.text import split_identifier
 from athand.types import Noun
 
@@ -88,7 +88,7 @@ class Script(Noun):
 
 def build_script(session: FlowSession, steps: Sequence[Step], test_id_attribute: str) -> Script:
     """The test of a session: its successful actions, each with what was seen after it."""
-    actions = actions_of(steps)
+    actions = successful_actions(steps)
     if not actions:
         raise InvalidInput(f"Session {session.id} has no action that worked: there is nothing to export.")
     start = _start_url(steps, actions[0])
@@ -117,7 +117,7 @@ class _Variables:
 
     def to_value(self, field: str, text: str) -> ScriptValue:
         """A text, or the variable that holds it if it was redacted."""
-        return ScriptValue(variable=self._name(field)) if is_masked(text) else ScriptValue(text)
+        return ScriptValue(variable=self._name(field)) if is_redacted(text) else ScriptValue(text)
 
     def _name(self, field: str) -> str:
         if field not in self._names:
@@ -137,7 +137,7 @@ def _start_url(steps: Sequence[Step], first: Step) -> str:
 
 def _origin(url: str) -> str:
     parts = _split_url(url)
-    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in _WEB_SCHEMES and not is_masked(url) else ""
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in _WEB_SCHEMES and not is_redacted(url) else ""
 
 
 def _split_url(url: str) -> SplitResult:
@@ -149,18 +149,18 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _build_action(step: Step, after: Observation | None, variables: _Variables) -> ScriptAction:
-    locators = ways(step)
-    if not locators and (step.verb in _ELEMENT_ACTIONS or step.target):
+    found = locators(step)
+    if not found and (step.verb in _ELEMENT_ACTIONS or step.target):
         raise InvalidInput(
             f"Step {step.position} of session {step.session_id} ({step.verb}) was done to an element that cannot be "
             "found again: it had neither a test id, nor a selector, nor a role and name."
         )
-    name, text = given(step) or ("", "")
+    name, text = input_value(step) or ("", "")
     return ScriptAction(
         position=step.position,
-        comment=f"{in_words(step)} on {step.screen}",
+        comment=f"{describe_action(step)} on {step.screen}",
         verb=step.verb,
-        locator=_build_locator(locators[0], step) if locators else None,
+        locator=_build_locator(found[0], step) if found else None,
         argument="label" if step.input.get("by") == "label" else name,
         value=variables.to_value(_field_name(step), text) if name else None,
         options=_action_options(step, text),
@@ -176,7 +176,7 @@ def _field_name(step: Step) -> str:
 
 def _build_locator(way: dict[str, str], step: Step) -> ScriptLocator:
     kind = next(iter(way))
-    node = node_of(step.target, step.before) or {}
+    node = find_node(step.target, step.before) or {}
     frames = tuple(node.get("frame") or ())
     if way.get("role") == _TEXT_ROLE:
         return ScriptLocator("text", way["name"], frames=frames)
@@ -191,7 +191,7 @@ def _is_repeated(test_id: str, seen: Observation) -> bool:
 
 def _action_options(step: Step, text: str) -> Mapping[str, Any]:
     """The arguments of the recorded tool call beyond the value."""
-    node = node_of(step.target, step.before) or {}
+    node = find_node(step.target, step.before) or {}
     is_filled = len(text) > _MAX_TYPED or node.get("inputType") in _PICKER_TYPES
     tab = {name: step.input[name] for name, kind in _TAB_OPTIONS.items() if isinstance(step.input.get(name), kind)}
     clear, submit = step.input.get("clear", True), step.input.get("submit", False)
@@ -205,9 +205,9 @@ def _next_observation(step: Step, steps: Sequence[Step]) -> Observation | None:
 
 def _expected_url(step: Step, after: Observation | None) -> str | None:
     """A regular expression for the address if the action changed it; ids in the path match anything."""
-    if after is None or is_masked(after.url) or _split_url(after.url).scheme not in (*_WEB_SCHEMES, "file"):
+    if after is None or is_redacted(after.url) or _split_url(after.url).scheme not in (*_WEB_SCHEMES, "file"):
         return None
-    is_same = step.before is not None and path_of(step.before.url) == path_of(after.url)
+    is_same = step.before is not None and route_of(step.before.url) == route_of(after.url)
     return None if is_same else _url_pattern(after.url)
 
 
@@ -224,7 +224,7 @@ def _path_pattern(path: str) -> str:
 
 
 def _is_id(segment: str) -> bool:
-    return ":id" in path_of(f"http://host/{segment}") if segment else False
+    return ":id" in route_of(f"http://host/{segment}") if segment else False
 
 
 def _expected_element(step: Step, after: Observation | None) -> ScriptLocator | None:
@@ -236,7 +236,9 @@ def _expected_element(step: Step, after: Observation | None) -> ScriptLocator | 
     new_ids = (
         each
         for each in new
-        if (reached is None or each in reached) and not _has_digits(each) and count({"testId": each}, after) == 1
+        if (reached is None or each in reached)
+        and not _has_digits(each)
+        and count_matches({"testId": each}, after) == 1
     )
     if (test_id := next(new_ids, None)) is not None:
         return ScriptLocator("testId", test_id, only_visible=_is_repeated(test_id, after))
@@ -244,8 +246,10 @@ def _expected_element(step: Step, after: Observation | None) -> ScriptLocator | 
     names = (
         str(node.get("name", "")) for node in after.a11y if node.get("role") == "heading" and not node.get("frame")
     )
-    headings = (name for name in names if name and name not in before and not _has_digits(name) and not is_masked(name))
-    heading = next((name for name in headings if count({"role": "heading", "name": name}, after) == 1), None)
+    headings = (
+        name for name in names if name and name not in before and not _has_digits(name) and not is_redacted(name)
+    )
+    heading = next((name for name in headings if count_matches({"role": "heading", "name": name}, after) == 1), None)
     return None if heading is None else ScriptLocator("role", "heading", heading)
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from athand.flows.descriptions import snippet
 from athand.flows.model import Avoid, RelatedSession, SimilarStep, Step
 from athand.flows.prior.goals import Past
 from athand.flows.prior.hints import as_words
 from athand.flows.prior.scene import Scene
 from athand.flows.prior.similar import BEST, Look, points
 from athand.flows.prior.walks import Reader
-from athand.flows.snippets import snippet
 from athand.store import to_datetime
 
 MOST_RELATED = 5

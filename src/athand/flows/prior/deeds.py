@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from athand.flows.actions import action_key
-from athand.flows.binding import Slots, asks_for, bound_target, numberless, slots
+from athand.flows.goal_parameters import Bindings, bind_target, has_value_in, mask_numbers, match_goals
 from athand.flows.model import Target
 from athand.flows.prior.confidence import ANY_VALUE, Deed, Move, Walk
 from athand.flows.prior.hints import Page
@@ -33,12 +33,12 @@ class Goals:
 
     old: str
     new: str
-    slots: Slots
+    slots: Bindings
 
     @classmethod
     def of(cls, old: str | None, new: str | None) -> "Goals":
         """Two goals side by side."""
-        return cls(normal(old or ""), normal(new or ""), slots(old or "", new or ""))
+        return cls(normal(old or ""), normal(new or ""), match_goals(old or "", new or ""))
 
     def names_only_old(self, name: str, *, is_fixed: bool) -> bool:
         """Whether only the old goal names this, so that the new one must name something else."""
@@ -50,7 +50,7 @@ class Goals:
 
     def bound(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What was given, with the values of the new goal, and without those that only the old one has."""
-        bound = {name: self.slots.bound(value) if isinstance(value, str) else value for name, value in given.items()}
+        bound = {name: self.slots.apply(value) if isinstance(value, str) else value for name, value in given.items()}
         return {
             name: value for name, value in bound.items() if not isinstance(value, str) or not self.slots.is_stale(value)
         }
@@ -110,15 +110,15 @@ class Teller:
 
     def _plain(self, move: Move, goals: Goals, more: bool | None) -> Deed:
         """A deed on the same element as before, unless its name has a value in it."""
-        bound, given = bound_target(move.target, goals.slots), goals.bound(move.given)
+        bound, given = bind_target(move.target, goals.slots), goals.bound(move.given)
         target = self._renumbered(bound) if bound == move.target else bound
         key = action_key(move.verb, self._place(move.screen, target), given)
         return Deed(key, key, move, target, given, self._is_here(move), values_left=more)
 
     def _valued(self, move: Move, goals: Goals, left: Sequence[str], more: bool | None) -> Deed:
         """A deed on something that its goal names: now on what stands for it, or on what else the goal names here."""
-        given, name = goals.bound(move.given), goals.slots.bound(move.target["name"])
-        target = bound_target(move.target, goals.slots)
+        given, name = goals.bound(move.given), goals.slots.apply(move.target["name"])
+        target = bind_target(move.target, goals.slots)
         is_there = "selector" in target or self._page.may_have(name)
         is_spent = normal(name) in self._used or name == move.target["name"] or not is_there
         if is_spent and left:
@@ -132,9 +132,9 @@ class Teller:
     def _renumbered(self, target: Target) -> Target:
         """A target under the number that it has now, where nothing else differs and no other can be meant."""
         is_there = target.get("testId") in self._page.test_ids or self._page.node(target) is not None
-        if is_there or asks_for(self._goal, target.get("name", "")):
+        if is_there or has_value_in(self._goal, target.get("name", "")):
             return target
-        now = self._numbered.get((target.get("role", ""), numberless(target.get("name", ""))), ())
+        now = self._numbered.get((target.get("role", ""), mask_numbers(target.get("name", ""))), ())
         return {**_without_test_id(target), "name": now[0]} if len(now) == 1 else target
 
     def _key(self, move: Move) -> str:
@@ -179,8 +179,8 @@ def _numbered(own: Sequence[Move], page: Page) -> dict[tuple[str, str], list[str
     used = {(move.target.get("role", ""), move.target.get("name", "")): None for move in own}
     found: dict[tuple[str, str], list[str]] = {}
     for role, name in (*now, *(each for each in used if each not in now)):
-        if numberless(name):
-            found.setdefault((role, numberless(name)), []).append(name)
+        if mask_numbers(name):
+            found.setdefault((role, mask_numbers(name)), []).append(name)
     return found
 
 

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from athand.embed import Embedder, LazyEmbedder, embed_texts
-from athand.flows.binding import words_in
-from athand.flows.passages import purpose
+from athand.flows.goal_parameters import words_in
 from athand.flows.prior.confidence import Walk
 from athand.flows.prior.similar import Look
-from athand.flows.records import rows_by
+from athand.flows.rows import purpose, select_in
 from athand.rank import Numbers, calibrate_cosine
 from athand.store import Row, Snapshot
 from athand.text import FLOW_STOP_WORDS, stem, text_hash
@@ -181,7 +180,7 @@ def _sessions(snapshot: Snapshot, space: str, before: Mapping[str, Past]) -> dic
     sql = "SELECT id, steps, updated_at FROM flows WHERE space = :space"
     states = {id_: (steps, at) for id_, steps, at in snapshot.rows(sql, {"space": space})}
     changed = [id_ for id_, state in states.items() if id_ not in before or before[id_].state != state]
-    fresh = {row[0]: _to_past(row) for row in rows_by(snapshot, _PAST, "id", changed, {"space": space})}
+    fresh = {row[0]: _to_past(row) for row in select_in(snapshot, _PAST, "id", changed, {"space": space})}
     return {id_: fresh.get(id_) or before[id_] for id_ in states}
 
 

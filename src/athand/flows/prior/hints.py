@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from athand.flows.binding import names
+from athand.flows.goal_parameters import contains_value
 from athand.flows.model import Hint, Observation, Target
 from athand.text import fold
 
@@ -110,7 +110,7 @@ def offered_input(verb: str, given: Mapping[str, Any], goal: str | None) -> dict
     kept = {name: value for name, value in given.items() if name in _GIVEN}
     text = given.get("text")
     if verb == "type":
-        kept = {"text": text} if isinstance(text, str) and names(goal or "", text.strip()) else {}
+        kept = {"text": text} if isinstance(text, str) and contains_value(goal or "", text.strip()) else {}
     return kept if kept and not any(_REDACTED in str(value) for value in kept.values()) else None
 
 

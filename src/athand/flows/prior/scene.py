@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from athand.flows.actions import action_key
-from athand.flows.desk import Desk
+from athand.flows.context import FlowContext
 from athand.flows.model import FlowSession, Step
-from athand.flows.passages import purpose
 from athand.flows.prior.confidence import Move, Walk
 from athand.flows.prior.goals import Known, Past
 from athand.flows.prior.walks import Here, Reader
+from athand.flows.rows import purpose
 from athand.rank import Numbers
 from athand.store import to_microseconds
 
@@ -41,10 +41,10 @@ class Scene:
         return id_ != self.session.id and id_ in self.known.places
 
 
-def set_scene(desk: Desk, reader: Reader, session: FlowSession, previous: Step | None) -> Scene:
+def set_scene(context: FlowContext, reader: Reader, session: FlowSession, previous: Step | None) -> Scene:
     """All that is known here, read in one visit."""
-    known = desk.remembered.sessions(reader.snapshot, session.app, session.id, desk.embedder)
-    near = known.nearness(purpose(session.goal, session.flow_tags, session.tags), desk.embedder)
+    known = context.history_cache.sessions(reader.snapshot, session.app, session.id, context.embedder)
+    near = known.nearness(purpose(session.goal, session.flow_tags, session.tags), context.embedder)
     if session.id in known.places:
         near[known.places[session.id]] = -1.0
     own, failed = _history(reader, session, previous)
@@ -53,7 +53,7 @@ def set_scene(desk: Desk, reader: Reader, session: FlowSession, previous: Step |
     asked = _asked(known, near, others, own[-1].action if own else "")
     return Scene(
         session=session,
-        now=to_microseconds(desk.now()),
+        now=to_microseconds(context.now()),
         known=known,
         near=near,
         own=own,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from athand.flows.model import UNKNOWN, Observation
-from athand.flows.screens import path_tokens
+from athand.flows.screens import route_tokens
 
 SAME_SCREEN = 8
 SAME_PATH = 6
@@ -27,7 +27,7 @@ class Look:
         """The look of what was seen."""
         named = ((str(node.get("role", "")), str(node.get("name") or "")) for node in seen.a11y)
         nodes = frozenset(node for node in named if node[1])
-        return cls(path_tokens(seen.url), frozenset(seen.visible_test_ids), nodes)
+        return cls(route_tokens(seen.url), frozenset(seen.visible_test_ids), nodes)
 
 
 def points(screen: str, look: Look, other_screen: str, other: Look, *, is_action: bool) -> int:

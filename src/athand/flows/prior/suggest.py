@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from athand.flows.desk import Desk
+from athand.flows.context import FlowContext
 from athand.flows.model import SCHEMA, UNKNOWN, FlowSession, Observation, PriorKnowledge, Step, SuggestedAction
 from athand.flows.prior.around import avoided, related, shown_avoids, similar
 from athand.flows.prior.confidence import Count, Deed, Tally, Walk, add_votes, age_weight, goal_weight, shares, votes
@@ -21,13 +21,18 @@ _DAY = 86_400_000_000
 
 
 def prior_knowledge(
-    desk: Desk, session: FlowSession, observation: Observation, previous: Step | None, *, window_hours: float = 48.0
+    context: FlowContext,
+    session: FlowSession,
+    observation: Observation,
+    previous: Step | None,
+    *,
+    window_hours: float = 48.0,
 ) -> PriorKnowledge | None:
     """What earlier sessions know about a screen; None when there is nothing to say."""
     screen = observation.screen or UNKNOWN
-    with desk.store.snapshot() as snapshot:
-        reader = Reader(snapshot, desk.remembered, session.app, screen, Look.of(observation))
-        scene = set_scene(desk, reader, session, previous)
+    with context.store.snapshot() as snapshot:
+        reader = Reader(snapshot, context.history_cache, session.app, screen, Look.of(observation))
+        scene = set_scene(context, reader, session, previous)
         failing = avoided(scene)
         found = PriorKnowledge(
             schema_version=SCHEMA,

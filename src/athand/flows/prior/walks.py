@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from athand.flows import records
+from athand.flows import rows
 from athand.flows.model import UNKNOWN, Step
 from athand.flows.prior.confidence import Move, Walk
 from athand.flows.prior.goals import Past, Remembered
@@ -91,14 +91,14 @@ class Reader:
         found = {hash_: look for hash_ in wanted if (look := self.remembered.look(self.space, hash_)) is not None}
         sql = "SELECT hash, content FROM flow_observations"
         for hash_, content in self._rows_by(sql, "hash", wanted - set(found)):
-            found[hash_] = Look.of(records.to_observation(json.loads(content)))
+            found[hash_] = Look.of(rows.to_observation(json.loads(content)))
             self.remembered.keep_look(self.space, hash_, found[hash_])
         return found
 
     def steps(self, ids: Sequence[str]) -> dict[str, Step]:
         """Steps as they were recorded, without what was seen."""
-        rows = self._rows_by(f"SELECT {records.STEP} FROM flow_steps", "id", ids)
-        return {row[1]: records.to_step(row, None) for row in rows}
+        found = self._rows_by(f"SELECT {rows.STEP_COLUMNS} FROM flow_steps", "id", ids)
+        return {row[1]: rows.to_step(row, None) for row in found}
 
     def _few_looks(self, observation: str) -> Look | None:
         """What was seen; only so many are read that a page can wait for it."""
@@ -117,7 +117,7 @@ class Reader:
         return {id_: Walk(id_, tuple(each)) for id_, each in moves.items()}
 
     def _rows_by(self, select: str, column: str, values: Iterable[str], **where: Any) -> list[Row]:
-        return records.rows_by(self.snapshot, select, column, values, {"space": self.space, **where})
+        return rows.select_in(self.snapshot, select, column, values, {"space": self.space, **where})
 
 
 def _to_move(row: Sequence[Any]) -> Move:

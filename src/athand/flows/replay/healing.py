@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from athand.flows.binding import numberless
+from athand.flows.goal_parameters import mask_numbers
 from athand.flows.model import Observation, Step, Target
 from athand.flows.replay.label_similarity import are_opposites, label_similarity, label_words
 from athand.flows.replay.resolve import ComparedPage, ObservedElement, compare_pages, list_elements, unique_target
@@ -130,7 +130,7 @@ def _role_similarity(lost: ObservedElement, candidate: ObservedElement) -> float
 
 def _words_similarity(lost: ObservedElement, candidate: ObservedElement) -> float:
     """Weighted similarity of names and of test ids, the more similar pair first; 0 if a pair has opposite words."""
-    normalize = numberless if _is_renumbered(lost, candidate) else str
+    normalize = mask_numbers if _is_renumbered(lost, candidate) else str
     labels = ((normalize(lost.caption), normalize(candidate.caption)), (lost.test_id, candidate.test_id))
     pairs = [(label_words(one), label_words(other)) for one, other in labels if one and other]
     if not pairs or any(are_opposites(*pair) for pair in pairs):
@@ -141,8 +141,8 @@ def _words_similarity(lost: ObservedElement, candidate: ObservedElement) -> floa
 
 def _is_renumbered(lost: ObservedElement, candidate: ObservedElement) -> bool:
     """Whether the captions differ in a number only."""
-    rest = numberless(lost.caption)
-    return bool(rest) and (lost.role, rest) == (candidate.role, numberless(candidate.caption))
+    rest = mask_numbers(lost.caption)
+    return bool(rest) and (lost.role, rest) == (candidate.role, mask_numbers(candidate.caption))
 
 
 def _path_similarity(one: str, other: str) -> float:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
-from athand.flows.binding import Slots, asks_for, bound_target, slots
-from athand.flows.entry import check_mapping, check_string
+from athand.flows.actions import count_matches, input_value, is_redacted, locators, successful_actions
+from athand.flows.descriptions import describe_action, element_label
+from athand.flows.goal_parameters import Bindings, bind_target, has_value_in, match_goals
 from athand.flows.model import FlowSession, Observation, Step, Target
-from athand.flows.moves import actions_of, count, given, in_words, is_masked, place_of, ways
 from athand.flows.replay import healing
 from athand.flows.replay.healing import Heal
 from athand.flows.replay.resolve import is_same_page, landmarks, resolve_locators
+from athand.flows.validation import check_mapping, check_string
 from athand.inputs import check_count, check_text
 from athand.text import fold, split_identifier
 from athand.types import Noun
@@ -92,12 +93,12 @@ def replay(
     if goal is not None:
         check_text("goal", goal)
     session = flows.session(session_id)
-    steps = actions_of(flows.steps(session_id), check_count("start", start, most=_MAX_POSITION))
+    steps = successful_actions(flows.steps(session_id), check_count("start", start, most=_MAX_POSITION))
     if not steps:
         raise InvalidInput(f"Session {session.id} has no action that worked from step {start} on.")
     planned = parameterize(steps, session.goal, goal, checked)
     outcome = Replay(session.id, None, len(planned))
-    redacted = [step for step, _ in planned if is_masked((given(step) or ("", ""))[1])]
+    redacted = [step for step, _ in planned if is_redacted((input_value(step) or ("", ""))[1])]
     if redacted:
         reason = _ask_for_values(redacted)
         return replace(outcome, stopped_at=redacted[0].position, code="VALUE_NEEDED", reason=reason)
@@ -160,7 +161,7 @@ class _Player:
         """Opens the page of the first step, if the browser is elsewhere."""
         if first.before is None or first.verb in _TAB_ACTIONS or is_same_page(first, self._browser.observe()):
             return
-        if is_masked(first.before.url):
+        if is_redacted(first.before.url):
             text = "The address where this was done had a secret in it, and is not kept. Go there first."
             raise ActionFailed(text, code="VALUE_NEEDED")
         self._browser.navigate(first.before.url)
@@ -171,9 +172,11 @@ class _Player:
             return
         seen = self._wait_for_page(step, was)
         if not is_same_page(step, seen):
-            raise _PageDiffers(step, seen, "PAGE_DIFFERS", f"{in_words(step)}: the page is not the one it was done on.")
+            raise _PageDiffers(
+                step, seen, "PAGE_DIFFERS", f"{describe_action(step)}: the page is not the one it was done on."
+            )
         if was.target and not step.target:
-            text = f"{in_words(was)}: this is about what only the goal of that session names."
+            text = f"{describe_action(was)}: this is about what only the goal of that session names."
             raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", text)
         if not step.target:
             self._act(step, {})
@@ -195,7 +198,7 @@ class _Player:
 
     def _is_asked_for(self, step: Step, was: Step) -> bool:
         """Whether the goal names the element."""
-        return step.target != was.target or asks_for(self._goal, step.target.get("name", ""))
+        return step.target != was.target or has_value_in(self._goal, step.target.get("name", ""))
 
     def _wait_for_page(self, step: Step, was: Step) -> Observation:
         """The observation as soon as the step can be done, or after the timeout."""
@@ -208,11 +211,11 @@ class _Player:
             time.sleep(_POLL_S)
 
     def _heal_and_act(self, step: Step, was: Step, seen: Observation) -> None:
-        matches = max((count(locator, seen) for locator in ways(step)), default=0)
+        matches = max((count_matches(locator, seen) for locator in locators(step)), default=0)
         if matches > 1:
-            text = f"{in_words(step)}: there are {matches} such elements now."
+            text = f"{describe_action(step)}: there are {matches} such elements now."
             raise _PageDiffers(step, seen, "AMBIGUOUS_TARGET", text)
-        missing = f"{in_words(step)}: it is not on the page."
+        missing = f"{describe_action(step)}: it is not on the page."
         if not self._heals:
             raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", missing)
         rejected = self._flows.rejected_heals(was)
@@ -227,7 +230,7 @@ class _Player:
 
     def _act(self, step: Step, locator: Mapping[str, str]) -> None:
         """Calls the tool of the step with its recorded arguments."""
-        value = (given(step) or ("", ""))[1]
+        value = (input_value(step) or ("", ""))[1]
         target: dict[str, Any] = {"target": dict(locator)} if locator else {}
         named = {name: step.input[name] for name in ("index", "url", "title") if step.input.get(name) is not None}
         label = "label" if step.input.get("by") == "label" or "label" in step.input else "value"
@@ -273,14 +276,14 @@ def parameterize(
 
     A goal that names more things repeats the last click on such a thing; one that names fewer leaves clicks out.
     """
-    bindings = slots(old_goal, new_goal) if old_goal and new_goal else Slots()
+    bindings = match_goals(old_goal, new_goal) if old_goal and new_goal else Bindings()
     clicks = [step for step in steps if _clicks_on(step, [old for old, _ in bindings.pairs])]
     planned: list[tuple[Step, Step]] = []
     for step in steps:
-        if not (clicks and _clicks_on(step, bindings.more_old)):
+        if not (clicks and _clicks_on(step, bindings.unpaired_old)):
             planned.append((_bind_step(step, bindings, values), step))
         if clicks and step is clicks[-1]:
-            more = (Slots(((step.target["name"], new),)) for new in bindings.more_new)
+            more = (Bindings(((step.target["name"], new),)) for new in bindings.unpaired_new)
             planned += [(_bind_step(step, each, values), step) for each in more]
     return planned
 
@@ -290,23 +293,23 @@ def _clicks_on(step: Step, values: Sequence[str]) -> bool:
     return step.verb == "click" and fold(step.target.get("name", "")).strip() in map(fold, values)
 
 
-def _bind_step(step: Step, bindings: Slots, values: Mapping[str, str]) -> Step:
-    recorded = given(step)
+def _bind_step(step: Step, bindings: Bindings, values: Mapping[str, str]) -> Step:
+    recorded = input_value(step)
     new_input = dict(step.input)
     if recorded is not None and step.verb != "press":
         name, value = recorded
         replacement = _find_value(step, values)
-        new_input[name] = replacement if replacement is not None else bindings.bound(value)
-        new_input |= {"secret": True} if is_masked(value) else {}
-    return replace(step, target=bound_target(step.target, bindings), input=new_input)
+        new_input[name] = replacement if replacement is not None else bindings.apply(value)
+        new_input |= {"secret": True} if is_redacted(value) else {}
+    return replace(step, target=bind_target(step.target, bindings), input=new_input)
 
 
 def _find_value(step: Step, values: Mapping[str, str]) -> str | None:
     """The given value for a field, by test id or name; for a secret also by some of their words."""
-    name, value = given(step) or ("", "")
+    name, value = input_value(step) or ("", "")
     labels = [step.target[key] for key in ("testId", "name", "selector") if step.target.get(key)] or [name]
     exact = next((values[label] for label in labels if label in values), None)
-    if exact is not None or not is_masked(value):
+    if exact is not None or not is_redacted(value):
         return exact
     words = {word for label in labels for word in split_identifier(label)}
     matches = [key for key in values if split_identifier(key) and words.issuperset(split_identifier(key))]
@@ -314,7 +317,7 @@ def _find_value(step: Step, values: Mapping[str, str]) -> str | None:
 
 
 def _ask_for_values(steps: Sequence[Step]) -> str:
-    names = ", ".join(dict.fromkeys(place_of(step) or step.verb for step in steps))
+    names = ", ".join(dict.fromkeys(element_label(step) or step.verb for step in steps))
     return (
         f"What was put into {names} was secret and is not kept. "
         "Give it in values (--value or --value-env), under its test id or name."

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from athand.flows.binding import numberless
+from athand.flows.actions import count_matches, locators
+from athand.flows.goal_parameters import mask_numbers
 from athand.flows.model import UNKNOWN, Observation, Step, Target
-from athand.flows.moves import count, ways
-from athand.flows.screens import path_of
+from athand.flows.screens import route_of
 from athand.text import fold
 from athand.types import Noun
 
@@ -131,7 +131,7 @@ def is_same_page(step: Step, seen: Observation) -> bool:
     """Whether the page is the one of a step: the same screen, or the same address and most landmarks."""
     if step.before is None or step.screen in (UNKNOWN, seen.screen):
         return True
-    if path_of(step.before.url) != path_of(seen.url):
+    if route_of(step.before.url) != route_of(seen.url):
         return False
     recorded = set(landmarks(step.before))
     return bool(recorded) and len(recorded & set(landmarks(seen))) >= _SAME_PAGE * len(recorded)
@@ -142,7 +142,7 @@ def resolve_locators(step: Step, seen: Observation, *, is_asked_for: bool = Fals
 
     A name that the goal asks for must keep its number; in any other name the number may have changed.
     """
-    recorded = [_respell(locator, seen) for locator in ways(step)]
+    recorded = [_respell(locator, seen) for locator in locators(step)]
     valid = [each for index, each in enumerate(recorded) if _is_valid(each, step, seen, is_used=index == 0)]
     if valid or is_asked_for:
         return valid
@@ -152,7 +152,7 @@ def resolve_locators(step: Step, seen: Observation, *, is_asked_for: bool = Fals
 
 def _respell(locator: dict[str, str], seen: Observation) -> dict[str, str]:
     """A role and name as the page writes it, where only case or accents differ."""
-    if "role" not in locator or count(locator, seen):
+    if "role" not in locator or count_matches(locator, seen):
         return locator
     names = {str(node.get("name", "")) for node in seen.a11y if node.get("role") == locator["role"]}
     same = [name for name in names if fold(name) == fold(locator["name"])]
@@ -161,7 +161,7 @@ def _respell(locator: dict[str, str], seen: Observation) -> dict[str, str]:
 
 def _renumber(locator: Mapping[str, str], before: Observation | None, seen: Observation) -> dict[str, str] | None:
     """A role and name with its current number, if then and now exactly one name differs in numbers only."""
-    if before is None or "role" not in locator or not numberless(locator["name"]):
+    if before is None or "role" not in locator or not mask_numbers(locator["name"]):
         return None
     then, now = _same_but_number(locator, before), _same_but_number(locator, seen)
     return {**locator, "name": now[0]} if len(then) == len(now) == 1 else None
@@ -169,15 +169,17 @@ def _renumber(locator: Mapping[str, str], before: Observation | None, seen: Obse
 
 def _same_but_number(locator: Mapping[str, str], seen: Observation) -> list[str]:
     names = [str(node.get("name", "")) for node in seen.a11y if node.get("role") == locator["role"]]
-    return [name for name in names if numberless(name) == numberless(locator["name"])]
+    return [name for name in names if mask_numbers(name) == mask_numbers(locator["name"])]
 
 
 def _is_valid(locator: dict[str, str], step: Step, seen: Observation, *, is_used: bool) -> bool:
     """Whether a locator still finds one element; one that was not used then must not find another known element."""
     if "selector" in locator:  # one that replaces a ref counts elements: it is valid while their number is the same
         named = {key: step.target[key] for key in ("role", "name") if key in step.target}
-        return "a11yRef" not in step.target or not named or count(named, seen) == count(named, step.before)
-    return count(locator, seen) == 1 and (is_used or not _is_other_element(locator, step, seen))
+        return (
+            "a11yRef" not in step.target or not named or count_matches(named, seen) == count_matches(named, step.before)
+        )
+    return count_matches(locator, seen) == 1 and (is_used or not _is_other_element(locator, step, seen))
 
 
 def _is_other_element(locator: Mapping[str, str], step: Step, seen: Observation) -> bool:

@@ -1,21 +1,21 @@
-"""What every operation on flows works with: the store, the model, the clock, the profiles, and what was typed."""
+"""The dependencies that every operation on flows shares."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from athand.embed import LazyEmbedder
+from athand.flows.echo_masking import TypedSecrets
 from athand.flows.prior.goals import Remembered
 from athand.flows.profiles import Profiles
-from athand.flows.secrets import Typed
 from athand.indexing import embed_passages
 from athand.store import Passage, Snapshot, Store
 from athand.types import Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """Store, model, clock, profiles, and what this process keeps to itself: typed secrets, and goals it has read."""
+class FlowContext:
+    """Store, embedder, clock and profiles; and, in memory only, typed secrets and the cached history of sessions."""
 
     store: Store
     embedder: LazyEmbedder
@@ -23,10 +23,10 @@ class Desk:
     now: Callable[[], datetime]
     profiles: Profiles
     when_uncovered: Callable[[], None] = lambda: None
-    window_hours: float = 48.0  # how old sessions may be that are named as related
-    typed: Typed = field(default_factory=Typed)
-    remembered: Remembered = field(default_factory=Remembered)
+    window_hours: float = 48.0  # the maximum age of related sessions
+    typed_secrets: TypedSecrets = field(default_factory=TypedSecrets)
+    history_cache: Remembered = field(default_factory=Remembered)
 
     def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The passages' vectors, from what is known where that may be used; None while the model does not work."""
+        """The vectors of passages, cached ones first; None while the model does not work."""
         return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)

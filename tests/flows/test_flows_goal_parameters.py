@@ -2,7 +2,7 @@
 
 import pytest
 
-from athand.flows.binding import bind, numberless, slots, values_in
+from athand.flows.goal_parameters import bind, mask_numbers, match_goals, values_in
 
 
 @pytest.mark.parametrize(
@@ -110,17 +110,17 @@ def test_an_address_is_bound_as_addresses_are_written(blank):
     ],
 )
 def test_names_that_differ_in_numbers_only(one, other, is_same):
-    assert (numberless(one) == numberless(other) != "") == is_same
+    assert (mask_numbers(one) == mask_numbers(other) != "") == is_same
 
 
 def test_lists_of_other_lengths_leave_values_over():
-    found = slots('Select words "a" and "b" and click Submit.', 'Select words "x", "y" and "z" and click Submit.')
+    found = match_goals('Select words "a" and "b" and click Submit.', 'Select words "x", "y" and "z" and click Submit.')
     assert found.pairs == (("a", "x"), ("b", "y"))
-    assert found.more_new == ("z",)
+    assert found.unpaired_new == ("z",)
 
 
 def test_lists_without_quotes_are_lists_too():
-    found = slots("Select 7nUI, cWo and click Submit.", "Select abc, dEf, ghi and click Submit.")
+    found = match_goals("Select 7nUI, cWo and click Submit.", "Select abc, dEf, ghi and click Submit.")
     assert found.new == ("abc", "dEf", "ghi")
 
 
@@ -129,7 +129,7 @@ def test_another_word_for_the_same_is_no_value():
 
 
 def test_goals_with_nothing_in_common_bind_nothing():
-    assert slots("Export my issues", "Turn on the vacation reply").pairs == ()
+    assert match_goals("Export my issues", "Turn on the vacation reply").pairs == ()
 
 
 def test_values_are_what_is_quoted_addresses_and_numbers():

@@ -1,24 +1,25 @@
-"""Reading and writing sessions and steps: rows in, nouns out, and back."""
+"""SQL of flows: sessions, steps, observations and rejected elements as rows and back, and the passages of steps."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from athand.errors import NotFound
-from athand.flows.model import FlowSession, Observation, Step
-from athand.flows.passages import to_passage
+from athand.flows.actions import action_key
+from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, to_datetime, to_microseconds
 from athand.text import text_hash
 
-SESSION = "space, id, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps"
-STEP = "space, id, session, position, created_at, tool, verb, screen, is_ok, error_code, observation, record"
-_OBSERVATION = "SELECT space, hash, content FROM flow_observations"
-_AT_ONCE = 500
+SESSION_COLUMNS = "space, id, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps"
+STEP_COLUMNS = "space, id, session, position, created_at, tool, verb, screen, is_ok, error_code, observation, record"
+_SELECT_OBSERVATION = "SELECT space, hash, content FROM flow_observations"
+_BATCH = 500  # values of one IN list
+_MAX_VISIBLE = 4_000  # characters of a field with all that was visible
 
 
 def to_session(row: Row) -> FlowSession:
-    """A session from its row."""
+    """The session of a row of SESSION_COLUMNS."""
     space, id_, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps = row
     return FlowSession(
         id=id_,
@@ -36,7 +37,7 @@ def to_session(row: Row) -> FlowSession:
 
 
 def session_row(session: FlowSession, updated_at: int) -> dict[str, Any]:
-    """The values of a session's columns."""
+    """The column values of a session."""
     return {
         "space": session.app,
         "id": session.id,
@@ -55,7 +56,7 @@ def session_row(session: FlowSession, updated_at: int) -> dict[str, Any]:
 
 
 def to_step(row: Row, observation: Observation | None) -> Step:
-    """A step from its row, with what was seen before it."""
+    """The step of a row of STEP_COLUMNS, with the observation before it."""
     space, id_, session, position, created_at, tool, verb, screen, is_ok, error_code, _, record = row
     rest = json.loads(record)
     return Step(
@@ -81,7 +82,7 @@ def to_step(row: Row, observation: Observation | None) -> Step:
 
 
 def step_row(step: Step, action: str, previous: str) -> dict[str, Any]:
-    """The values of a step's columns; what was seen is another row."""
+    """The column values of a step with its action key and that of the last successful action before it."""
     error = dict(step.error or {})
     code = error.pop("code", None)
     rest = {name: getattr(step, name) for name in ("input", "target", "after_screen", "screenshot", "duration_ms")}
@@ -105,26 +106,26 @@ def step_row(step: Step, action: str, previous: str) -> dict[str, Any]:
 
 
 def observation_row(space: str, seen: Observation) -> dict[str, str]:
-    """The values of an observation's columns."""
+    """The column values of an observation; its hash identifies it."""
     content = to_json({name: getattr(seen, name) for name in ("screen", "url", "test_ids", "a11y")})
     return {"space": space, "hash": text_hash(content).hex(), "content": content}
 
 
 def to_json(value: Any) -> str:
-    """Plain values as compact text."""
+    """Compact JSON of plain values."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def insert(transaction: Transaction, table: str, row: Mapping[str, Any], *, if_new: bool = False) -> None:
-    """Add a row; `if_new` leaves the one that is there."""
+def insert_row(transaction: Transaction, table: str, row: Mapping[str, Any], *, if_new: bool = False) -> None:
+    """Inserts a row; with `if_new`, an existing row with the same key is left as it is."""
     names = ", ".join(row)
     values = ", ".join(f":{name}" for name in row)
     conflict = " ON CONFLICT DO NOTHING" if if_new else ""
     transaction.execute(f"INSERT INTO {table} ({names}) VALUES ({values}){conflict}", row)
 
 
-def drop_unseen(transaction: Transaction, app: str) -> None:
-    """Take out the observations that no step of an app has any more."""
+def delete_unused_observations(transaction: Transaction, app: str) -> None:
+    """Deletes the observations of an app that no step refers to."""
     transaction.execute(
         "DELETE FROM flow_observations WHERE space = :space AND NOT EXISTS (SELECT 1 FROM flow_steps s "
         "WHERE s.space = flow_observations.space AND s.observation = flow_observations.hash)",
@@ -132,28 +133,37 @@ def drop_unseen(transaction: Transaction, app: str) -> None:
     )
 
 
+def delete_unused_rejections(transaction: Transaction, app: str) -> None:
+    """Deletes the rejections of an app whose action no step has."""
+    transaction.execute(
+        "DELETE FROM flow_rejections WHERE space = :space AND NOT EXISTS (SELECT 1 FROM flow_steps s WHERE "
+        "s.space = :space AND s.screen = flow_rejections.screen AND s.action = flow_rejections.action)",
+        {"space": app},
+    )
+
+
 def get_session(snapshot: Snapshot, id_: object) -> FlowSession:
-    """The session of that id."""
-    rows = snapshot.rows(f"SELECT {SESSION} FROM flows WHERE id = :id", {"id": id_}) if is_text(id_) else []
+    """The session with this id; raises NotFound."""
+    rows = snapshot.rows(f"SELECT {SESSION_COLUMNS} FROM flows WHERE id = :id", {"id": id_}) if is_text(id_) else []
     if not rows:
         raise NotFound(f"No session {id_!r}. See what there is with: athand flows sessions")
     return to_session(rows[0])
 
 
 def sessions_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, FlowSession]:
-    """The sessions of these ids, as far as there are such."""
-    return {row[1]: to_session(row) for row in rows_by(snapshot, f"SELECT {SESSION} FROM flows", "id", ids)}
+    """The existing sessions among these ids."""
+    return {row[1]: to_session(row) for row in select_in(snapshot, f"SELECT {SESSION_COLUMNS} FROM flows", "id", ids)}
 
 
-def steps_of(snapshot: Snapshot, session: FlowSession) -> list[Step]:
+def read_steps(snapshot: Snapshot, session: FlowSession) -> list[Step]:
     """The steps of a session, in order."""
-    sql = f"SELECT {STEP} FROM flow_steps WHERE space = :space AND session = :session ORDER BY position"
+    sql = f"SELECT {STEP_COLUMNS} FROM flow_steps WHERE space = :space AND session = :session ORDER BY position"
     return _to_steps(snapshot, snapshot.rows(sql, {"space": session.app, "session": session.id}))
 
 
 def steps_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Step]:
-    """The steps of these ids, as far as there are such."""
-    found = _to_steps(snapshot, rows_by(snapshot, f"SELECT {STEP} FROM flow_steps", "id", ids))
+    """The existing steps among these ids."""
+    found = _to_steps(snapshot, select_in(snapshot, f"SELECT {STEP_COLUMNS} FROM flow_steps", "id", ids))
     return {step.id: step for step in found}
 
 
@@ -162,27 +172,27 @@ def newest_steps(snapshot: Snapshot, limit: int, session: FlowSession | None) ->
     own = "WHERE space = :space AND session = :session" if session else ""
     values = {"space": session.app, "session": session.id} if session else {}
     order = "position DESC" if session else "created_at DESC, id DESC"
-    sql = f"SELECT {STEP} FROM flow_steps {own} ORDER BY {order} LIMIT :limit"
+    sql = f"SELECT {STEP_COLUMNS} FROM flow_steps {own} ORDER BY {order} LIMIT :limit"
     return _to_steps(snapshot, snapshot.rows(sql, {**values, "limit": limit}))
 
 
-def passages(snapshot: Snapshot, ids: Iterable[str]) -> list[Passage]:
+def read_passages(snapshot: Snapshot, session_ids: Iterable[str]) -> list[Passage]:
     """The passages of all steps of these sessions."""
-    sessions = sessions_by_id(snapshot, ids)
-    return [to_passage(each, step) for each in sessions.values() for step in steps_of(snapshot, each)]
+    sessions = sessions_by_id(snapshot, session_ids)
+    return [to_passage(each, step) for each in sessions.values() for step in read_steps(snapshot, each)]
 
 
-def all_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
-    """The passages of all steps, in the order of app and id, some at a time."""
-    place = ("", "")
+def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
+    """The passages of all steps in batches, ordered by app and id."""
+    last = ("", "")
     while True:
-        sql = f"SELECT {STEP} FROM flow_steps WHERE (space, id) > (:space, :id) ORDER BY space, id LIMIT :limit"
-        rows = snapshot.rows(sql, {"space": place[0], "id": place[1], "limit": batch})
+        sql = f"SELECT {STEP_COLUMNS} FROM flow_steps WHERE (space, id) > (:space, :id) ORDER BY space, id LIMIT :limit"
+        rows = snapshot.rows(sql, {"space": last[0], "id": last[1], "limit": batch})
         if not rows:
             return
         sessions = sessions_by_id(snapshot, {row[2] for row in rows})
         yield [to_passage(sessions[step.session_id], step) for step in _to_steps(snapshot, rows)]
-        place = (rows[-1][0], rows[-1][1])
+        last = (rows[-1][0], rows[-1][1])
 
 
 def _to_steps(snapshot: Snapshot, rows: Sequence[Row]) -> list[Step]:
@@ -190,25 +200,80 @@ def _to_steps(snapshot: Snapshot, rows: Sequence[Row]) -> list[Step]:
     found = [
         row
         for space in sorted({row[0] for row in rows})
-        for row in rows_by(snapshot, _OBSERVATION, "hash", hashes, {"space": space})
+        for row in select_in(snapshot, _SELECT_OBSERVATION, "hash", hashes, {"space": space})
     ]
     seen = {(space, hash_): to_observation(json.loads(content)) for space, hash_, content in found}
     return [to_step(row, seen.get((row[0], row[10]))) for row in rows]
 
 
 def to_observation(content: Mapping[str, Any]) -> Observation:
-    """An observation from its plain values."""
+    """The observation of its stored JSON."""
     return Observation(content["screen"], content["url"], tuple(content["test_ids"]), tuple(content["a11y"]))
 
 
-def rows_by(
+def select_in(
     snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, Any] | None = None
 ) -> list[Row]:
-    """The rows whose column has one of these values, and whose other columns have those of `where`."""
+    """The rows whose column has one of these values and whose other columns equal those in `where`."""
     wanted, found = sorted(set(values)), []
     also = "".join(f" AND {name} = :{name}" for name in where or ())
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = {f"v{at}": value for at, value in enumerate(wanted[start : start + _AT_ONCE])}
+    for start in range(0, len(wanted), _BATCH):
+        some = {f"v{at}": value for at, value in enumerate(wanted[start : start + _BATCH])}
         names = ", ".join(f":{name}" for name in some)
         found += snapshot.rows(f"{select} WHERE {column} IN ({names}){also}", {**some, **(where or {})})
     return found
+
+
+def insert_rejection(transaction: Transaction, step: Step, element: str, rejected_at: int) -> None:
+    """Stores that an element is not the one a step acted on."""
+    row = {**_rejection_key(step), "element": element, "rejected_at": rejected_at}
+    insert_row(transaction, "flow_rejections", row, if_new=True)
+
+
+def read_rejections(snapshot: Snapshot, step: Step) -> frozenset[str]:
+    """The elements rejected for the action of a step, on its screen."""
+    sql = "SELECT element FROM flow_rejections WHERE space = :space AND screen = :screen AND action = :action"
+    return frozenset(row[0] for row in snapshot.rows(sql, _rejection_key(step)))
+
+
+def _rejection_key(step: Step) -> dict[str, str]:
+    return {"space": step.app, "screen": step.screen, "action": action_key(step.verb, step.target, step.input)}
+
+
+def to_passage(session: FlowSession, step: Step) -> Passage:
+    """The passage of a step; what is embedded is the purpose of its session, the same for all its steps."""
+    fields = _passage_fields(session, step)
+    return Passage(
+        id=step.id,
+        item_id=session.id,
+        space=session.app,
+        fields=fields,
+        text=purpose(session.goal, session.flow_tags, session.tags) or " ".join(filter(None, fields[:3])),
+        created_at=to_microseconds(step.timestamp),
+    )
+
+
+def purpose(goal: str | None, flow_tags: Iterable[str], tags: Iterable[str]) -> str:
+    """Goal and tags of a session as one text."""
+    return ". ".join(filter(None, (goal, *flow_tags, *tags)))
+
+
+def _passage_fields(session: FlowSession, step: Step) -> tuple[str, ...]:
+    """The texts of a passage, in the order of the index fields."""
+    seen = step.before or Observation()
+    return (
+        step.verb,
+        "" if step.screen == UNKNOWN else step.screen,
+        " ".join(step.target.get(key, "") for key in ("testId", "selector", "name")).strip(),
+        " ".join(step.labels),
+        _join(seen.visible_test_ids),
+        _join(dict.fromkeys(str(node.get("name") or "") for node in seen.a11y)),
+        session.goal or "",
+        " ".join(session.flow_tags),
+        " ".join(session.tags),
+        str((session.git or {}).get("branch") or ""),
+    )
+
+
+def _join(names: Iterable[str]) -> str:
+    return " ".join(names)[:_MAX_VISIBLE].strip()
