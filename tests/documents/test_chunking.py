@@ -137,7 +137,8 @@ def test_a_big_text_of_any_shape_takes_time_in_proportion_to_its_size(kind, size
         check(text, pieces)
         if took > size / 400_000:  # several times what it takes
             in_proportion = 8 * max(timed_cut(smaller[shape], kind)[0] for _ in range(3))
-            assert min(took, timed_cut(text, kind)[0]) < 3 * in_proportion, shape
+            # A busy machine may slow down any one of them; what grows faster than the text is slow each time.
+            assert any(timed_cut(text, kind)[0] < 3 * in_proportion for _ in range(20)), shape
 
 
 def timed_cut(text, kind):
