@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from athand.errors import InvalidInput
+from athand.text_length import shorten
 
 LONGEST_TEXT = 1_000_000
 LONGEST_NAME = 256
@@ -18,8 +19,7 @@ _SHOWN = 80
 
 def show_value(value: object) -> str:
     """The repr of a wrong value for an error message, shortened."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return shorten(repr(value), _SHOWN)
 
 
 def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:

@@ -31,6 +31,7 @@ from athand.documents.rows import (
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_count, check_limit, is_text
 from athand.store import Row, Snapshot
+from athand.text_length import shorten
 
 _LIST, _DATA, _TEXT = "list_documents", "get_document_data", "get_document_text"  # kinds of cursors
 MAX_LISTED = 500  # documents or chunks per page
@@ -213,9 +214,14 @@ def _merge_phrases(rows: Sequence[Row]) -> str:
 
 def _to_preview(chunk: Chunk) -> ChunkPreview:
     begin = " ".join(chunk.content[: 2 * _PREVIEW_LENGTH].split())
-    shown = begin if len(begin) <= _PREVIEW_LENGTH else f"{begin[: _PREVIEW_LENGTH - 1]}…"
     return ChunkPreview(
-        chunk.chunk_id, chunk.chunk_index, chunk.heading, chunk.place, chunk.start_line, chunk.end_line, shown
+        chunk.chunk_id,
+        chunk.chunk_index,
+        chunk.heading,
+        chunk.place,
+        chunk.start_line,
+        chunk.end_line,
+        shorten(begin, _PREVIEW_LENGTH),
     )
 
 

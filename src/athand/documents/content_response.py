@@ -32,6 +32,7 @@ from athand.documents.rows import chunks_by_id, documents_by_id
 from athand.rank import clamp
 from athand.store import Snapshot
 from athand.text import terms
+from athand.text_length import estimate_tokens, shorten
 
 STRONG_SCORE = 0.7
 _FEW = 5
@@ -113,11 +114,6 @@ def _count_within_tokens(texts: Sequence[str], max_tokens: int | None) -> int:
     return len(texts)
 
 
-def estimate_tokens(text: str) -> int:
-    """The approximate number of LLM tokens of a text."""
-    return math.ceil(len(text) / 4)
-
-
 def _to_result(match: ContentMatch, chunk: Chunk, document: Document, *, by_meaning: bool) -> SearchChunkResult:
     return SearchChunkResult(
         chunk.chunk_id,
@@ -156,11 +152,9 @@ def describe_request(request: ContentSearchRequest, folder_ids: Sequence[str], *
     """One sentence: the concepts and terms, the folders, and the minimum score."""
     parts = []
     if request.concepts and by_meaning:
-        parts.append(f"about {_join_list([_shorten(concept) for concept in request.concepts])}")
+        parts.append(f"about {_join_list([_quote(concept) for concept in request.concepts])}")
     if request.terms:
-        exact = [
-            f'"{_shorten(term)}"' + (" (case matters)" if is_case_sensitive(term) else "") for term in request.terms
-        ]
+        exact = [f'"{_quote(term)}"' + (" (case matters)" if is_case_sensitive(term) else "") for term in request.terms]
         verb = "preferring those that contain" if parts else "that contain"
         parts.append(f"{verb} {_join_list(exact)}")
     path = f" under {request.path.removeprefix('**/')}" if request.path else ""
@@ -250,10 +244,10 @@ def _folder_argument(request: ContentSearchRequest) -> str:
     return f"folder_id={given!r}, "
 
 
-def _shorten(text: str) -> str:
-    """A text on one line, cut at the maximum length."""
+def _quote(text: str) -> str:
+    """A concept or term on one line, as it stands in a sentence."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1]}…"
+    return shorten(line, _MAX_QUOTED)
 
 
 def _join_list(texts: Sequence[str]) -> str:

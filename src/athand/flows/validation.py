@@ -8,6 +8,7 @@ from typing import Any
 from athand.errors import InvalidInput
 from athand.flows.model import TARGETS, Observation
 from athand.inputs import check_name, check_text
+from athand.text_length import shorten
 from athand.types import plain
 
 _short_repr = reprlib.Repr().repr
@@ -175,9 +176,7 @@ def to_storable(text: str) -> str:
     """A text without NUL and lone surrogates, cut to the maximum length."""
     if text.isascii() and "\0" not in text and len(text) <= MAX_TEXT:
         return text
-    if len(text) > MAX_TEXT:
-        text = text[:MAX_TEXT] + "…"
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
+    return shorten(text, MAX_TEXT).replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
 
 
 def check_tool(value: object) -> str:

@@ -9,6 +9,7 @@ from athand.memories.filters import and_, build_filter, visible_filter
 from athand.memories.model import GLOBAL_SPACE, Memory
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Snapshot
+from athand.text_length import estimate_tokens
 from athand.types import Filter
 
 _EACH = 50
@@ -23,17 +24,11 @@ def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> s
     for heading, entries in _sections(snapshot, project, now):
         for entry in entries:
             added = [*(["", heading] if lines else [heading]), entry] if heading not in lines else [entry]
-            cost = sum(map(estimate_tokens, added))
+            cost = sum(estimate_tokens(f"{line}\n") for line in added)
             if cost <= left:
                 lines += added
                 left -= cost
     return "\n".join(lines)
-
-
-def estimate_tokens(line: str) -> int:
-    """About how many tokens a line costs a language model, and rather too many: four ASCII characters, or one other."""
-    others = sum(not character.isascii() for character in line)
-    return -(-(len(line) + 1 - others) // 4) + others
 
 
 def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple[str, list[str]]]:

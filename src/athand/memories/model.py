@@ -9,6 +9,7 @@ from typing import Any
 from athand.memories.dedupe import fingerprint, gist
 from athand.memories.salience import salience_now
 from athand.store import Passage, Row, to_datetime, to_microseconds
+from athand.text_length import shorten
 from athand.types import Hit, Noun
 
 FILE_TAG = "memory-file"  # of a memory that is the text of a file
@@ -84,7 +85,7 @@ class Memory(Noun):
     def title(self) -> str:
         """The summary or the first line, short enough for a list."""
         line = (self.summary or self.content).strip().split("\n", 1)[0]
-        return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+        return shorten(line, _TITLE)
 
     def next_update(self, now: datetime) -> datetime:
         """The time of a change made now: later than the last one, so that whoever saw that one can tell."""

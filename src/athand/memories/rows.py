@@ -11,6 +11,7 @@ from athand.memories.dedupe import is_near_duplicate
 from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, fingerprint_row, from_row, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
+from athand.text_length import shorten
 from athand.types import Filter
 
 DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "gist")
@@ -40,7 +41,7 @@ def _suggest_id(snapshot: Snapshot, id_: str) -> str:
         "SELECT id, content FROM memories WHERE id >= :begin AND id < :end ORDER BY id LIMIT 1",
         {"begin": begin, "end": begin + chr(0x10FFFF)},
     )
-    return f' Did you mean {rows[0][0]} ("{rows[0][1][:40]}")?' if rows and len(begin) >= 4 else ""
+    return f' Did you mean {rows[0][0]} ("{shorten(rows[0][1], 40)}")?' if rows and len(begin) >= 4 else ""
 
 
 def by_id(

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
+from athand.text_length import shorten
 from athand.tools.model import CallResult, Rule, Tool
 
 DECISIONS = ("deny", "ask", "allow")  # in the order of precedence when several rules match
@@ -27,7 +28,7 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
         return
     if not tool.enabled:
         raise Refused(f"{tool.id} {tool.blocked}. Enable it with: athand tools enable {tool.id}")
-    change = f"\n{_shorten(tool.diff)}\n" if tool.diff else " "
+    change = f"\n{shorten(tool.diff, _LONGEST_REASON)}\n" if tool.diff else " "
     raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: athand tools approve {tool.id}")
 
 
@@ -71,7 +72,7 @@ def to_result(tool: Tool, raw: Mapping[str, Any]) -> CallResult:
     content = tuple(part for part in raw.get("content") or () if isinstance(part, Mapping))
     result = CallResult(tool.id, content, raw.get("structuredContent"))
     if raw.get("isError"):
-        raise ToolFailed(f"{tool.id} failed: {_shorten(result.text or 'it does not say why')}")
+        raise ToolFailed(f"{tool.id} failed: {shorten(result.text or 'it does not say why', _LONGEST_REASON)}")
     return result
 
 
@@ -118,10 +119,6 @@ def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         within = part.get("resource") if part.get("type") == "resource" else part
         if isinstance(within, Mapping) and isinstance(within.get("text"), str):
             yield within["text"]
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
 def _text_part(text: str) -> dict[str, str]:

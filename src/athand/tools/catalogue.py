@@ -271,7 +271,7 @@ def _to_row(tool: StoredTool, now: int) -> dict[str, Any]:
         "is_enabled": int(tool.is_enabled),
         "is_searched": int(tool.is_searched),
         "flags": json.dumps([flag.to_dict() for flag in tool.flags]),
-        "tokens": rows.estimate_tokens(tool.definition),
+        "tokens": rows.estimate_tool_tokens(tool.definition),
         "created_at": tool.created_at,
         "updated_at": now,
     }

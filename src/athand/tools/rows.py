@@ -7,6 +7,7 @@ from typing import Any
 from athand.errors import Conflict, NotFound
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, to_datetime
+from athand.text_length import estimate_tokens
 from athand.tools import definitions
 from athand.tools.definitions import to_passage
 from athand.tools.model import Definition, Flag, Rule, Tool
@@ -20,7 +21,6 @@ TOOL = (
     "created_at"
 )
 _AT_ONCE = 500
-_LETTERS_PER_TOKEN = 4
 
 
 def catalogue_condition(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, dict[str, Any]]:
@@ -159,11 +159,11 @@ def count_by_catalogue(snapshot: Snapshot) -> dict[str, int]:
     return {space: int(number) for space, number in rows}
 
 
-def estimate_tokens(tool: Tool | Definition) -> int:
-    """The estimated LLM tokens of a tool in a tool list."""
+def estimate_tool_tokens(tool: Tool | Definition) -> int:
+    """About how many tokens of a language model a tool costs in a tool list."""
     own = {name: getattr(tool, name) for name in ("name", "title", "description", "annotations")}
     schemas = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
-    return len(json.dumps({**own, **schemas}, separators=(",", ":"))) // _LETTERS_PER_TOKEN
+    return estimate_tokens(json.dumps({**own, **schemas}, separators=(",", ":")))
 
 
 def list_rules(snapshot: Snapshot, space: str) -> list[Rule]:

@@ -28,7 +28,7 @@ class UsageCounter:
 
     def count_search(self, tools: Sequence[Tool]) -> None:
         """Count a search, and the tokens of its hits."""
-        self._add(searches=1, shown=sum(map(rows.estimate_tokens, tools)))
+        self._add(searches=1, shown=sum(map(rows.estimate_tool_tokens, tools)))
         if self._amounts.get("searches", 0) >= _FLUSHED_AFTER:
             self.flush()
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import InvalidInput
+from athand.text_length import shorten
 from athand.tools.json_schema import Reference, Schema, json_type, normalize, types_of
 from athand.tools.poisoning.unicode import escape_invisible
 
@@ -120,31 +121,25 @@ def _describe_expectation(error: "ValidationError") -> str:
         return f"must be {' or '.join(_TYPE_WORDS[each] for each in types)}, not {found}"
     if error.validator in ("enum", "const"):
         listed = error.validator_value if error.validator == "enum" else [error.validator_value]
-        return f"must be one of {_shorten(', '.join(map(_to_text, listed)), 400)}, not {found}"
+        return f"must be one of {shorten(', '.join(map(_to_text, listed)), 400)}, not {found}"
     if error.validator in ("anyOf", "oneOf", "not"):
         return f"{found} does not fit the schema here"
-    return _shorten(error.message.replace(repr(error.instance), found), 200)
+    return shorten(error.message.replace(repr(error.instance), found), 200)
 
 
 def _describe_unknown(name: str, properties: Mapping[str, Any]) -> str:
     from rapidfuzz import process
 
     nearest = process.extractOne(name[:_LONGEST_VALUE], list(properties)[:_MOST_KNOWN], score_cutoff=60)
-    hint = (
-        f"did you mean {nearest[0]!r}?" if nearest else f"known are: {_shorten(', '.join(properties) or 'none', 400)}"
-    )
-    return f"there is no argument {_shorten(name)!r}; {hint}"
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known are: {shorten(', '.join(properties) or 'none', 400)}"
+    return f"there is no argument {shorten(name, _LONGEST_VALUE)!r}; {hint}"
 
 
 def _to_text(value: object) -> str:
     try:
-        return _shorten(json.dumps(value, ensure_ascii=False, default=str))
+        return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)
     except (ValueError, RecursionError):
         return "something that is no JSON"
-
-
-def _shorten(text: str, longest: int = _LONGEST_VALUE) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _invalid_arguments(problems: list[str], schema: object) -> InvalidInput:
@@ -156,7 +151,7 @@ def _invalid_arguments(problems: list[str], schema: object) -> InvalidInput:
         compact = "(too deep to be shown)"
     return InvalidInput(
         escape_invisible(
-            f"The arguments do not fit:{listed}\nNothing was called. The schema: {_shorten(compact, _LONGEST_SCHEMA)}"
+            f"The arguments do not fit:{listed}\nNothing was called. The schema: {shorten(compact, _LONGEST_SCHEMA)}"
         )
     )
 

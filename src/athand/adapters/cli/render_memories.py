@@ -21,6 +21,7 @@ from athand.adapters.cli.words import (
     successor_of,
     visible,
 )
+from athand.text_length import shorten
 
 if TYPE_CHECKING:
     from athand.memories import Memory, Related, SessionContext
@@ -31,7 +32,7 @@ _COLUMNS: Mapping[str, Callable[["Memory"], Text]] = {
     "id": lambda memory: cell(memory.id, "cyan"),
     "memory": lambda memory: _title(memory),
     "sector": lambda memory: cell(memory.sector, "dim"),
-    "project": lambda memory: cell(_shortened(memory.project)),
+    "project": lambda memory: cell(shorten(memory.project, _LONGEST_PROJECT)),
     "age": lambda memory: cell(age(memory.created_at), "dim"),
     "salience": lambda memory: cell(bar(memory.effective_salience, len("salience")), "blue"),
 }
@@ -46,10 +47,6 @@ def print_memories(console: Console, memories: Sequence["Memory"]) -> None:
     for memory in memories:
         table.add_row(*(show(memory) for show in columns.values()))
     print_table(console, table)
-
-
-def _shortened(project: str) -> str:
-    return project if len(project) <= _LONGEST_PROJECT else f"{project[: _LONGEST_PROJECT - 1]}…"
 
 
 def _style(memory: "Memory") -> str:

@@ -15,6 +15,7 @@ from pydantic_core import core_schema
 
 from athand.errors import InvalidInput
 from athand.parameters import REQUIRED, Choice, Help, Keys, Length, Parameter, Range
+from athand.text_length import shorten
 
 Schema = dict[str, Any]
 _MOST_FAULTS = 10
@@ -127,7 +128,7 @@ def _opened(value: Any) -> Any:
 def _said(fault: Any, known: Sequence[str]) -> str:
     """Where something is wrong, and what. A place may have been named by the caller: anything may be in it."""
     place = ".".join(str(step) for step in fault["loc"]) or "arguments"
-    shown = (place if len(place) <= _LONGEST else f"{place[:_LONGEST]}…").encode("ascii", "backslashreplace").decode()
+    shown = shorten(place, _LONGEST).encode("ascii", "backslashreplace").decode()
     if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
         return f"{shown} is not known; known: {', '.join(known) or 'none'}"
     return f"{shown}: {_IN_JSON.get(fault['type'], fault['msg'])}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from athand.redaction import redact
+from athand.text_length import shorten
 from athand.tools.model import Launch
 from athand.tools.variables import private_environment
 
@@ -125,9 +126,7 @@ def sanitize(text: str, from_the_end: bool = False) -> str:
     """Foreign text on one line without control characters and secrets, shortened."""
     line = " ".join("".join(each if _is_printable(each) else " " for each in text).split())
     line = redact(line)
-    if len(line) <= _MOST:
-        return line
-    return f"…{line[-_MOST:]}" if from_the_end else f"{line[:_MOST]}…"
+    return f"…{line[1 - _MOST :]}" if from_the_end and len(line) > _MOST else shorten(line, _MOST)
 
 
 def _is_printable(character: str) -> bool:

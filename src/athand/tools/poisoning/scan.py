@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
+from athand.text_length import shorten
 from athand.tools.json_schema import lint_schema
 from athand.tools.model import Definition, Flag
 from athand.tools.poisoning.decode import decode_parts
@@ -152,12 +153,12 @@ def _scan_text(field: str, text: str, purpose: str) -> Iterator[Flag]:
     for found in find_dangers(clear):
         rule = found.rule if found.is_meant else f"quotes: {found.rule}"
         is_dangerous = found.is_meant and not _is_expected_of(found, purpose)
-        yield Flag(rule, field, _shorten(found.words), is_dangerous)
+        yield Flag(rule, field, _to_detail(found.words), is_dangerous)
     for found in find_oddities(clear):
-        yield Flag(found.rule, field, _shorten(found.words), is_dangerous=False)
+        yield Flag(found.rule, field, _to_detail(found.words), is_dangerous=False)
     for hidden in decode_parts(text):
         for found in find_encoded_dangers(normalize_text(hidden)):
-            yield Flag(f"encoded: {found.rule}", field, _shorten(found.words))
+            yield Flag(f"encoded: {found.rule}", field, _to_detail(found.words))
 
 
 def _is_expected_of(found: PhraseMatch, purpose: str) -> bool:
@@ -179,7 +180,7 @@ def _scan_characters(field: str, text: str) -> Iterator[Flag]:
         yield Flag("invisible characters", field, f"{len(hidden)} of them: {names}")
     if mixed := find_mixed_words(text):
         shown = "".join(char if char.isascii() else describe_character(char) for char in mixed[0][:40])
-        yield Flag("letters that look like others", field, _shorten(shown))
+        yield Flag("letters that look like others", field, _to_detail(shown))
     if _ESCAPES.search(text):
         yield Flag("terminal escapes", field, "it can change what a terminal shows")
 
@@ -188,7 +189,7 @@ def _scan_markup(field: str, text: str) -> Iterator[Flag]:
     """Hidden comments, invisible styles and long padding."""
     for comment in _comments(text):
         words = comment.split()
-        yield Flag("hidden comment", field, _shorten(" ".join(words)), is_dangerous=len(words) > 3)
+        yield Flag("hidden comment", field, _to_detail(" ".join(words)), is_dangerous=len(words) > 3)
     if style := _UNSEEN_STYLE.search(text.lower()):
         yield Flag("hidden by style", field, style[0])
     if _PADDING.search(text.strip()):
@@ -271,9 +272,9 @@ def _scan_shape(definition: Definition) -> Iterator[Flag]:
         yield Flag("very long", "name", f"{len(definition.name)} characters", is_dangerous=False)
     for field, schema in (("input_schema", definition.input_schema), ("output_schema", definition.output_schema)):
         for place, flaw in islice(lint_schema(schema or {}, field), 3):
-            yield Flag("broken schema", place, _shorten(flaw), is_dangerous=False)
+            yield Flag("broken schema", place, _to_detail(flaw), is_dangerous=False)
 
 
-def _shorten(text: str) -> str:
-    shown = escape_invisible(text).replace("\n", " ")
-    return shown if len(shown) <= _LONGEST_DETAIL else shown[: _LONGEST_DETAIL - 1] + "…"
+def _to_detail(text: str) -> str:
+    """A text as the detail of a flag: visible, on one line, short."""
+    return shorten(escape_invisible(text).replace("\n", " "), _LONGEST_DETAIL)

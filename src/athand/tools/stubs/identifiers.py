@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from athand.text_length import shorten
 from athand.tools.poisoning.unicode import strip_invisible
 
 _LONGEST = 128
@@ -54,8 +55,6 @@ class Names:
 
 def clean_lines(text: str, longest: int = _LONGEST_TEXT) -> list[str]:
     """The lines of a foreign text without invisible characters, up to a length."""
-    seen = (strip_invisible(line).replace("\t", " ").strip() for line in text[: longest + 1].splitlines())
+    seen = (strip_invisible(line).replace("\t", " ").strip() for line in shorten(text, longest).splitlines())
     lines = "\n".join(seen).strip().split("\n")
-    if len(text) > longest:
-        lines[-1] = f"{lines[-1][:-1]}…"
     return lines if lines != [""] else []
