@@ -51,7 +51,7 @@ def filled(path: Path) -> Athand:
     if not athand.memories.count():
         athand.memories.add_many(list(_memories()))
     if not athand.flows.count():
-        fill(athand.flows._context, _recent(sessions(Apps())))
+        fill(athand.flows, _recent(sessions(Apps())))
     for name in SETS:
         if not athand.tools.count().get(name):
             _add_tools(athand, name)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import ClassVar
 
+from athand.flows import Flows
 from athand.flows.actions import action_key, labels_of
-from athand.flows.context import FlowContext
 from athand.flows.model import FlowSession, Observation, Step
 from athand.flows.rows import insert_row, observation_row, session_row, step_row, to_passage
 from athand.flows.scoring import INDEX
@@ -186,7 +186,7 @@ def _step(
     )
 
 
-def fill(context: FlowContext, made: Iterator[tuple[FlowSession, list[Step]]]) -> int:
+def fill(flows: Flows, made: Iterator[tuple[FlowSession, list[Step]]]) -> int:
     """Write sessions as recording would, many in one transaction; how many steps there are."""
     waiting: list[tuple[FlowSession, list[Step]]] = []
     total = 0
@@ -194,16 +194,16 @@ def fill(context: FlowContext, made: Iterator[tuple[FlowSession, list[Step]]]) -
         waiting.append((replace(session, steps=len(steps)), steps))
         total += len(steps)
         if sum(len(each) for _, each in waiting) >= _BATCH:
-            _write(context, waiting)
+            _write(flows, waiting)
             waiting = []
-    _write(context, waiting)
+    _write(flows, waiting)
     return total
 
 
-def _write(context: FlowContext, batch: Sequence[tuple[FlowSession, list[Step]]]) -> None:
+def _write(flows: Flows, batch: Sequence[tuple[FlowSession, list[Step]]]) -> None:
     passages = [to_passage(session, step) for session, steps in batch for step in steps]
-    vectors = context.embed(passages)
-    with context.store.transaction(durable=False) as transaction:
+    vectors = flows.embed(passages)
+    with flows.store.transaction(durable=False) as transaction:
         for session, steps in batch:
             insert_row(transaction, "flows", session_row(session, to_microseconds(session.created_at)))
             previous = ""

@@ -13,12 +13,10 @@ from typing import Any
 
 from athand.app import SCHEMAS
 from athand.embed import LazyEmbedder
-from athand.flows import rows
+from athand.flows import Flows, rows
 from athand.flows.actions import ACTIONS, action_key
-from athand.flows.context import FlowContext
 from athand.flows.model import FlowSession, Observation, Step, SuggestedAction
 from athand.flows.prior import suggest
-from athand.flows.profiles import Profiles
 from athand.flows.record import ToolCall, prepare_step, write_step
 from athand.store import open_store, to_microseconds
 from benchmarks.flow_walks import FOR_REPORT, FOR_TUNING, App, Simulated, sessions
@@ -47,20 +45,20 @@ class Asked:
     value: bool | None  # the value that the goal names was offered, where there is one
 
 
-def new_context(location: str = ":memory:") -> FlowContext:
+def new_flows(location: str = ":memory:") -> Flows:
     """A store and a clock that stands still."""
-    return FlowContext(open_store(location, SCHEMAS), LazyEmbedder("athand-static-1"), True, lambda: NOW, Profiles())
+    return Flows(open_store(location, SCHEMAS), LazyEmbedder("athand-static-1"), clock=lambda: NOW)
 
 
-def keep(context: FlowContext, app: str, simulated: Sequence[Simulated]) -> None:
+def keep(flows: Flows, app: str, simulated: Sequence[Simulated]) -> None:
     """Record sessions, one a day."""
-    with context.store.transaction() as transaction:
+    with flows.store.transaction() as transaction:
         for at, each in enumerate(simulated):
             begun = NOW - timedelta(days=len(simulated) - at)
             session = FlowSession(f"{app}-{at}", app, begun, each.goal, app_version=each.version)
             rows.insert_row(transaction, "flows", rows.session_row(session, to_microseconds(begun)))
             for call in _calls(each, begun):
-                write_step(transaction, prepare_step(context, session, call), NOW)
+                write_step(transaction, prepare_step(flows, session, call), NOW)
 
 
 def _calls(simulated: Simulated, begun: datetime) -> Iterator[ToolCall]:
@@ -72,9 +70,9 @@ def _calls(simulated: Simulated, begun: datetime) -> Iterator[ToolCall]:
         )
 
 
-def ask(context: FlowContext, app: str) -> Iterator[Asked]:
+def ask(flows: Flows, app: str) -> Iterator[Asked]:
     """Every moment of every session."""
-    with context.store.snapshot() as snapshot:
+    with flows.store.snapshot() as snapshot:
         found = snapshot.rows(f"SELECT {rows.SESSION_COLUMNS} FROM flows WHERE space = :app ORDER BY id", {"app": app})
         every = [(session, rows.read_steps(snapshot, session)) for session in map(rows.to_session, found)]
     frequent = _frequencies(every)
@@ -82,7 +80,7 @@ def ask(context: FlowContext, app: str) -> Iterator[Asked]:
         for before, after in zip(steps, [*steps[1:], None], strict=True):
             if before.ok and (after is None or after.ok):  # what just failed is not suggested again, by rule
                 seen = after.before if after else _last_seen(steps)
-                yield _moment(context, session, before, after, seen, frequent)
+                yield _moment(flows, session, before, after, seen, frequent)
 
 
 def _last_seen(steps: Sequence[Step]) -> Observation:
@@ -90,14 +88,14 @@ def _last_seen(steps: Sequence[Step]) -> Observation:
 
 
 def _moment(
-    context: FlowContext,
+    flows: Flows,
     session: FlowSession,
     before: Step,
     after: Step | None,
     seen: Observation | None,
     frequent: Any,
 ) -> Asked:
-    found = suggest.prior_knowledge(context, session, seen or Observation(), before)
+    found = suggest.prior_knowledge(flows, session, seen or Observation(), before)
     some = found.suggested_next_actions if found else ()
     outcomes = [Outcome(each.rank, each.confidence, is_next(each, after)) for each in some]
     if after is None:
@@ -182,10 +180,10 @@ def run(apps: Sequence[App] = FOR_REPORT, seed: int = 1) -> dict[str, Any]:
     for number in SESSIONS:
         asked: list[Asked] = []
         for app in apps:
-            context = new_context()
-            keep(context, app.name, sessions(app, number, seed))
-            asked += ask(context, app.name)
-            context.store.close()
+            flows = new_flows()
+            keep(flows, app.name, sessions(app, number, seed))
+            asked += ask(flows, app.name)
+            flows.store.close()
         found[f"{number} sessions per app"] = measures(asked)
     return found
 

@@ -19,7 +19,7 @@ from athand.flows.model import Observation
 from athand.flows.prior.suggest import prior_knowledge
 from benchmarks.data import CACHE
 from benchmarks.flow_walks import SHOP, sessions
-from benchmarks.flows_next import keep, new_context
+from benchmarks.flows_next import keep, new_flows
 from benchmarks.tables import table
 
 STEPS = 100_000
@@ -47,7 +47,7 @@ def measure(steps: int = STEPS) -> dict[str, Any]:
 
 
 def _filled(path: Path, steps: int) -> Any:
-    context = new_context(str(path))
+    flows = new_flows(str(path))
     made = sessions(SHOP, steps // 5, seed=3)
     total, chosen = 0, []
     for each in made:
@@ -55,14 +55,14 @@ def _filled(path: Path, steps: int) -> Any:
         total += len(each.steps) + 1
         if total >= steps:
             break
-    keep(context, SHOP.name, chosen)
-    return context
+    keep(flows, SHOP.name, chosen)
+    return flows
 
 
 def _prior(path: Path, steps: int) -> dict[str, Any]:
-    context = _filled(path, steps)
-    with closing(context.store):
-        with context.store.snapshot() as snapshot:
+    flows = _filled(path, steps)
+    with closing(flows.store):
+        with flows.store.snapshot() as snapshot:
             newest = snapshot.rows(f"SELECT {rows.SESSION_COLUMNS} FROM flows ORDER BY created_at DESC LIMIT 40")
             walked = [(each, rows.read_steps(snapshot, each)) for each in map(rows.to_session, newest)]
             kept, in_all = snapshot.rows("SELECT sum(steps), count(*) FROM flows")[0]
@@ -70,7 +70,7 @@ def _prior(path: Path, steps: int) -> dict[str, Any]:
         for session, done in walked:
             for before, after in pairwise(done):
                 began = time.perf_counter()
-                prior_knowledge(context, session, after.before or Observation(), before)
+                prior_knowledge(flows, session, after.before or Observation(), before)
                 times.append(1000 * (time.perf_counter() - began))
         return {"steps": kept, "sessions": in_all, "first_ms": times[0], **percentiles(times[1 : MOMENTS + 1])}
 

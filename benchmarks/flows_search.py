@@ -18,11 +18,9 @@ import apsw
 from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
 from athand.evaluation import percentiles
-from athand.flows.context import FlowContext
+from athand.flows import Flows
 from athand.flows.model import FlowSession, Step
-from athand.flows.profiles import Profiles
 from athand.flows.rows import to_passage
-from athand.flows.search import search
 from athand.store import open_store
 from athand.text import FLOW_STOP_WORDS, expand_synonyms, synonym_table, tokenize
 from benchmarks.data import CACHE
@@ -41,10 +39,10 @@ def measure(sizes: Sequence[int] = SIZES) -> dict[str, Any]:
     """Quality on every flow once, then speed at these numbers of steps."""
     apps = Apps()
     with closing(open_store(":memory:", SCHEMAS)) as store:
-        context = _context(store)
-        fill(context, sessions(apps))
+        flows = _open_flows(store)
+        fill(flows, sessions(apps))
         engines = {
-            "Athand": _ours(context),
+            "Athand": _ours(flows),
             "seed's weights, substrings": _of_the_seed(list(sessions(apps))),
             "FTS5, one field": _fts5(list(sessions(apps))),
         }
@@ -55,12 +53,12 @@ def measure(sizes: Sequence[int] = SIZES) -> dict[str, Any]:
     return {"quality": quality, "speed": {str(size): _speed(apps, size) for size in sizes}}
 
 
-def _context(store: Any) -> FlowContext:
-    return FlowContext(store, LazyEmbedder(DEFAULT_MODEL), True, lambda: NOW, Profiles())
+def _open_flows(store: Any) -> Flows:
+    return Flows(store, LazyEmbedder(DEFAULT_MODEL), clock=lambda: NOW)
 
 
-def _ours(context: FlowContext) -> Search:
-    return lambda text: _flows(hit.session_id for hit in search(context, text, limit=DEEP, once=True))
+def _ours(flows: Flows) -> Search:
+    return lambda text: _flows(hit.session_id for hit in flows.search(text, limit=DEEP, once=True))
 
 
 def _flows(session_ids: Iterator[str]) -> list[str]:
@@ -143,19 +141,19 @@ def _speed(apps: Apps, size: int) -> dict[str, Any]:
     asked = [each.text for each in apps.questions]
     CACHE.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=CACHE) as work, closing(open_store(str(Path(work) / "athand.db"), SCHEMAS)) as store:
-        context = _context(store)
+        flows = _open_flows(store)
         filled = time.perf_counter()
-        steps = fill(context, sessions(apps, size))
+        steps = fill(flows, sessions(apps, size))
         filled = time.perf_counter() - filled
         for text in asked[:10]:
-            search(context, text)
-        times = [_milliseconds(context, text) for text in asked]
+            flows.search(text)
+        times = [_milliseconds(flows, text) for text in asked]
     return {"steps": steps, "fill_s": filled, **percentiles(times)}
 
 
-def _milliseconds(context: FlowContext, text: str) -> float:
+def _milliseconds(flows: Flows, text: str) -> float:
     started = time.perf_counter()
-    search(context, text)
+    flows.search(text)
     return 1000 * (time.perf_counter() - started)
 
 

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from athand.embed import LazyEmbedder, embed_texts
@@ -169,6 +170,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         *,
         mode: str = "hybrid",
         words: Sequence[str] | None = None,
+        synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
         spaces: tuple[str, ...] | None = None,
         filter: Filter = Filter(),  # noqa: B008  # frozen
         candidates: int,
@@ -187,6 +189,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
             model_id=model_id,
             spaces=spaces,
             filter=filter,
+            synonyms=synonyms,
             candidates=candidates,
             calibration=calibration,
             mode=mode,

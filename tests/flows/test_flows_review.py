@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -658,7 +657,7 @@ def test_a_clock_that_goes_back_changes_no_order_and_hides_no_deletion(location,
     now = [datetime(2026, 5, 1, tzinfo=UTC)]
     with Athand(location) as athand:
         flows = athand.flows
-        monkeypatch.setattr(flows, "_context", replace(flows._context, now=lambda: now[0]))
+        monkeypatch.setattr(flows, "now", lambda: now[0])
         for id_ in ("one", "two", "own"):
             flows.start_session(id=id_, goal=f"Buy tea {id_}")
             if id_ != "own":

@@ -1,32 +1,48 @@
-"""The dependencies that every operation on flows shares."""
+"""What the functions of this room work with: the corpus with the profiles of apps, and what is kept in memory only."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+from athand.corpus import BATCH, Corpus, Items
 from athand.embed import LazyEmbedder
+from athand.flows import rows
 from athand.flows.echo_masking import TypedSecrets
+from athand.flows.model import FlowHit
 from athand.flows.prior.goals import Remembered
 from athand.flows.profiles import Profiles
-from athand.indexing import embed_passages
+from athand.flows.schema import SCHEMA
 from athand.store import Passage, Snapshot, Store
-from athand.types import Vectors
 
 
-@dataclass(frozen=True, slots=True)
-class FlowContext:
-    """Store, embedder, clock and profiles; and, in memory only, typed secrets and the cached history of sessions."""
+class FlowContext(Corpus[Any, FlowHit]):
+    """The corpus of sessions and their steps; `window_hours` is the maximum age of related sessions."""
 
-    store: Store
-    embedder: LazyEmbedder
-    use_cache: bool
-    now: Callable[[], datetime]
-    profiles: Profiles
-    when_uncovered: Callable[[], None] = lambda: None
-    window_hours: float = 48.0  # the maximum age of related sessions
-    typed_secrets: TypedSecrets = field(default_factory=TypedSecrets)
-    history_cache: Remembered = field(default_factory=Remembered)
+    schema = SCHEMA
+    points = ((0.0, 0.0), (0.34, 0.1), (0.44, 0.25), (0.51, 0.5), (0.63, 0.75), (1.6, 1.0))
+    facet = "apps"
+    filters = frozenset({"app"})
+    own_filter = "app"
 
-    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The vectors of passages, cached ones first; None while the model does not work."""
-        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)
+    def __init__(
+        self,
+        store: Store,
+        embedder: LazyEmbedder,
+        *,
+        profile_folders: Sequence[Path] = (),
+        window_hours: float = 48.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(store, embedder, **options)
+        self.app_profiles = Profiles(profile_folders)
+        self.window_hours = window_hours
+        self.typed_secrets = TypedSecrets()
+        self.history_cache = Remembered()
+
+    def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
+        """The passages of all steps of these sessions."""
+        return rows.read_passages(snapshot, [id_ for _, id_ in items])
+
+    def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
+        """The passages of all steps in batches, ordered by app and id."""
+        return rows.iterate_passages(snapshot, BATCH)

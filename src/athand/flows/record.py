@@ -72,7 +72,7 @@ def record_step(context: FlowContext, session_id: str, call: ToolCall) -> Step:
 
 def prepare_step(context: FlowContext, session: FlowSession, call: ToolCall) -> Step:
     """The step of a call, with its screen and without its secrets; not written yet."""
-    profile = context.profiles.get(session.app)
+    profile = context.app_profiles.get(session.app)
     call = _mask_call(context, session.id, _resolve_call(call, profile), profile)
     return _build_step(session, call, profile, context.now())
 

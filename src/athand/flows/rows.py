@@ -167,6 +167,11 @@ def steps_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Step]:
     return {step.id: step for step in found}
 
 
+def read_positions(snapshot: Snapshot, step_ids: Iterable[str]) -> dict[str, int]:
+    """The position of each of these steps in its session."""
+    return dict(select_in(snapshot, "SELECT id, position FROM flow_steps", "id", step_ids))
+
+
 def newest_steps(snapshot: Snapshot, limit: int, session: FlowSession | None) -> list[Step]:
     """The newest steps, newest first."""
     own = "WHERE space = :space AND session = :session" if session else ""

@@ -1,4 +1,4 @@
-"""Searches flows: from the query to ranked steps."""
+"""One search of flows: request, candidates, scores, hits."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from athand.embed import Embedder
+from athand.corpus import Answer, Match, Ranking
 from athand.errors import InvalidInput
 from athand.flows import rows
 from athand.flows.context import FlowContext
@@ -17,17 +17,14 @@ from athand.flows.model import FlowHit, FlowSession, Step
 from athand.flows.profiles import Profile
 from athand.flows.scoring import INDEX, recency_factor, relevance
 from athand.flows.validation import check_id
-from athand.indexing import without_meaning
 from athand.inputs import check_fraction, check_limit, check_query
-from athand.rank import Factor, Numbers, Part, clamp, explain, totals
+from athand.rank import Numbers, clamp, explain, totals
 from athand.store import Snapshot, to_microseconds
 from athand.text import FLOW_STOP_WORDS, split_identifier, stem, synonym_table, tokenize
-from athand.types import Calibration, Candidate, Candidates, Hits, Query, Vector, Why
+from athand.types import Candidate, Query, Why
 
-LIMIT = 20
 CANDIDATES = 64
 MAX_SESSION_STEPS = 2_000  # sessions with more steps are not ranked completely
-_BATCH = 500  # values of one IN list
 SCOPES = ("all", "current", "session")
 
 
@@ -35,77 +32,49 @@ SCOPES = ("all", "current", "session")
 class FlowSearchRequest:
     """The checked arguments of a search."""
 
-    text: str
+    query: Query
     limit: int
-    session: str | None  # search only this one
-    filters: FlowFilters
     min_score: float
-    once: bool
-
-    @classmethod
-    def parse(
-        cls,
-        query: object,
-        limit: object,
-        scope: object,
-        session: object,
-        filters: object,
-        min_score: object,
-        once: bool,
-    ) -> "FlowSearchRequest":
-        """The request of these arguments; raises InvalidInput."""
-        return cls(
-            check_query(query),
-            check_limit(limit),
-            _scope_session(scope, session),
-            FlowFilters.parse(filters),
-            0.0 if min_score is None else check_fraction("min_score", min_score),
-            once,
-        )
+    once: bool  # only the best step of each session
+    now: int
+    notes: Sequence[str]  # on profiles that could not be read
 
 
-@dataclass(frozen=True, slots=True)
-class QueryVector:
-    """The vector of a query, its model, and the calibration of its cosines."""
-
-    vector: Vector | None = None
-    model_id: str | None = None
-    calibration: Calibration | None = None
+FlowRanking = Ranking[FlowSearchRequest]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedSteps:
-    """Candidates with the parts and factors of their scores, and the indexes of the matches, best first."""
-
-    candidates: Sequence[Candidate]
-    parts: Mapping[str, Part]
-    factors: Mapping[str, Factor]
-    best: Sequence[int]
-
-
-def search(
-    context: FlowContext,
-    query: object,
+def make_request(
+    corpus: FlowContext,
+    text: object,
     *,
-    limit: object = LIMIT,
+    limit: object,
     scope: object = "all",
     session: object = None,
     filters: object = None,
     min_score: object = None,
     once: bool = False,
-) -> Hits[FlowHit]:
-    """The matching steps, best first; with `once`, only the best step of each session."""
-    request = FlowSearchRequest.parse(query, limit, scope, session, filters, min_score, once)
-    if not request.text.strip():
-        return Hits()
-    query_vector = context.embedder.attempt(lambda model: _embed_query(model, request.text)) or QueryVector()
-    with context.store.snapshot() as snapshot:
-        made, notes = _build_query(context, snapshot, request, query_vector)
-        found = snapshot.candidates(INDEX, made)
-        calibration = query_vector.calibration if found.by_vector else None
-        ranked = _rank_steps(snapshot, request, made, found, calibration, to_microseconds(context.now()))
-        hits = _to_hits(snapshot, ranked, [frozenset(each.term for each in word.variants) for word in found.words])
-    return Hits(hits, notes=[*notes, *_note_missing_vectors(context, found)], did_you_mean=found.corrections)
+) -> FlowSearchRequest:
+    """Check the arguments of a search and embed its question."""
+    question, limit = check_query(text), check_limit(limit)
+    least = 0.0 if min_score is None else check_fraction("min_score", min_score)
+    own, chosen = _scope_session(scope, session), FlowFilters.parse(filters)
+    app = chosen.app
+    if own is not None:
+        chosen = chosen.within_session(own)
+        with corpus.store.snapshot() as snapshot:
+            app = rows.get_session(snapshot, own).app
+    profiles, problems = corpus.app_profiles.load_readable(corpus.app_profiles.names() if app is None else [app])
+    words = tokenize(question, FLOW_STOP_WORDS | _prefix_words(profiles))
+    now = corpus.now()
+    query = corpus.make_query(
+        question,
+        words=words,
+        synonyms=_synonyms(words, profiles),
+        spaces=None if app is None else (app,),
+        filter=chosen.step_condition(now),
+        candidates=max(CANDIDATES, limit),
+    )
+    return FlowSearchRequest(query, limit, least, once, to_microseconds(now), problems)
 
 
 def _scope_session(scope: object, session: object) -> str | None:
@@ -119,32 +88,6 @@ def _scope_session(scope: object, session: object) -> str | None:
     if session is None:
         raise InvalidInput(f'The scope "{scope}" needs a session. Say which one, or search "all".')
     return check_id("session", session)
-
-
-def _embed_query(model: Embedder, text: str) -> QueryVector:
-    return QueryVector(model.embed_query(text), model.model_id, model.calibration)
-
-
-def _build_query(
-    context: FlowContext, snapshot: Snapshot, request: FlowSearchRequest, query_vector: QueryVector
-) -> tuple[Query, list[str]]:
-    """The query for the store, and notes on profiles that could not be read."""
-    filters, app = request.filters, request.filters.app
-    if request.session is not None:
-        filters, app = filters.within_session(request.session), rows.get_session(snapshot, request.session).app
-    profiles, wrong = context.profiles.load_readable(context.profiles.names() if app is None else [app])
-    words = tokenize(request.text, FLOW_STOP_WORDS | _prefix_words(profiles))
-    query = Query(
-        text=request.text,
-        words=tuple(words),
-        vector=query_vector.vector,
-        model_id=query_vector.model_id,
-        spaces=None if app is None else (app,),
-        filter=filters.step_condition(context.now()),
-        synonyms=_synonyms(words, profiles),
-        candidates=max(CANDIDATES, request.limit),
-    )
-    return query, wrong
 
 
 def _prefix_words(profiles: Sequence[Profile]) -> frozenset[str]:
@@ -168,38 +111,32 @@ def _synonyms_by_stem(groups: tuple[tuple[tuple[str, ...], ...], ...]) -> Mappin
     return {word: tuple(others) for word, others in found.items()}
 
 
-def _note_missing_vectors(context: FlowContext, found: Candidates) -> list[str]:
-    """A note for the caller if the search used keywords only."""
-    if found.by_vector or not found.statistics.passages:
-        return []
-    return [without_meaning("Flows", context.embedder, context.when_uncovered, needed=False)]
-
-
-def _rank_steps(
-    snapshot: Snapshot,
-    request: FlowSearchRequest,
-    query: Query,
-    found: Candidates,
-    calibration: Calibration | None,
-    now: int,
-) -> RankedSteps:
-    """Ranks the candidates; of the sessions among the hits, all steps are ranked."""
-
-    def rank(candidates: Sequence[Candidate]) -> RankedSteps:
-        judged = relevance(request.text, candidates, found, calibration)
-        factors = {"recency": recency_factor(candidates, now, judged.parts["goal"].calibrated)}
-        scores: Numbers = totals(judged.parts, factors).round(9)
-        kept = np.flatnonzero(judged.answers & (scores >= request.min_score)).tolist()
-        most = len(candidates) if request.once else request.limit
-        return RankedSteps(candidates, judged.parts, factors, _order(snapshot, candidates, scores, kept, most))
-
-    ranked = rank(found.passages)
+def rank(corpus: FlowContext, snapshot: Snapshot, request: FlowSearchRequest) -> FlowRanking:
+    """The matching steps, best first; of the sessions among them, all steps are ranked."""
+    answer = corpus.ask(snapshot, request.query)
+    answer = replace(answer, notes=(*request.notes, *answer.notes))
+    candidates = answer.found.passages
+    ranking = _rank_candidates(snapshot, request, answer, candidates)
     if request.once:
-        return replace(ranked, best=_best_per_session(ranked)[: request.limit])
-    if partial := _partial_sessions(ranked):
-        others = [ranked.candidates[at] for at in ranked.best if ranked.candidates[at].item_id not in partial]
-        ranked = rank([*others, *snapshot.passages_of(INDEX, query, partial)])
-    return ranked
+        return replace(ranking, matches=_best_per_session(ranking.matches)[: request.limit])
+    if partial := _partial_sessions(candidates, ranking.matches):
+        others = [each.candidate for each in ranking.matches if each.candidate.item_id not in partial]
+        every_step = snapshot.passages_of(INDEX, request.query, partial)
+        return _rank_candidates(snapshot, request, answer, [*others, *every_step])
+    return ranking
+
+
+def _rank_candidates(
+    snapshot: Snapshot, request: FlowSearchRequest, answer: Answer, candidates: Sequence[Candidate]
+) -> FlowRanking:
+    judged = relevance(request.query.text, candidates, answer.found, answer.calibration)
+    factors = {"recency": recency_factor(candidates, request.now, judged.parts["goal"].calibrated)}
+    scores = totals(judged.parts, factors)
+    compared: Numbers = scores.round(9)
+    kept = np.flatnonzero(judged.answers & (compared >= request.min_score)).tolist()
+    best = _order(snapshot, candidates, compared, kept, len(candidates) if request.once else request.limit)
+    matches = [Match(candidates[row], float(scores[row]), row) for row in best]
+    return Ranking(request, matches, judged.parts, factors, answer)
 
 
 def _order(
@@ -212,48 +149,38 @@ def _order(
 
     ranked = sorted((sort_key(at), at) for at in kept)
     first = [(each, at) for each, at in ranked if each <= ranked[:most][-1][0]]
-    positions = _read_positions(snapshot, [candidates[at].id for _, at in first])
+    positions = rows.read_positions(snapshot, [candidates[at].id for _, at in first])
     return [at for _, _, at in sorted((each, positions[candidates[at].id], at) for each, at in first)][:most]
 
 
-def _read_positions(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
-    """The position of each of these steps in its session."""
-    found: dict[str, int] = {}
-    for start in range(0, len(ids), _BATCH):
-        some = {f"v{at}": id_ for at, id_ in enumerate(ids[start : start + _BATCH])}
-        names = ", ".join(f":{name}" for name in some)
-        found.update(snapshot.rows(f"SELECT id, position FROM flow_steps WHERE id IN ({names})", some))
-    return found
+def _partial_sessions(candidates: Sequence[Candidate], matches: Sequence[Match]) -> list[str]:
+    """The sessions among the matches that have more steps than candidates."""
+    known = Counter(candidate.item_id for candidate in candidates)
+    steps = {each.candidate.item_id: each.candidate.item[1] for each in matches}
+    return sorted(id_ for id_, number in steps.items() if known[id_] < number <= MAX_SESSION_STEPS)
 
 
-def _partial_sessions(ranked: RankedSteps) -> list[str]:
-    """The sessions among the hits that have more steps than candidates."""
-    known = Counter(candidate.item_id for candidate in ranked.candidates)
-    first = {ranked.candidates[at].item_id: ranked.candidates[at].item[1] for at in ranked.best}
-    return sorted(id_ for id_, steps in first.items() if known[id_] < steps <= MAX_SESSION_STEPS)
-
-
-def _best_per_session(ranked: RankedSteps) -> list[int]:
+def _best_per_session(matches: Sequence[Match]) -> list[Match]:
     """The best step of every session."""
-    first: dict[str, int] = {}
-    for at in ranked.best:
-        first.setdefault(ranked.candidates[at].item_id, at)
+    first: dict[str, Match] = {}
+    for each in matches:
+        first.setdefault(each.candidate.item_id, each)
     return list(first.values())
 
 
-def _to_hits(snapshot: Snapshot, ranked: RankedSteps, terms: QueryTerms) -> list[FlowHit]:
-    chosen = [ranked.candidates[at] for at in ranked.best]
-    steps = rows.steps_by_id(snapshot, [each.id for each in chosen])
-    sessions = rows.sessions_by_id(snapshot, {each.item_id for each in chosen})
+def to_hits(snapshot: Snapshot, ranking: FlowRanking, chosen: Sequence[Match]) -> list[FlowHit]:
+    """The hits with everything needed to show them."""
+    terms = [frozenset(variant.term for variant in word.variants) for word in ranking.answer.found.words]
+    steps = rows.steps_by_id(snapshot, [each.candidate.id for each in chosen])
+    sessions = rows.sessions_by_id(snapshot, {each.candidate.item_id for each in chosen})
     return [
-        _to_hit(ranked, at, sessions[candidate.item_id], steps[candidate.id], terms)
-        for at, candidate in zip(ranked.best, chosen, strict=True)
+        _to_hit(ranking, each, sessions[each.candidate.item_id], steps[each.candidate.id], terms) for each in chosen
     ]
 
 
-def _to_hit(ranked: RankedSteps, at: int, session: FlowSession, step: Step, terms: QueryTerms) -> FlowHit:
+def _to_hit(ranking: FlowRanking, match: Match, session: FlowSession, step: Step, terms: QueryTerms) -> FlowHit:
     matched = matched_fields(session, step, terms)
-    why = Why(explain(ranked.parts, at, ranked.factors), matched)
+    why = Why(explain(ranking.parts, match.row, ranking.factors), matched)
     line = snippet(step, matched)
     return FlowHit(
         id=step.id,

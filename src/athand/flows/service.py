@@ -3,13 +3,14 @@
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from athand import indexing
+from athand.corpus import CorpusQuestion, Match
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.flows import rows, search, sessions, transfer
@@ -18,10 +19,11 @@ from athand.flows.export import LANGUAGES, export_script
 from athand.flows.filters import FlowFilters
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, Observation, PriorKnowledge, SessionSummary, Step
 from athand.flows.prior import suggest
-from athand.flows.profiles import Profile, Profiles
+from athand.flows.profiles import Profile
 from athand.flows.record import ToolCall, identify_screen, record_step
 from athand.flows.replay.player import Replay, replay
 from athand.flows.scoring import INDEX
+from athand.flows.search import FlowRanking, FlowSearchRequest
 from athand.flows.transfer import Imported
 from athand.flows.validation import (
     check_error,
@@ -33,22 +35,15 @@ from athand.flows.validation import (
     check_target,
     check_tool,
 )
-from athand.indexing import BATCH, Corpus
 from athand.inputs import check_choice, check_limit, check_name, check_past
-from athand.store import Store, to_microseconds
+from athand.store import Snapshot, Store, to_microseconds
 from athand.types import Hits, Noun
 
 if TYPE_CHECKING:
     from athand.flows.browser import Browser
 
-_CORPUS = Corpus(
-    INDEX,
-    lambda snapshot, items: rows.read_passages(snapshot, [id_ for _, id_ in items]),
-    lambda snapshot: rows.iterate_passages(snapshot, BATCH),
-)
 
-
-class Flows:
+class Flows(FlowContext):
     """The recorded sessions of a store."""
 
     def __init__(
@@ -56,16 +51,11 @@ class Flows:
         store: Store,
         embedder: LazyEmbedder,
         *,
-        use_cache: bool = True,
-        profile_folders: Sequence[Path] = (),
-        window_hours: float = 48.0,
         browser: str | None = None,
         pictures: Path | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        when_uncovered: Callable[[], None] = lambda: None,
+        **options: Any,
     ) -> None:
-        profiles = Profiles(profile_folders)
-        self._context = FlowContext(store, embedder, use_cache, clock, profiles, when_uncovered, window_hours)
+        super().__init__(store, embedder, **options)
         self._executable = browser
         self._pictures = pictures
         self._browsers: WeakSet[Browser] = WeakSet()
@@ -87,7 +77,7 @@ class Flows:
     ) -> FlowSession:
         """Starts a session; its steps are recorded under its id."""
         args = sessions.SessionArgs(goal, flow_tags, tags, app, app_version, git, launch, id, created_at)
-        return sessions.start_session(self._context, args)
+        return sessions.start_session(self, args)
 
     def record(
         self,
@@ -117,13 +107,13 @@ class Flows:
             screenshot=None if screenshot is None else check_path("screenshot", screenshot),
             duration_ms=check_number("duration_ms", duration_ms),
             prior_knowledge=None if shown is None else check_json_object("prior_knowledge", shown),
-            timestamp=None if timestamp is None else check_past("timestamp", timestamp, self._context.now()),
+            timestamp=None if timestamp is None else check_past("timestamp", timestamp, self.now()),
         )
-        return record_step(self._context, check_id("session id", session_id), call)
+        return record_step(self, check_id("session id", session_id), call)
 
     def share_secrets(self, session_id: str, other_id: str) -> None:
         """Masks the typed secrets of one session in another too, which the same browser records."""
-        self._context.typed_secrets.share(session_id, other_id)
+        self.typed_secrets.share(session_id, other_id)
 
     # Finding
 
@@ -139,8 +129,8 @@ class Flows:
         once: bool = False,
     ) -> Hits[FlowHit]:
         """The matching steps, best first; with `once`, only the best step of each session."""
-        return search.search(
-            self._context,
+        request = search.make_request(
+            self,
             query,
             limit=limit,
             scope=scope,
@@ -149,6 +139,7 @@ class Flows:
             min_score=min_score,
             once=once,
         )
+        return self.find(request)
 
     def prior_knowledge(
         self,
@@ -166,11 +157,11 @@ class Flows:
             raise InvalidInput("Say what is on the screen: an Observation.")
         window = check_number("window_hours", window_hours)
         return suggest.prior_knowledge(
-            self._context,
+            self,
             session,
             identify_screen(seen, self.profile(session.app)),
             previous,
-            window_hours=self._context.window_hours if window is None else window,
+            window_hours=self.window_hours if window is None else window,
         )
 
     def suggest(self, session_id: str) -> PriorKnowledge | None:
@@ -181,22 +172,22 @@ class Flows:
     def last(self, n: int = 20, session: str | None = None) -> list[Step]:
         """The newest steps, newest first."""
         limit = check_limit(n)
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             within = None if session is None else rows.get_session(snapshot, check_id("session id", session))
             return rows.newest_steps(snapshot, limit, within)
 
     def sessions(self, limit: int = 10, filters: Mapping[str, Any] | None = None) -> list[FlowSession]:
         """The sessions that match the filters, newest first."""
-        return sessions.list_sessions(self._context, check_limit(limit), FlowFilters.parse(filters))
+        return sessions.list_sessions(self, check_limit(limit), FlowFilters.parse(filters))
 
     def session(self, id: str) -> FlowSession:
         """The session with this id."""
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.get_session(snapshot, check_id("session id", id))
 
     def steps(self, session_id: str) -> list[Step]:
         """All steps of a session, in order."""
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.read_steps(snapshot, rows.get_session(snapshot, check_id("session id", session_id)))
 
     def summarize(self, session_id: str) -> SessionSummary:
@@ -205,7 +196,7 @@ class Flows:
 
     def delete(self, session_id: str) -> int:
         """Deletes a session with all that is derived from it; returns the number of its steps."""
-        steps = sessions.delete_session(self._context, check_id("session id", session_id))
+        steps = sessions.delete_session(self, check_id("session id", session_id))
         pictures = self.pictures(session_id)
         if pictures and pictures.is_dir():
             shutil.rmtree(pictures)
@@ -217,13 +208,13 @@ class Flows:
 
     def count(self) -> dict[str, int]:
         """The number of sessions of each app."""
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             counted = snapshot.rows("SELECT space, count(*) FROM flows GROUP BY space ORDER BY space")
         return {space: int(number) for space, number in counted}
 
     def count_steps(self) -> int:
         """The number of all steps."""
-        return sum(self._context.store.counts("flows").values())
+        return sum(self.store.counts("flows").values())
 
     # Replaying
 
@@ -266,14 +257,14 @@ class Flows:
     def reject_heal(self, step: Step, element: str) -> None:
         """Stores that an element is not the one a step acted on: healing does not propose it again."""
         _check_step(step)
-        name, now = check_name("element", element), to_microseconds(self._context.now())
-        with self._context.store.transaction(spaces=(step.app,)) as transaction:
+        name, now = check_name("element", element), to_microseconds(self.now())
+        with self.store.transaction(spaces=(step.app,)) as transaction:
             rows.insert_rejection(transaction, step, name, now)
 
     def rejected_heals(self, step: Step) -> frozenset[str]:
         """The elements rejected for the action of a step, on its screen."""
         _check_step(step)
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.read_rejections(snapshot, step)
 
     # Import, export and maintenance
@@ -282,41 +273,42 @@ class Flows:
         self, path: str | PathLike[str], *, app: str = DEFAULT_APP, progress: Callable[[int, int], None] | None = None
     ) -> Imported:
         """Imports a folder of sessions, each `<session>/session.json` with `steps/*.json`; existing steps are kept."""
-        return transfer.import_folder(
-            self._context, Path(path), check_id("app", app), progress or (lambda done, total: None)
-        )
+        return transfer.import_folder(self, Path(path), check_id("app", app), progress or (lambda done, total: None))
 
     def export(self, path: str | PathLike[str], session: str | None = None) -> list[Path]:
         """Exports all sessions, or one, as folders that can be imported; returns the folders."""
         chosen = None if session is None else [self.session(session)]
-        return transfer.export_folder(self._context, Path(path), chosen)
+        return transfer.export_folder(self, Path(path), chosen)
 
     def profile(self, app: str) -> Profile:
         """The profile of an app: its screens, test-id attribute and secret fields."""
-        return self._context.profiles.get(check_id("app", app))
+        return self.app_profiles.get(check_id("app", app))
 
     def profiles(self) -> list[str]:
         """The names of the available profiles."""
-        return self._context.profiles.names()
+        return self.app_profiles.names()
+
+    # What the base class asks for
+
+    def make_request(self, question: CorpusQuestion) -> FlowSearchRequest:
+        """The request of a search over all corpora: one hit per session."""
+        filters = {"app": question.app}
+        return search.make_request(
+            self, question.text, limit=question.limit, filters=filters, min_score=question.min_total, once=True
+        )
+
+    def rank(self, snapshot: Snapshot, request: FlowSearchRequest) -> FlowRanking:
+        """The steps that answer a request, best first."""
+        return search.rank(self, snapshot, request)
+
+    def to_hits(self, snapshot: Snapshot, ranking: FlowRanking, matches: Sequence[Match]) -> list[FlowHit]:
+        """The hits with everything needed to show them."""
+        return search.to_hits(snapshot, ranking, matches)
 
     @property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> indexing.Corpus:
         """How passages come from sessions."""
-        return _CORPUS
-
-    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Rebuilds the index and vectors in one transaction; returns the number of steps."""
-        context = self._context
-        return indexing.reindex(context.store, context.embedder, _CORPUS, progress, use_cache=context.use_cache)
-
-    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Embeds every step that has no vector of the current model; until then, searches use keywords only."""
-        context = self._context
-        return indexing.embed_missing(context.store, context.embedder, _CORPUS, stop, use_cache=context.use_cache)
-
-    def fingerprint(self) -> str:
-        """A hash of all derived data."""
-        return self._context.store.fingerprint(self.corpus.index)
+        return indexing.Corpus(INDEX, self.passages_of, self.all_passages)
 
     def close(self) -> None:
         """Closes every open browser."""
