@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.tools.servers.kit import FILES, READ, WEATHER, Board, a_tool, write_config
 
-from athand.adapters.cli import tools_find, tools_servers
+from athand.adapters.cli import tools, tools_servers
 from athand.tools.clients import CLIENTS
 from athand.tools.model import STATES
 from athand.tools.stubs import LANGUAGES
@@ -34,7 +34,7 @@ def test_the_first_search_connects_to_the_users_servers(run, board):
 def test_nothing_that_fits_is_no_failure_and_names_the_closest(run, board):
     shown = run("tools", "search", "rdfl")
     assert (shown.code, shown.out) == (0, "")
-    assert "No tool fits." in shown.err
+    assert "No tool matches." in shown.err
     assert "files__read_file" in shown.err
 
 
@@ -52,7 +52,7 @@ def test_without_servers_one_is_told_how_to_begin(run):
 def test_a_server_that_fails_is_named_with_the_reason_and_the_others_answer(run, board, user_file):
     write_config(user_file, files=board.entry(), dead={"command": "no-such-thing"})
     shown = run("tools", "search", "read a file")
-    assert "dead is not there: command not found: no-such-thing" in shown.err
+    assert "dead is not available: command not found: no-such-thing" in shown.err
     assert "files__read_file" in shown.out
     assert run("tools", "servers").code == 0
     checked = run("tools", "servers", "--check")
@@ -195,7 +195,7 @@ def test_a_list_can_be_narrowed(run, board):
     run("tools", "reject", "files__remove_file")
     assert "files__remove_file" in run("tools", "list", "--state", "rejected").out
     assert run("tools", "list", "--filter", "*__read_*", "-q").out == "files__read_file\n"
-    assert "No such tool." in run("tools", "list", "--filter", "nope*").err
+    assert "No tool matches." in run("tools", "list", "--filter", "nope*").err
 
 
 def test_words_of_servers_are_shown_and_not_obeyed(run, board):
@@ -270,7 +270,7 @@ def test_a_server_that_is_gone_is_unavailable(run, board, user_file):
 
 def test_a_rule_asks_or_denies(run, board, answer):
     call = ("tools", "call", "files__read_file", "--arg", "path=a")
-    assert "when you say yes" in run("tools", "rule", "files__*", "ask").err
+    assert "after you confirm" in run("tools", "rule", "files__*", "ask").err
     refused = run(*call)
     assert refused.code == 77
     assert "--yes" in refused.err
@@ -288,7 +288,7 @@ def test_a_rule_asks_or_denies(run, board, answer):
 
 
 def test_the_written_out_words_are_those_of_the_engine():
-    assert (tools_find.STATES, tools_find.LANGUAGES, tools_servers.CLIENTS) == (STATES, LANGUAGES, CLIENTS)
+    assert (tools.STATES, tools.LANGUAGES, tools_servers.CLIENTS) == (STATES, LANGUAGES, CLIENTS)
 
 
 def test_stats_say_what_searching_saves(run, board):

@@ -49,7 +49,7 @@ def test_a_changed_tool_is_blocked_until_it_is_approved(run, board):
 
 def test_a_suspicious_tool_waits_with_its_flags(run, board, answer):
     board.write([*FILES, a_tool("note", EVIL)])
-    assert "1 tool to approve" in run("tools", "list").err
+    assert "1 tool waits for approval" in run("tools", "list").err
     answer("n")
     shown = run("tools", "approve", "--server", "files")
     assert shown.code == 130
@@ -58,14 +58,14 @@ def test_a_suspicious_tool_waits_with_its_flags(run, board, answer):
     answer("y")
     assert run("tools", "approve", "--server", "files").code == 0
     assert run("tools", "describe", "files__note", "--json").json["state"] == "approved"
-    assert "Nothing of files waits" in run("tools", "approve", "--server", "files").err
+    assert "No tool of files waits" in run("tools", "approve", "--server", "files").err
 
 
 def test_what_is_held_back_is_told_when_nothing_fits(run, board):
     board.write([a_tool("note", EVIL)])
     shown = run("tools", "search", "read a note")
     assert shown.out == ""
-    assert "wait to be approved" in shown.err
+    assert "wait for approval" in shown.err
 
 
 def test_several_tools_are_decided_at_once(run, board):
@@ -256,7 +256,7 @@ def test_a_server_is_removed(run, tmp_path):
     run("tools", "load", str(write_config(tmp_path / "elsewhere" / "servers.json", files=board.entry())))
     assert run("tools", "remove", "files").code == 2
     removed = run("tools", "remove", "files", "--yes")
-    assert "Forgot files with 3 tools." in removed.err
+    assert "Removed files with 3 tools." in removed.err
     assert run("tools", "servers", "--json").json == []
 
 

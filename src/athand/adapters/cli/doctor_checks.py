@@ -137,14 +137,13 @@ def _documents(status: "Status") -> Check:
 
 def _tools(athand: "Athand", session: "Session") -> Check:
     """Ask every server that may be asked whether it answers."""
-    from athand.adapters.cli.tools_open import FAILED, Opened, servers_file
+    from athand.adapters.cli.tools_catalogues import FAILED, Catalogues, servers_file
 
     tools = athand.tools
-    found = Opened(tools, tools.load_all(user=servers_file(session), folder=Path.cwd()))
-    asked = [each for each in found.servers() if each.state not in ("untrusted", "disabled", "none")]
-    tools.connect([(each.catalogue, each.name) for each in asked])
+    catalogues = Catalogues(tools, tools.load_all(user=servers_file(session), folder=Path.cwd()))
+    tools.connect([(each.catalogue, each.name) for each in catalogues.select_servers(())])
     tools.wait(_ANSWER_SECONDS)
-    servers = found.servers()
+    servers = catalogues.list_servers()
     text = f"{counted(sum(each.tools for each in servers), 'tool')} of {counted(len(servers), 'server')}"
     silent = [each for each in servers if each.state in FAILED or each.state == "connecting"]
     waiting = sum(each.waiting for each in servers)

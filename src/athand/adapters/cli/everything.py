@@ -11,7 +11,7 @@ import click
 from athand.adapters.cli.answers import EVERYTHING, answer
 from athand.adapters.cli.options import among
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.tools_open import servers_file
+from athand.adapters.cli.tools_catalogues import servers_file
 from athand.adapters.cli.words import counted
 
 if TYPE_CHECKING:

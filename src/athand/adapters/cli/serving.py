@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athand.adapters.cli.session import Session
-from athand.adapters.cli.tools_open import servers_file
+from athand.adapters.cli.tools_catalogues import servers_file
 from athand.errors import AthandError
 
 if TYPE_CHECKING:

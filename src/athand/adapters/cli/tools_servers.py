@@ -1,16 +1,23 @@
-"""`athand tools …`: where servers come from, and how to reach them."""
+"""`athand tools …`: import servers from other programs, load files of servers, log in to servers, remove them."""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from athand.adapters.cli.session import Session, command, confirm
-from athand.adapters.cli.tools_find import show_servers
-from athand.adapters.cli.tools_open import FAILED, Opened, chosen, connect_to, opened, servers_file
+from athand.adapters.cli.tools_catalogues import (
+    FAILED,
+    NO_SERVERS,
+    Catalogues,
+    catalogue_options,
+    connect_servers,
+    open_catalogues,
+    servers_file,
+)
 from athand.adapters.cli.words import counted
 
 if TYPE_CHECKING:
@@ -23,63 +30,62 @@ commands = click.Group()
 # Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "windsurf")
 _server = click.argument("server")
-Settings = Mapping[str, Any]
+ServerEntry = Mapping[str, Any]
 
 
 @command(commands, "import")
 @click.argument("clients", metavar="[PROGRAM]...", nargs=-1, type=click.Choice(CLIENTS))
-@click.option("--project", metavar="DIR", help="Also what they have for the project in this folder.")
-@click.option("--replace", is_flag=True, help="Replace servers that you have already with other settings.")
-@click.option("--print", "only_print", is_flag=True, help="Only show what there is, without secrets; write nothing.")
+@click.option("--project", metavar="DIR", help="Also import the servers that they have for the project in this folder.")
+@click.option("--replace", is_flag=True, help="Replace servers of the same name that have other settings.")
+@click.option("--print", "only_print", is_flag=True, help="Only show what was found, without secrets; write nothing.")
 def import_(
     session: Session, /, clients: tuple[str, ...], project: str | None, replace: bool, only_print: bool
 ) -> None:
-    """Take over the servers of other programs.
+    """Import the servers of other programs.
 
-    Reads the configurations of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI and Windsurf: of those
-    that are named, else of all. They go into your own file of servers; the programs keep theirs. Nothing is started.
+    Reads the configurations of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI and Windsurf, or only
+    those of the given programs. The servers are copied to your own file of servers; the programs keep theirs. Nothing
+    is started.
 
     \b
     Examples:
       athand tools import --print
       athand tools import cursor claude-code
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    found = {client: _read(client, project) for client in clients or CLIENTS}
-    servers = _together(found)
+    found = {client: _read_client(client, project) for client in clients or CLIENTS}
+    servers = _merge_servers(found)
     file = servers_file(session)
     _show_found(session, found)
     if only_print or not servers:
-        _end_without_writing(session, servers)
+        _report_preview(session, servers)
         return
     from athand.tools.config_files import write_user_config
 
-    written = write_user_config(file, servers, replace=replace)
-    _tell_written(session, written, file)
+    _report_import(session, write_user_config(file, servers, replace=replace), file)
 
 
-def _read(client: str, project: str | None) -> "ClientServers":
+def _read_client(client: str, project: str | None) -> "ClientServers":
     from athand.tools.clients import read_client
 
     folder = Path(project).expanduser().absolute() if project else None
     return read_client(client, Path.home(), sys.platform, folder, os.environ)
 
 
-def _together(found: "Mapping[str, ClientServers]") -> dict[str, Settings]:
-    """All servers; of one name, that of the first program."""
-    servers: dict[str, Settings] = {}
+def _merge_servers(found: "Mapping[str, ClientServers]") -> dict[str, ServerEntry]:
+    """All servers by name; where several programs have the same name, that of the first program and a note."""
+    servers: dict[str, ServerEntry] = {}
     for client, each in found.items():
-        for name, given in each.servers.items():
-            if servers.setdefault(name, given) != given:
-                each.notes.append(f"{client} has another {name!r}; the first one is taken. Name one program to choose.")
+        for name, entry in each.servers.items():
+            if servers.setdefault(name, entry) != entry:
+                each.notes.append(f"{client} has another {name!r}; the first is imported. Name one program to choose.")
     return servers
 
 
 def _show_found(session: Session, found: "Mapping[str, ClientServers]") -> None:
-    """What was found where, and what one should know about it."""
+    """The servers of each program, the files they are in, and the notes about them."""
     if session.quiet or session.as_json:
         return
-    from athand.adapters.cli.render_launches import print_launches
-    from athand.adapters.cli.render_tools import seen
+    from athand.adapters.cli.render_tools import escape_line, print_launches
 
     for client, each in found.items():
         if each.servers or each.notes:
@@ -87,44 +93,52 @@ def _show_found(session: Session, found: "Mapping[str, ClientServers]") -> None:
             session.say(f" {click.style(client, bold=True)}  {counted(len(each.servers), 'server')} in {files or '—'}")
             print_launches(session.console(stderr=True), each.servers)
         for note in each.notes:
-            session.say(f" {click.style('!', fg='yellow')} {seen(note)}")
+            session.say(f" {click.style('!', fg='yellow')} {escape_line(note)}")
 
 
-def _end_without_writing(session: Session, servers: Mapping[str, Settings]) -> None:
-    from athand.adapters.cli.render_launches import without_secrets
+def _report_preview(session: Session, servers: Mapping[str, ServerEntry]) -> None:
+    """What would be imported."""
+    from athand.adapters.cli.render_tools import hide_secrets
 
     if session.as_json:
-        session.show({"mcpServers": {name: without_secrets(given) for name, given in servers.items()}})
+        session.show({"mcpServers": {name: hide_secrets(entry) for name, entry in servers.items()}})
     elif session.quiet:
         click.echo("\n".join(servers))
     elif not servers:
-        session.say(f" No servers found. Programs that are looked at: {', '.join(CLIENTS)}")
+        session.say(f" No servers found in the configurations of: {', '.join(CLIENTS)}")
     else:
-        session.say(f" {counted(len(servers), 'server')}; nothing was written. Take them over without --print.")
+        session.say(f" {counted(len(servers), 'server')}; nothing was written. Import them without --print.")
 
 
-def _tell_written(session: Session, written: "ConfigUpdate", file: Path) -> None:
-    done = {name: list(getattr(written, name)) for name in ("added", "replaced", "same", "kept")}
+def _report_import(session: Session, update: "ConfigUpdate", file: Path) -> None:
+    """What was written, and what to do next."""
+    names_by_outcome = {name: list(getattr(update, name)) for name in ("added", "replaced", "same", "kept")}
     if session.as_json:
-        session.show({"file": str(file), **done})
+        session.show({"file": str(file), **names_by_outcome})
         return
-    pieces = [f"{len(names)} {name}" for name, names in done.items() if names]
-    is_new = written.added or written.replaced
-    session.say(f"{'Wrote' if is_new else 'Nothing new for'} {file}: {', '.join(pieces)}")
-    if written.kept:
-        session.say(f" Kept as they were: {', '.join(written.kept)}. Say --replace to take the new settings.")
-    if written.backup:
-        session.say(f" The file with its comments as it was is in {written.backup}")
+    pieces = [f"{len(names)} {outcome}" for outcome, names in names_by_outcome.items() if names]
+    has_changed = update.added or update.replaced
+    session.say(f"{'Wrote' if has_changed else 'Nothing new for'} {file}: {', '.join(pieces)}")
+    if update.kept:
+        session.say(f" Kept as they were: {', '.join(update.kept)}. To use the new settings, add --replace.")
+    if update.backup:
+        session.say(f" The previous file, with its comments, is in {update.backup}")
     session.say(" Connect to them with:  athand tools servers")
 
 
 @command(commands, "load")
 @click.argument("config", metavar="FILE")
-@click.option("--catalogue", metavar="NAME", default="default", show_default=True, help="Where its tools belong.")
+@click.option(
+    "--catalogue",
+    metavar="NAME",
+    default="default",
+    show_default=True,
+    help="The catalogue that the tools are added to.",
+)
 def load(session: Session, /, config: str, catalogue: str) -> None:
-    """Connect to the servers of an mcpServers file.
+    """Register the servers of an mcpServers file, and connect to them.
 
-    They are kept in mind until they are removed.
+    They stay registered until they are removed.
 
     \b
     Examples:
@@ -132,18 +146,17 @@ def load(session: Session, /, config: str, catalogue: str) -> None:
       athand tools load shop/servers.json --catalogue shop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        found = Opened(athand.tools, (catalogue,))
-        named = athand.tools.load(config, catalogue=catalogue, origin="user", connect=False)
-        connect_to(session, found, [server for server in named if server.state != "disabled"])
-        names = {server.name for server in named}
-        show_servers(session, [server for server in found.servers() if server.name in names])
+        catalogues = Catalogues(athand.tools, (catalogue,))
+        servers = athand.tools.load(config, catalogue=catalogue, origin="user", connect=False)
+        connect_servers(session, catalogues, [server for server in servers if server.state != "disabled"])
+        _show_servers(session, catalogues, [server.name for server in servers])
 
 
 @command(commands, "refresh")
 @click.argument("names", metavar="[SERVER]...", nargs=-1)
-@chosen
+@catalogue_options
 def refresh(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
-    """List the tools of servers again: of those named, else of all.
+    """List the tools of these servers again; default: all servers.
 
     Exit 69 if one of them does not answer.
 
@@ -151,57 +164,70 @@ def refresh(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
     Example:
       athand tools refresh github
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with opened(session, **given) as found:
-        servers = _named(found, names)
-        connect_to(session, found, servers)
-        asked = {server.name for server in servers}
-        fresh = [server for server in found.servers() if server.name in asked]
-        show_servers(session, fresh)
+    with open_catalogues(session, **given) as catalogues:
+        servers = catalogues.select_servers(names)
+        connect_servers(session, catalogues, servers)
+        fresh = _show_servers(session, catalogues, [server.name for server in servers])
     if any(server.state in FAILED for server in fresh):
         raise SystemExit(69)
 
 
-def _named(found: Opened, names: tuple[str, ...]) -> "list[Server]":
-    for name in names:
-        found.check_server(name)
-    known = {server.name: server for server in found.servers()}
-    reachable = [server for server in known.values() if server.state not in ("untrusted", "disabled", "none")]
-    return [known[name] for name in names] if names else reachable
+def _show_servers(session: Session, catalogues: Catalogues, names: Sequence[str]) -> "list[Server]":
+    """Print the servers of these names as they are now; returns them."""
+    servers = [server for server in catalogues.list_servers() if server.name in names]
+    show_servers(session, servers)
+    return servers
+
+
+def show_servers(session: Session, servers: "Sequence[Server]") -> None:
+    """Print servers, and which of their tools wait for approval."""
+    if session.show_plainly(servers, data="name"):
+        return
+    if servers:
+        from athand.adapters.cli.render_tools import print_servers
+
+        print_servers(session.console(), servers)
+    else:
+        session.say(f" {NO_SERVERS}")
+    for each in servers:
+        if each.waiting:
+            waiting = f"{counted(each.waiting, 'tool')} of {each.name} to approve"
+            session.say(f" {waiting}:  athand tools approve --server {each.name}")
 
 
 @command(commands, "login")
 @_server
-@click.option("--seconds", default=300.0, show_default=True, help="How long to wait for you.")
-@chosen
+@click.option("--seconds", default=300.0, show_default=True, help="Maximum seconds to wait for the login.")
+@catalogue_options
 def login(session: Session, /, server: str, seconds: float, **given: Any) -> None:
     """Log in to a remote server in your browser.
 
-    The login is kept for the next time.
+    The login is stored until you log out.
 
     \b
     Example:
       athand tools login linear
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with opened(session, **given) as found:
-        found.tools.login(server, open_page=_open_page, catalogue=found.catalogues, seconds=seconds)
-        fresh = found.tools.refresh(server, catalogue=found.catalogues)
+    with open_catalogues(session, **given) as catalogues:
+        catalogues.tools.login(server, open_page=_open_page, catalogue=catalogues.names, seconds=seconds)
+        fresh = catalogues.tools.refresh(server, catalogue=catalogues.names)
     if not session.show_plainly(fresh, data="name"):
         session.say(f"Logged in to {click.style(server, fg='cyan')}: {counted(fresh.tools, 'tool')}")
 
 
 @command(commands, "logout")
 @_server
-@chosen
+@catalogue_options
 def logout(session: Session, /, server: str, **given: Any) -> None:
-    """Forget the login to a remote server.
+    """Delete the login to a remote server.
 
     \b
     Example:
       athand tools logout linear
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with opened(session, **given) as found:
-        found.check_server(server)
-        was_there = found.tools.logout(server, catalogue=found.catalogues)
+    with open_catalogues(session, **given) as catalogues:
+        catalogues.check_server(server)
+        was_there = catalogues.tools.logout(server, catalogue=catalogues.names)
     if session.as_json:
         session.show({"server": server, "logged_out": was_there})
     else:
@@ -209,22 +235,22 @@ def logout(session: Session, /, server: str, **given: Any) -> None:
 
 
 def _open_page(url: str) -> None:
-    """Show a page to the user: in the browser, and as an address for those who have none here."""
+    """Open a page in the user's browser, and print its address for machines that have none."""
     import webbrowser
 
-    from athand.adapters.cli.render_tools import seen
+    from athand.adapters.cli.render_tools import escape_line
 
-    click.echo(f" Log in here, if your browser does not open:\n {seen(url)}", err=True)
+    click.echo(f" Log in here, if your browser does not open:\n {escape_line(url)}", err=True)
     if url.startswith(("https://", "http://")):  # a server chose the address; nothing else may be opened
         webbrowser.open(url)
 
 
 @command(commands, "remove")
 @_server
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@chosen
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@catalogue_options
 def remove(session: Session, /, server: str, yes: bool, **given: Any) -> None:
-    """Forget a server and its tools; also in your own file of servers.
+    """Remove a server and its tools, also from your own file of servers.
 
     \b
     Example:
@@ -232,13 +258,13 @@ def remove(session: Session, /, server: str, yes: bool, **given: Any) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.tools.config_files import remove_from_user_config
 
-    with opened(session, **given) as found:
-        (known,) = _named(found, (server,))
+    with open_catalogues(session, **given) as catalogues:
+        (found,) = catalogues.select_servers((server,))
         if not yes:
-            confirm(f"Forget {server!r} and its {counted(known.tools, 'tool')}?")
-        found.tools.remove(server, catalogue=known.catalogue)
-        is_ours = known.source == str(servers_file(session)) and remove_from_user_config(Path(known.source), server)
-    if not session.show_plainly(known, data="name"):
-        session.say(f"Forgot {click.style(server, fg='cyan')} with {counted(known.tools, 'tool')}.")
-        if known.source and not is_ours:
-            session.say(f" {known.source} still names it: take it out there too, or it comes back.")
+            confirm(f"Remove server {server!r} and its {counted(found.tools, 'tool')}?")
+        catalogues.tools.remove(server, catalogue=found.catalogue)
+        is_ours = found.source == str(servers_file(session)) and remove_from_user_config(Path(found.source), server)
+    if not session.show_plainly(found, data="name"):
+        session.say(f"Removed {click.style(server, fg='cyan')} with {counted(found.tools, 'tool')}.")
+        if found.source and not is_ours:
+            session.say(f" {found.source} still names it: remove it there too, or it comes back.")
