@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli.session import Session
-from athand.adapters.cli.words import ago, counted, in_one_line, took
+from athand.adapters.cli.words import format_age, format_duration, pluralize, to_one_line
 
 if TYPE_CHECKING:
     from athand.app import Athand
@@ -39,7 +39,7 @@ def answer(
         session.show(hits.to_dict())
         return
     if session.quiet:
-        session.show_plainly(hits)
+        session.print_plain(hits)
         return
     from athand.adapters.cli.render import print_hits
 
@@ -59,10 +59,10 @@ def answer(
 def _how_many(hits: "Hits[Any]", seconds: float) -> str:
     """How many hits are shown, of how many that were found, in what time."""
     if not hits:
-        return f"Nothing fits · {took(seconds)}"
+        return f"Nothing fits · {format_duration(seconds)}"
     found = sum(number for number in hits.facets.values() if isinstance(number, int))
-    shown = f"{len(hits)} of {found:,} hits" if found > len(hits) else counted(len(hits), "hit")
-    return f"{shown} in {took(seconds)}"
+    shown = f"{len(hits)} of {found:,} hits" if found > len(hits) else pluralize(len(hits), "hit")
+    return f"{shown} in {format_duration(seconds)}"
 
 
 def _by_place(hits: "Hits[Any]") -> list[str]:
@@ -79,7 +79,7 @@ def _in_lines(pieces: Sequence[str], width: int) -> str:
 
 def _most(numbers: Mapping[str, int]) -> str:
     first = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
-    told = [f"{in_one_line(name)} {number}" for name, number in first[:_FEW]]
+    told = [f"{to_one_line(name)} {number}" for name, number in first[:_FEW]]
     return ", ".join([*told, *([f"{len(first) - _FEW} more"] if len(first) > _FEW else [])])
 
 
@@ -89,7 +89,7 @@ def _searched(athand: "Athand", hits: "Hits[Any]", asked: Sequence[str]) -> dict
     if "memories" in asked:
         said["memories"] = f"{sum(athand.memories.count().values()):,}"
     if "documents" in asked and (folders := athand.documents.list_folders()):
-        files = counted(sum(each.documents for each in folders), "file")
+        files = pluralize(sum(each.documents for each in folders), "file")
         said["documents"] = f"{files}{_freshness(hits.freshness)}"
     if "tools" in asked and (tools := sum(athand.tools.count().values())):
         said["tools"] = f"{tools:,}"
@@ -107,7 +107,7 @@ def _tell_more(
 ) -> None:
     """What came closest, and what could be done next."""
     if hits.closest:
-        session.say(f" Closest: {', '.join(map(in_one_line, hits.closest))}")
+        session.say(f" Closest: {', '.join(map(to_one_line, hits.closest))}")
     if corpora and "documents" in corpora and "tools" not in corpora and "documents" not in searched:
         session.say(f" {NO_FOLDERS}")
     elif not hits and searched in ({}, {"memories": "0"}):
@@ -125,9 +125,9 @@ def _freshness(freshness: Mapping[str, Any]) -> str:
     if any(state in ("pending", "indexing") for state in states) or any(map(_pending, freshness.values())):
         return " (being indexed)"
     ages = [each["indexed_at"] for each in freshness.values() if each["state"] != "offline" and each["indexed_at"]]
-    offline = f", {counted(states.count('offline'), 'folder')} offline" if "offline" in states else ""
+    offline = f", {pluralize(states.count('offline'), 'folder')} offline" if "offline" in states else ""
     is_fresh = all(each["age_seconds"] < _FRESH for each in freshness.values() if each["state"] == "ready")
-    return f" ({'fresh' if is_fresh and ages else f'as of {ago(min(ages))}' if ages else 'old'}{offline})"
+    return f" ({'fresh' if is_fresh and ages else f'as of {format_age(min(ages))}' if ages else 'old'}{offline})"
 
 
 def _pending(freshness: Mapping[str, Any]) -> int:
@@ -138,7 +138,7 @@ def worries(freshness: Mapping[str, Any]) -> list[str]:
     """What stands between the index and its folder, and how to wait for it."""
     problems = [str(each["problem"]) for each in freshness.values() if each.get("problem")]
     return problems + [
-        f"{counted(_pending(each), 'change')} in {folder} still to be read. Wait with: athand docs refresh {folder}"
+        f"{pluralize(_pending(each), 'change')} in {folder} still to be read. Wait with: athand docs refresh {folder}"
         for folder, each in freshness.items()
         if _pending(each) and each["state"] != "indexing"
     ]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from athand.adapters.cli.session import Session, command, confirm, tidy_when_ended
-from athand.adapters.cli.words import sized
+from athand.adapters.cli.session import Session, command, confirm, exit_on_sigterm
+from athand.adapters.cli.words import format_size
 
 _top = click.Group()
 
@@ -26,7 +26,7 @@ def backup(session: Session, /, path: str | None, force: bool) -> None:
       athand backup
       athand backup ~/backups/monday.db
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with tidy_when_ended(), session.open() as athand:
+    with exit_on_sigterm(), session.open() as athand:
         target = path or _beside(str(athand.status().store["location"]))
         written = athand.back_up(target, force=force)
     size = written.stat().st_size
@@ -35,7 +35,7 @@ def backup(session: Session, /, path: str | None, force: bool) -> None:
     elif session.quiet:
         click.echo(str(written))
     else:
-        session.say(f"Copied the store to {written} ({sized(size)}) and verified it.")
+        session.say(f"Copied the store to {written} ({format_size(size)}) and verified it.")
         session.say(f" Put it back with: athand restore {shlex.quote(str(written))}")
 
 
@@ -62,7 +62,7 @@ def restore(session: Session, /, path: str, yes: bool) -> None:
     location = session.store or load_settings(data_dir=session.data_dir).location
     if not yes and Path(location).expanduser().exists():
         confirm(f"Put {path} in the place of {location}?")
-    with tidy_when_ended():
+    with exit_on_sigterm():
         aside = put_back(location, path)
     if session.as_json:
         session.show({"store": location, "kept": None if aside is None else str(aside)})

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from athand.adapters.cli.session import Session, command, common_options, start_session
-from athand.adapters.cli.words import HIDDEN, without_password
+from athand.adapters.cli.words import HIDDEN, hide_password
 from athand.errors import BadData
 
 _HIDDEN_ONES = ("embeddings_key",)
@@ -78,11 +78,13 @@ def show(session: Session, /) -> None:
 
 
 def _print(session: Session, found: dict[str, tuple[Any, str]]) -> None:
-    from athand.adapters.cli.render import cell, plain_table, print_table
+    from athand.adapters.cli.render import make_cell, make_table, print_table
 
-    table = plain_table("setting", "value", "from", flexible="value")
+    table = make_table("setting", "value", "from", flexible="value")
     for name, (value, origin) in found.items():
-        table.add_row(name, cell(_text(name, value), "bold" if origin != "default" else ""), cell(origin, "dim"))
+        table.add_row(
+            name, make_cell(_text(name, value), "bold" if origin != "default" else ""), make_cell(origin, "dim")
+        )
     print_table(session.console(), table)
 
 
@@ -188,7 +190,7 @@ def _shown(name: str, value: Any) -> Any:
     """A value without the secret in it."""
     if name in _HIDDEN_ONES and value:
         return HIDDEN
-    return without_password(value) if isinstance(value, str) else value
+    return hide_password(value) if isinstance(value, str) else value
 
 
 def _text(name: str, value: Any) -> str:

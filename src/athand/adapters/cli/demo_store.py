@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from athand.adapters.cli.docs_folders import indexing_bar
 from athand.adapters.cli.session import Session
-from athand.adapters.cli.words import counted, took
+from athand.adapters.cli.words import format_duration, pluralize
 from athand.distribution import install_hint
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def fill(session: Session, athand: "Athand", folder: Path) -> Iterator[Filled]:
 def _add_documents(session: Session, athand: "Athand") -> Filled:
     with indexing_bar(session, "the docs of Athand") as progress:
         added = athand.documents.add(docs_folder(), folder_id="athand-docs", progress=progress)
-    text = f"{counted(added.documents, 'document')}, the docs of Athand, in {counted(added.chunks, 'passage')}"
-    return Filled("documents", f"{text} · {took(progress.seconds)}", added.to_dict())
+    text = f"{pluralize(added.documents, 'document')}, the docs of Athand, in {pluralize(added.chunks, 'passage')}"
+    return Filled("documents", f"{text} · {format_duration(progress.seconds)}", added.to_dict())
 
 
 def docs_folder() -> Path:
@@ -81,7 +81,7 @@ def _add_tools(athand: "Athand", folder: Path) -> Filled:
     athand.tools.wait(_WAIT)
     servers = athand.tools.servers()
     told = [f"{each.tools} of {each.name}" if each.tools else f"none of {each.name}: {each.reason}" for each in servers]
-    text = f"{', '.join(told)}: real MCP servers, started just now · {took(time.perf_counter() - began)}"
+    text = f"{', '.join(told)}: real MCP servers, started just now · {format_duration(time.perf_counter() - began)}"
     more = "" if installed else f"\nFor those of git: {install_hint('demo')}"
     return Filled("tools", text + more, {"servers": [each.to_dict() for each in servers]})
 
@@ -111,7 +111,7 @@ def _add_flows(athand: "Athand") -> Filled:
         _copy_walks(Path(folder))
         done = athand.flows.import_(folder)
     goals = " and ".join(f"“{session.goal}”" for session in athand.flows.sessions())
-    return Filled("flows", f"{counted(done.sessions, 'walk')} recorded in a browser: {goals}", done.to_dict())
+    return Filled("flows", f"{pluralize(done.sessions, 'walk')} recorded in a browser: {goals}", done.to_dict())
 
 
 def _copy_walks(folder: Path) -> None:

@@ -8,7 +8,7 @@ import click
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import NO_FOLDERS, worries
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
     from athand.documents import SearchContentResponse
@@ -68,12 +68,12 @@ def content(
         raise click.UsageError("Search for what? Give a --concept or a --term, or the --token of the page before.")
     with session.open() as athand:
         answer = athand.documents.search_content(
-            folders or None, semantic_concepts=concepts, exact_terms=terms, **options.given(given)
+            folders or None, semantic_concepts=concepts, exact_terms=terms, **options.drop_unset(given)
         )
     if session.as_json:
         session.show(answer.to_dict())
     elif session.quiet:
-        session.show_plainly(answer.data.results, data="chunk_id")
+        session.print_plain(answer.data.results, data="chunk_id")
     else:
         _print_content(session, answer)
 
@@ -94,7 +94,7 @@ def _print_content(session: Session, answer: "SearchContentResponse") -> None:
     ]  # fmt: skip
     print_hits(session.console(), Hits(hits))
     _tell_content(session, answer)
-    session.say_more(answer.continuation, "docs", "content")
+    session.say_next_page(answer.continuation, "docs", "content")
 
 
 def _tell_content(session: Session, answer: "SearchContentResponse") -> None:
@@ -102,8 +102,8 @@ def _tell_content(session: Session, answer: "SearchContentResponse") -> None:
     statistics, results = answer.data.statistics, answer.data.results
     found = answer.status.message
     if answer.continuation.has_more:
-        found = f"{len(results)} of {counted(statistics.total_results, 'result')}"
-    files = f" · {counted(len(statistics.files_covered), 'file')}" if results else ""
+        found = f"{len(results)} of {pluralize(statistics.total_results, 'result')}"
+    files = f" · {pluralize(len(statistics.files_covered), 'file')}" if results else ""
     lines = [statistics.search_interpretation, f"{found}{files}"]
     if related := answer.navigation_hints.related_queries:
         lines.append(f"See also: {' · '.join(related)}")
@@ -130,21 +130,21 @@ def find(session: Session, /, question: str, folders: tuple[str, ...], limit: in
         raise click.UsageError("Find what? Give a QUESTION, or the --token of the page before.")
     with session.open() as athand:
         found = athand.documents.find_documents(
-            question, folder_id=folders or None, limit=limit, **options.given(given)
+            question, folder_id=folders or None, limit=limit, **options.drop_unset(given)
         )
     if session.as_json:
         session.show(found.to_dict())
     elif session.quiet:
-        session.show_plainly(found.documents, data="document_id")
+        session.print_plain(found.documents, data="document_id")
     else:
         from athand.adapters.cli.render_documents import print_found
 
         for note in (*found.notes, *worries(found.freshness)):
             session.say(f" {note}")
         print_found(session.console(), found.documents)
-        total = counted(found.total_results, "document") if found.documents else "Nothing fits"
+        total = pluralize(found.total_results, "document") if found.documents else "Nothing fits"
         session.say(click.style(f"\n {total}", dim=True))
         if not found.freshness:
             session.say(f" {NO_FOLDERS}")
         again = [word for folder in folders for word in ("--folder", folder)]
-        session.say_more(found.continuation, "docs", "find", *again, "--limit", str(limit))
+        session.say_next_page(found.continuation, "docs", "find", *again, "--limit", str(limit))

@@ -13,7 +13,7 @@ import click
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import NO_FOLDERS
 from athand.adapters.cli.session import Session, command, confirm
-from athand.adapters.cli.words import counted, took
+from athand.adapters.cli.words import format_duration, pluralize
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def add(session: Session, /, path: str, **given: Any) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
         with indexing_bar(session, given["folder_id"] or Path(path).name or path) as progress:
-            folder = athand.documents.add(path, **options.given(given), progress=progress)
+            folder = athand.documents.add(path, **options.drop_unset(given), progress=progress)
         _tell_indexed(session, athand, folder, progress.seconds)
     if not session.as_json:
         session.say(f' Ask it:  athand docs search "…" --folder {folder.folder_id}')
@@ -50,13 +50,13 @@ def add(session: Session, /, path: str, **given: Any) -> None:
 
 def _tell_indexed(session: Session, athand: "Athand", folder: "Folder", seconds: float) -> None:
     """What there is now in a folder, what was left out, and what is wrong."""
-    if session.show_plainly(folder, data="folder_id"):
+    if session.print_plain(folder, data="folder_id"):
         return
     from athand.adapters.cli.render_folders import print_indexed
 
     click.echo(
-        f"Indexed {click.style(folder.folder_id, fg='cyan')}: {counted(folder.documents, 'document')} in "
-        f"{counted(folder.chunks, 'chunk')} · {took(seconds)}"
+        f"Indexed {click.style(folder.folder_id, fg='cyan')}: {pluralize(folder.documents, 'document')} in "
+        f"{pluralize(folder.chunks, 'chunk')} · {format_duration(seconds)}"
     )
     problems = athand.documents.problems(folder.folder_id) if folder.problems else []
     print_indexed(session.console(stderr=True), folder, problems)
@@ -79,7 +79,7 @@ def status(session: Session, /, folder: str | None, with_problems: bool) -> None
     with session.open() as athand:
         problems = athand.documents.problems(folder)
         folders = [each for each in athand.documents.list_folders() if folder in (None, each.folder_id)]
-    if session.show_plainly(
+    if session.print_plain(
         problems if with_problems else folders, data="document_id" if with_problems else "folder_id"
     ):
         return
@@ -125,7 +125,7 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
             if not session.as_json:
                 _tell_indexed(session, athand, fresh[-1], progress.seconds)
     if session.as_json:
-        session.show_plainly(fresh)
+        session.print_plain(fresh)
     elif not known:
         session.say(NO_FOLDERS)
 
@@ -164,11 +164,12 @@ def _tell_change(session: Session, folder: "Folder", before: "Folder | None", pa
         click.echo(folder.folder_id)
         return
     same = before is not None and before.generation == folder.generation
-    what = f"{counted(paths, 'path')} changed" if paths else "looked at"
+    what = f"{pluralize(paths, 'path')} changed" if paths else "looked at"
     click.echo(
         f" {datetime.now():%H:%M:%S}  {click.style(folder.folder_id, fg='cyan')}  {what} · "
-        f"{'nothing to index' if same else 'indexed'} · {counted(folder.documents, 'document')}, "
-        f"{counted(folder.chunks, 'chunk')}" + (f" · {counted(folder.problems, 'problem')}" if folder.problems else "")
+        f"{'nothing to index' if same else 'indexed'} · {pluralize(folder.documents, 'document')}, "
+        f"{pluralize(folder.chunks, 'chunk')}"
+        + (f" · {pluralize(folder.problems, 'problem')}" if folder.problems else "")
     )
 
 
@@ -187,8 +188,8 @@ def remove(session: Session, /, folder_id: str, yes: bool) -> None:
         if not yes:
             confirm(f"Forget what was indexed of {folder_id!r}?")
         removed = athand.documents.remove(folder_id)
-    if not session.show_plainly(removed, data="folder_id"):
-        name, documents = click.style(folder_id, fg="cyan"), counted(removed.documents, "document")
+    if not session.print_plain(removed, data="folder_id"):
+        name, documents = click.style(folder_id, fg="cyan"), pluralize(removed.documents, "document")
         session.say(f"Forgot {name} with {documents}. The files are still in {removed.path}")
 
 

@@ -9,7 +9,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import counted, visible
+from athand.adapters.cli.words import escape_controls, pluralize
 
 if TYPE_CHECKING:
     from athand.documents import Directory, Documents, DocumentText
@@ -36,7 +36,7 @@ def explore(session: Session, /, folder_id: str, path: str) -> None:
     if session.quiet and not session.as_json:
         for name in (*(f"{each.path}/" for each in found.subfolders), *(each.document_id for each in found.documents)):
             click.echo(name)
-    elif not session.show_plainly(found):
+    elif not session.print_plain(found):
         from athand.adapters.cli.render_documents import print_directory
 
         print_directory(session.console(), found)
@@ -45,8 +45,8 @@ def explore(session: Session, /, folder_id: str, path: str) -> None:
 
 def _counts(directory: "Directory") -> str:
     inside = sum(each.documents for each in directory.subfolders)
-    below = f"{counted(inside, 'document')} in {counted(len(directory.subfolders), 'subfolder')}" if inside else ""
-    here = f"{counted(len(directory.documents), 'document')} here" if directory.documents or not inside else ""
+    below = f"{pluralize(inside, 'document')} in {pluralize(len(directory.subfolders), 'subfolder')}" if inside else ""
+    here = f"{pluralize(len(directory.documents), 'document')} here" if directory.documents or not inside else ""
     return " · ".join(filter(None, (below, here)))
 
 
@@ -65,17 +65,19 @@ def list_(session: Session, /, folder_id: str, path: str, limit: int, **given: A
       athand docs list notes "*.md"
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        found = athand.documents.list_documents(folder_id, path, limit, **options.given(given))
+        found = athand.documents.list_documents(folder_id, path, limit, **options.drop_unset(given))
     if session.as_json:
         session.show(found.to_dict())
     elif session.quiet:
-        session.show_plainly(found.documents, data="document_id")
+        session.print_plain(found.documents, data="document_id")
     else:
         from athand.adapters.cli.render_documents import print_documents
 
         print_documents(session.console(), found.documents)
-        session.say(click.style(f"\n {counted(found.total, 'document')}", dim=True))
-        session.say_more(found.continuation, "docs", "list", folder_id, *filter(None, [path]), "--limit", str(limit))
+        session.say(click.style(f"\n {pluralize(found.total, 'document')}", dim=True))
+        session.say_next_page(
+            found.continuation, "docs", "list", folder_id, *filter(None, [path]), "--limit", str(limit)
+        )
 
 
 @command(commands, "show")
@@ -91,16 +93,16 @@ def show(session: Session, /, folder_id: str, document_id: str, limit: int, **gi
       athand docs show notes guides/deploy.md
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        found = athand.documents.get_document_data(folder_id, document_id, limit=limit, **options.given(given))
+        found = athand.documents.get_document_data(folder_id, document_id, limit=limit, **options.drop_unset(given))
     if session.as_json:
         session.show(found.to_dict())
     elif session.quiet:
-        session.show_plainly(found.chunks, data="chunk_id")
+        session.print_plain(found.chunks, data="chunk_id")
     else:
         from athand.adapters.cli.render_documents import print_document
 
         print_document(session.console(), found, is_first=not given["continuation_token"])
-        session.say_more(found.continuation, "docs", "show", folder_id, document_id, "--limit", str(limit))
+        session.say_next_page(found.continuation, "docs", "show", folder_id, document_id, "--limit", str(limit))
 
 
 @command(commands, "text")
@@ -122,16 +124,18 @@ def text(
       athand docs text notes guides/deploy.md --lines 10:40
       athand docs text notes report.pdf > report.txt
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    asked = {**_lines(lines), **options.given(given)}
+    asked = {**_lines(lines), **options.drop_unset(given)}
     with session.open() as athand:
         if session.as_json:
-            asked |= options.given({"max_chars": max_chars})
+            asked |= options.drop_unset({"max_chars": max_chars})
             session.show(athand.documents.get_document_text(folder_id, document_id, **asked).to_dict())
             return
         for window in _windows(athand.documents, folder_id, document_id, max_chars, asked):
             _write(window.text, is_last=max_chars is not None or not window.continuation.has_more)
     if max_chars is not None:
-        session.say_more(window.continuation, "docs", "text", folder_id, document_id, "--max-chars", str(max_chars))
+        session.say_next_page(
+            window.continuation, "docs", "text", folder_id, document_id, "--max-chars", str(max_chars)
+        )
 
 
 def _lines(given: str | None) -> dict[str, int]:
@@ -164,7 +168,7 @@ def _windows(
 def _write(text: str, *, is_last: bool) -> None:
     """The bytes of a text to standard output; a terminal is shown what it would obey, and gets its prompt back."""
     if sys.stdout.isatty():
-        click.echo(visible(text), nl=is_last and not text.endswith("\n"))
+        click.echo(escape_controls(text), nl=is_last and not text.endswith("\n"))
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8"))
@@ -184,7 +188,7 @@ def chunks(session: Session, /, folder_id: str, chunk_ids: tuple[str, ...], neig
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
         found = athand.documents.get_chunks(folder_id, list(chunk_ids), neighbours)
-    if not session.show_plainly(found, data="chunk_id"):
+    if not session.print_plain(found, data="chunk_id"):
         from athand.adapters.cli.render_documents import print_chunks
 
         print_chunks(session.console(), found, chunk_ids)

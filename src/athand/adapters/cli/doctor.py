@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import counted, from_home, visible
+from athand.adapters.cli.words import abbreviate_home, escape_controls, pluralize
 
 if TYPE_CHECKING:
     from athand.adapters.cli.doctor_checks import Check
@@ -51,7 +51,9 @@ def _print(session: Session, checks: "list[Check]", fixed: list[str], fix: bool)
         if session.quiet and check.state == "ok":
             continue
         mark, color = _MARKS[check.state]
-        click.echo(f" {click.style(mark, fg=color)} {check.name:<10}  {_folded(from_home(visible(check.text)))}")
+        click.echo(
+            f" {click.style(mark, fg=color)} {check.name:<10}  {_folded(abbreviate_home(escape_controls(check.text)))}"
+        )
         if check.advice:
             click.echo(click.style(f"{_INDENT}try: {check.advice}", dim=True))
     for done in fixed:
@@ -78,5 +80,5 @@ def _counts(checks: "list[Check]") -> dict[str, int]:
 def _summary(checks: "list[Check]") -> str:
     counts = _counts(checks)
     pieces = [f"{counts['broken']} broken"] if counts["broken"] else []
-    pieces += [counted(counts["warnings"], "warning")] if counts["warnings"] else []
+    pieces += [pluralize(counts["warnings"], "warning")] if counts["warnings"] else []
     return ", ".join(pieces) or "All is well."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from athand import __version__
 from athand.adapters.cli.doctor_files import exposed, leftovers
-from athand.adapters.cli.words import counted, in_one_line, sized
+from athand.adapters.cli.words import format_size, pluralize, to_one_line
 from athand.errors import AthandError, DataError, Unavailable
 from athand.types import Noun
 
@@ -80,19 +80,19 @@ def _inside(athand: "Athand", session: "Session", settings: "Settings") -> Itera
         try:
             yield look()
         except AthandError as error:
-            yield Check(name, BROKEN, in_one_line(str(error)), "athand status --check")
+            yield Check(name, BROKEN, to_one_line(str(error)), "athand status --check")
 
 
 def _store(athand: "Athand", status: "Status") -> Check:
     store, findings = status.store, athand.check()
     engine = f"{'SQLite' if store['engine'] == 'sqlite' else 'PostgreSQL'} {store['version']}"
-    log = f"WAL {sized(store['log'])}" if store["engine"] == "sqlite" else ""
-    pieces = [store["location"], sized(store["bytes"]), "" if findings else "integrity ok", log, engine]
+    log = f"WAL {format_size(store['log'])}" if store["engine"] == "sqlite" else ""
+    pieces = [store["location"], format_size(store["bytes"]), "" if findings else "integrity ok", log, engine]
     text = " · ".join(filter(None, [*pieces, f"schema {store['schema']}"]))
     if findings:
         derived = all(finding.endswith(REINDEX) for finding in findings)
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-        found = f"{text} · {in_one_line(findings[0].removesuffix(f'; {REINDEX}'))}{more}"
+        found = f"{text} · {to_one_line(findings[0].removesuffix(f'; {REINDEX}'))}{more}"
         return Check("store", DAMAGED, found, _MEND if derived else "athand restore BACKUP")
     if store["log"] > LONG_LOG:
         return Check("store", WARNING, text, _MEND)
@@ -106,7 +106,7 @@ def _model(athand: "Athand", session: "Session", settings: "Settings", status: "
     state = next(each for each in list_models(settings, session.model) if each.is_current)
     if not status.model["working"]:
         problem = next((each for each in status.problems if "keyword only" in each), "it does not work")
-        return Check("model", WARNING, f"{name} · {in_one_line(problem)}", "athand models")
+        return Check("model", WARNING, f"{name} · {to_one_line(problem)}", "athand models")
     pieces = [f"{name} (bundled)" if state.kind == "static" else name, f"{status.model['dimensions']} dimensions"]
     pieces.append("calibrated" if state.is_calibrated else "calibrated here on first use")
     missing = {corpus: count for corpus, count in athand.without_vectors().items() if count}
@@ -118,18 +118,18 @@ def _model(athand: "Athand", session: "Session", settings: "Settings", status: "
 
 def _memories(status: "Status") -> Check:
     memories = status.corpora["memories"]
-    text = f"{counted(memories['count'], 'memory', 'memories')} in {counted(memories['projects'], 'project')}"
+    text = f"{pluralize(memories['count'], 'memory', 'memories')} in {pluralize(memories['projects'], 'project')}"
     return Check("memories", OK, text)
 
 
 def _documents(status: "Status") -> Check:
     documents: dict[str, Any] = status.corpora["documents"]
     folders = documents["folders"]
-    pieces = [f"{counted(documents['count'], 'file')} in {counted(len(folders), 'folder')}"]
+    pieces = [f"{pluralize(documents['count'], 'file')} in {pluralize(len(folders), 'folder')}"]
     bad = [f"{each['folder_id']} is {each['state']}: {each['reason']}" for each in folders if each["reason"]]
     unread = sum(each["problems"] for each in folders)
-    pieces += [in_one_line(bad[0])] if bad else []
-    pieces += [f"{counted(unread, 'file')} could not be read"] if unread else []
+    pieces += [to_one_line(bad[0])] if bad else []
+    pieces += [f"{pluralize(unread, 'file')} could not be read"] if unread else []
     if bad:
         return Check("documents", WARNING, " · ".join(pieces), "athand docs status")
     return Check("documents", OK, " · ".join(pieces), "athand docs status --problems" if unread else None)
@@ -144,24 +144,26 @@ def _tools(athand: "Athand", session: "Session") -> Check:
     tools.connect([(each.catalogue, each.name) for each in catalogues.select_servers(())])
     tools.wait(_ANSWER_SECONDS)
     servers = catalogues.list_servers()
-    text = f"{counted(sum(each.tools for each in servers), 'tool')} of {counted(len(servers), 'server')}"
+    text = f"{pluralize(sum(each.tools for each in servers), 'tool')} of {pluralize(len(servers), 'server')}"
     silent = [each for each in servers if each.state in FAILED or each.state == "connecting"]
     waiting = sum(each.waiting for each in servers)
     if silent:
-        reason = in_one_line(silent[0].reason or "no answer yet")
+        reason = to_one_line(silent[0].reason or "no answer yet")
         more = f" (and {len(silent) - 1} more)" if len(silent) > 1 else ""
-        said = f"{text} · server “{in_one_line(silent[0].name)}” does not answer{more}: {reason}"
+        said = f"{text} · server “{to_one_line(silent[0].name)}” does not answer{more}: {reason}"
         return Check("tools", WARNING, said, f"athand tools refresh {shlex.quote(silent[0].name)}")
     untrusted = [each for each in servers if each.state == "untrusted"]
     if waiting or untrusted:
-        held = f"{counted(waiting, 'tool waits', 'tools wait')} for approval" if waiting else "a project is not trusted"
+        held = (
+            f"{pluralize(waiting, 'tool waits', 'tools wait')} for approval" if waiting else "a project is not trusted"
+        )
         return Check("tools", WARNING, f"{text} · {held}", "athand tools list" if waiting else "athand tools trust")
     return Check("tools", OK, text)
 
 
 def _flows(settings: "Settings", status: "Status") -> Check:
     count = int(status.corpora["flows"]["count"])
-    text = counted(count, "session")
+    text = pluralize(count, "session")
     try:
         return Check("flows", OK, f"{text} · browser {_browser(settings.chromium)}")
     except AthandError:
@@ -188,7 +190,7 @@ def _files(session: "Session", settings: "Settings") -> Check:
         names = ", ".join(str(path) for path in open_ones[:3])
         return Check("files", WARNING, f"others on this machine can read {names}", _MEND)
     if left:
-        return Check("files", WARNING, f"{counted(len(left), 'unfinished file')} of a process that died", _MEND)
+        return Check("files", WARNING, f"{pluralize(len(left), 'unfinished file')} of a process that died", _MEND)
     return Check("files", OK, "private")
 
 
@@ -201,10 +203,10 @@ def _clients() -> Check:
         try:
             entry = Client(name).entry
         except AthandError as error:
-            return Check("clients", WARNING, in_one_line(str(error)), f"athand install {name} --print")
+            return Check("clients", WARNING, to_one_line(str(error)), f"athand install {name} --print")
         command = entry.get("command") if entry else None
         if isinstance(command, str) and shutil.which(command) is None:
-            said = f"{name} starts {in_one_line(command)}, which is not there"
+            said = f"{name} starts {to_one_line(command)}, which is not there"
             return Check("clients", WARNING, said, f"athand install {name}")
         installed += [name] if entry is not None else []
     said = f"installed in {', '.join(installed) or 'none'}"
@@ -217,4 +219,4 @@ def _disk(settings: "Settings") -> Check:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     state = BROKEN if free < _NO_ROOM else WARNING if free < _LITTLE_ROOM else OK
-    return Check("disk", state, f"{sized(free)} free", None if state == OK else "df -h")
+    return Check("disk", state, f"{format_size(free)} free", None if state == OK else "df -h")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from athand.adapters.cli.answers import EVERYTHING
 from athand.adapters.cli.doctor_checks import LONG_LOG, REINDEX
 from athand.adapters.cli.doctor_files import exposed, leftovers
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 from athand.errors import AthandError
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ def _renew(athand: "Athand") -> Iterator[str]:
         yield "made every index anew"
     missing = sum(athand.without_vectors().values())
     if missing and athand.embed_missing():
-        yield f"made the vectors of {counted(missing, 'passage')}"
+        yield f"made the vectors of {pluralize(missing, 'passage')}"
     if athand.status().store["log"] > LONG_LOG and athand.compact():
         yield "folded the log into the store"

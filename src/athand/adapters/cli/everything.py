@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli.answers import EVERYTHING, answer
-from athand.adapters.cli.options import among
+from athand.adapters.cli.options import complete_from
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_catalogues import servers_file
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -30,7 +30,7 @@ _VERDICT = {False: " The index was already identical.", True: " The old index di
     "--corpus",
     "corpora",
     multiple=True,
-    shell_complete=among(*EVERYTHING),
+    shell_complete=complete_from(*EVERYTHING),
     help="Search this corpus only; may be repeated.",
 )
 @click.option("--project", help="Memories of this project only, and its folders.")
@@ -101,7 +101,7 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "store": f"{status.store['location']} · {status.store['bytes'] / 1e6:.1f} MB"
         + (" · checked" if checked else ""),
         "model": f"{model['name']} · {model['dimensions'] or '?'} dimensions",
-        "memories": f"{memories['count']:,} in {counted(memories['projects'], 'project')}",
+        "memories": f"{memories['count']:,} in {pluralize(memories['projects'], 'project')}",
         "documents": _documents(status),
         "tools": _tools(status),
         "flows": _flows(status),
@@ -130,20 +130,20 @@ def _documents(status: "Status") -> str:
     documents = status.corpora["documents"]
     folders: Sequence[dict[str, Any]] = documents["folders"]
     wrong = sum(each["problems"] for each in folders)
-    pieces = [f"{documents['count']:,} in {counted(len(folders), 'folder')}"]
-    pieces += [counted(documents["chunks"], "chunk")] if folders else []
-    pieces += [f"{counted(wrong, 'file')} with problems, see: athand docs status --problems"] if wrong else []
+    pieces = [f"{documents['count']:,} in {pluralize(len(folders), 'folder')}"]
+    pieces += [pluralize(documents["chunks"], "chunk")] if folders else []
+    pieces += [f"{pluralize(wrong, 'file')} with problems, see: athand docs status --problems"] if wrong else []
     return " · ".join(pieces)
 
 
 def _tools(status: "Status") -> str:
     tools = status.corpora["tools"]
-    return f"{tools['count']:,} of {counted(len(tools['servers']), 'server')}"
+    return f"{tools['count']:,} of {pluralize(len(tools['servers']), 'server')}"
 
 
 def _flows(status: "Status") -> str:
     flows = status.corpora["flows"]
-    pieces = (counted(flows["count"], "session"), counted(flows["steps"], "step"), counted(flows["apps"], "app"))
+    pieces = (pluralize(flows["count"], "session"), pluralize(flows["steps"], "step"), pluralize(flows["apps"], "app"))
     return " · ".join(pieces)
 
 
@@ -171,8 +171,10 @@ def reindex(session: Session, verify: bool) -> None:
 
 
 def _made(done: Mapping[str, int]) -> str:
-    memories, documents = counted(done["memories"], "memory", "memories"), counted(done["documents"], "document")
-    return f"{memories}, {documents}, {counted(done['tools'], 'tool')} and {counted(done['flows'], 'step')} of flows"
+    memories, documents = pluralize(done["memories"], "memory", "memories"), pluralize(done["documents"], "document")
+    return (
+        f"{memories}, {documents}, {pluralize(done['tools'], 'tool')} and {pluralize(done['flows'], 'step')} of flows"
+    )
 
 
 def _fingerprints(athand: "Athand") -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from athand.adapters.cli.words import visible
+from athand.adapters.cli.words import escape_controls
 
 _ROWS = 3
 _TAB = 4
@@ -62,7 +62,7 @@ def is_prose(path: str) -> bool:
 
 def excerpt(content: str, first_line: int, words: Words, room: int, *, prose: bool = False) -> list[Text]:
     """At most a few rows of a passage, from the line (of prose, the paragraph) on that has most of the words."""
-    units = _units([visible(line.rstrip("\r").expandtabs(_TAB)) for line in content.split("\n")], prose=prose)
+    units = _units([escape_controls(line.rstrip("\r").expandtabs(_TAB)) for line in content.split("\n")], prose=prose)
     chosen = units[_best(units, words) :][:_ROWS]
     width = len(str(first_line + content.count("\n")))
     indent = _common_indent([text for _, text in chosen])

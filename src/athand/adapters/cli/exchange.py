@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from athand.adapters.cli.session import Session, command, tidy_when_ended
-from athand.adapters.cli.words import counted, in_one_line
+from athand.adapters.cli.session import Session, command, exit_on_sigterm
+from athand.adapters.cli.words import pluralize, to_one_line
 
 if TYPE_CHECKING:
     from athand.archive import Archived
@@ -28,7 +28,7 @@ def export(session: Session, /, path: str, force: bool) -> None:
     Example:
       athand export athand.zip
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with tidy_when_ended(), session.open() as athand, _progress(session) as progress:
+    with exit_on_sigterm(), session.open() as athand, _progress(session) as progress:
         done = athand.export(path, progress=progress, force=force)
     _tell(session, done, f"Exported to {path}")
 
@@ -45,10 +45,10 @@ def import_(session: Session, /, path: str) -> None:
     Example:
       athand import athand.zip
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with tidy_when_ended(), session.open() as athand, _progress(session) as progress:
+    with exit_on_sigterm(), session.open() as athand, _progress(session) as progress:
         done = athand.import_(path, progress=progress)
     for problem in done.problems:
-        session.say(f" {click.style('!', fg='yellow')} {in_one_line(problem)}")
+        session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
     _tell(session, done, f"Imported what is new in {path}")
     if done.folders and not session.as_json:
         session.say(" Folders are read with the next search, or now with: athand docs refresh")
@@ -61,7 +61,7 @@ def _tell(session: Session, done: "Archived", text: str) -> None:
         return
     nouns = {"memories": ("memory", "memories"), "sessions": ("flow", "flows"), "tools": ("tool", "tools")}
     nouns |= {"servers": ("server", "servers"), "rules": ("rule", "rules"), "folders": ("folder", "folders")}
-    session.say(f"{text}: {', '.join(counted(counts[name], *noun) for name, noun in nouns.items())}")
+    session.say(f"{text}: {', '.join(pluralize(counts[name], *noun) for name, noun in nouns.items())}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import click
 
 from athand.adapters.cli.flows_find import session_id
 from athand.adapters.cli.session import Session, command, confirm
-from athand.adapters.cli.words import counted, in_one_line
+from athand.adapters.cli.words import pluralize, to_one_line
 from athand.errors import Conflict
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _tell_folders(session: Session, folders: list[Path]) -> None:
         return
     for folder in folders:
         click.echo(str(folder))
-    session.say(f"Exported {counted(len(folders), 'session')}.")
+    session.say(f"Exported {pluralize(len(folders), 'session')}.")
 
 
 def _write_script(session: Session, source: str, language: str, output: str | None, *, force: bool) -> None:
@@ -122,9 +122,9 @@ def _imported(session: Session, flows: "Flows", folder: str, app: str) -> "Impor
 
 def _tell_imported(session: Session, done: "Imported", folder: str) -> None:
     for problem in done.problems:
-        session.say(f" {click.style('!', fg='yellow')} {in_one_line(problem)}")
-    known = f"; {counted(done.known, 'session')} known already" if done.known else ""
-    new = f"{counted(done.sessions, 'session')} with {counted(done.steps, 'step')}"
+        session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
+    known = f"; {pluralize(done.known, 'session')} known already" if done.known else ""
+    new = f"{pluralize(done.sessions, 'session')} with {pluralize(done.steps, 'step')}"
     session.say(f"Imported {new} from {folder}{known}")
 
 
@@ -136,10 +136,10 @@ def delete(session: Session, /, id: str, yes: bool) -> None:
     with session.open() as athand:
         found = athand.flows.session(id)
         if not yes:
-            goal = f" “{in_one_line(found.goal)}”" if found.goal else ""
-            confirm(f"Delete session {id}{goal} with {counted(found.steps, 'step')} for good?")
+            goal = f" “{to_one_line(found.goal)}”" if found.goal else ""
+            confirm(f"Delete session {id}{goal} with {pluralize(found.steps, 'step')} for good?")
         steps = athand.flows.delete(id)
-    session.report(found, f"Deleted session {id} and its {counted(steps, 'step')}.")
+    session.report(found, f"Deleted session {id} and its {pluralize(steps, 'step')}.")
 
 
 @command(commands, "profiles")
@@ -151,7 +151,7 @@ def profiles(session: Session, /) -> None:
     """
     with session.open() as athand:
         found = [athand.flows.profile(name) for name in athand.flows.profiles()]
-    if not session.show_plainly(found, data="name"):
+    if not session.print_plain(found, data="name"):
         from athand.adapters.cli.render_flows import print_profiles
 
         print_profiles(session.console(), found)

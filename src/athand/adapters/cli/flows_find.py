@@ -9,7 +9,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Command, Session, command
-from athand.adapters.cli.words import in_one_line
+from athand.adapters.cli.words import to_one_line
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def sessions(session: Session, /, limit: int, **filters: Any) -> None:
       athand flows sessions --flow-tag send --since 48
       athand flows sessions --app shop --outcome error
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    asked = options.given(filters)
+    asked = options.drop_unset(filters)
     with session.open() as athand:
         found = athand.flows.sessions(limit, asked)
-    if session.show_plainly(found):
+    if session.print_plain(found):
         return
     if found:
         from athand.adapters.cli.render_flows import print_sessions
@@ -93,7 +93,7 @@ def search(
     started = time.perf_counter()
     scope: str | Mapping[str, str] = "all" if within is None else {"session": within}
     with session.open() as athand:
-        asked = options.given(filters)
+        asked = options.drop_unset(filters)
         hits = athand.flows.search(query, limit=limit, scope=scope, filters=asked, min_score=min_score)
         seconds = time.perf_counter() - started
         if not session.as_json:
@@ -120,7 +120,7 @@ def show(session: Session, /, id: str, position: int | None, full: bool) -> None
     if session.as_json:
         whole = found.to_dict() | {"steps": [step.to_dict() for step in steps]}
         session.show(whole if position is None else steps[0].to_dict())
-    elif not session.show_plainly(steps):
+    elif not session.print_plain(steps):
         from athand.adapters.cli.render_flows import print_session, print_step, print_steps
 
         console = session.console()
@@ -149,7 +149,7 @@ def last(session: Session, /, count: int, within: str | None) -> None:
     """Show the newest steps, newest first."""
     with session.open() as athand:
         steps = athand.flows.last(count, within)
-    if session.show_plainly(steps):
+    if session.print_plain(steps):
         return
     if steps:
         from athand.adapters.cli.render_flows import print_last
@@ -169,7 +169,7 @@ def summarize(session: Session, /, id: str) -> None:
         session.show(summary.to_dict())
     elif session.quiet:
         for action in summary.actions:
-            click.echo(in_one_line(action))
+            click.echo(to_one_line(action))
     else:
         from athand.adapters.cli.render_flows import print_summary
 

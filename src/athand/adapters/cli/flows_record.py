@@ -10,7 +10,7 @@ import click
 from athand.adapters.cli import options
 from athand.adapters.cli.flows_lines import HELP, read_json, read_words
 from athand.adapters.cli.session import Command, Session, command
-from athand.adapters.cli.words import counted, in_one_line
+from athand.adapters.cli.words import pluralize, to_one_line
 from athand.errors import AthandError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def record(session: Session, /, url: str | None, own: str | None, headed: bool, 
       athand flows record https://shop.test --goal "Buy a kettle" --flow-tag checkout
       echo 'click role=button name="Buy now"' | athand flows record https://shop.test
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    chosen = options.given(given | {"url": url, "session": own})
+    chosen = options.drop_unset(given | {"url": url, "session": own})
     with session.open() as athand:
         with athand.flows.open_browser(headless=not headed, **chosen) as browser:
             went_well = _walk(session, browser)
@@ -61,7 +61,7 @@ def record(session: Session, /, url: str | None, own: str | None, headed: bool, 
     elif session.quiet:
         click.echo(recorded.id)
     else:
-        session.say(f" Recorded {counted(recorded.steps, 'step')}. See: athand flows show {recorded.id}")
+        session.say(f" Recorded {pluralize(recorded.steps, 'step')}. See: athand flows show {recorded.id}")
     if not went_well:
         raise SystemExit(1)
 
@@ -75,7 +75,7 @@ def _walk(session: Session, browser: "Browser") -> bool:
         failed = _answer_json(browser, line) if session.as_json else _answer(session, browser, line)
         if failed and not session.as_json:
             place = "" if _somebody_is_here(session) else f"line {number}: "
-            click.echo(f" {click.style('✗', fg='red')} {place}{in_one_line(failed)}", err=True)
+            click.echo(f" {click.style('✗', fg='red')} {place}{to_one_line(failed)}", err=True)
             if place:
                 return False
     return True
@@ -174,7 +174,7 @@ def setup_browser(session: Session, /) -> None:
     try:
         path = chromium.find_executable(named)
     except Unavailable:
-        path = chromium.install_chromium(lambda line: session.say(f" {in_one_line(line)}"))
+        path = chromium.install_chromium(lambda line: session.say(f" {to_one_line(line)}"))
     if session.as_json:
         session.show({"browser": path})
     else:

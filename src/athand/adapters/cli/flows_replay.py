@@ -10,7 +10,7 @@ from athand.adapters.cli import options
 from athand.adapters.cli.flows_find import session_id, step_at
 from athand.adapters.cli.flows_record import in_browser
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import in_one_line
+from athand.adapters.cli.words import to_one_line
 
 if TYPE_CHECKING:
     from athand.flows import Step
@@ -52,7 +52,7 @@ def replay(
     told = _pairs("--value", values) | _from_environment(_pairs("--value-env", variables))
     with session.open() as athand:
         app = athand.flows.session(id).app
-        browser = athand.flows.prepare_browser(app=app, headless=not headed, **options.given(given))
+        browser = athand.flows.prepare_browser(app=app, headless=not headed, **options.drop_unset(given))
         done = athand.flows.replay(
             browser,
             id,
@@ -86,7 +86,7 @@ def _tell(session: Session, step: "Step") -> None:
     """A step that was done, without what was typed."""
     from athand.flows.descriptions import describe_action
 
-    session.say(f" {click.style('✓', fg='green')} {step.position:>3}  {in_one_line(describe_action(step))}")
+    session.say(f" {click.style('✓', fg='green')} {step.position:>3}  {to_one_line(describe_action(step))}")
 
 
 def _show(session: Session, done: "Replay") -> None:
@@ -112,4 +112,4 @@ def reject_heal(session: Session, /, id: str, position: int, element: str) -> No
     with session.open() as athand:
         step = step_at(athand.flows.steps(id), position, id)
         athand.flows.reject_heal(step, element)
-    session.report(step, f"Step {position} is not done to {in_one_line(element)} any more.")
+    session.report(step, f"Step {position} is not done to {to_one_line(element)} any more.")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli.install_tokens import take_back, token_for
-from athand.adapters.cli.options import among
+from athand.adapters.cli.options import complete_from
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
-from athand.adapters.cli.words import HIDDEN, from_home, without_password
+from athand.adapters.cli.words import HIDDEN, abbreviate_home, hide_password
 from athand.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONF
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    shell_complete=among("all", "memories", "documents", "tools", "flows", "store"),
+    shell_complete=complete_from("all", "memories", "documents", "tools", "flows", "store"),
     help="Offer these toolsets, such as memories,documents, or all.",
 )
 @click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile does.")
@@ -181,7 +181,7 @@ def _entry(
 
 
 def _store(location: str, client: "Client") -> str | None:
-    if client.project is not None and without_password(location) != location:
+    if client.project is not None and hide_password(location) != location:
         raise InvalidInput(
             "A project's file is shared with others, and a password must not be. "
             "Leave it out of the address, and set PGPASSWORD where the client runs."
@@ -228,12 +228,12 @@ def _hidden(entry: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(variables := entry.get("env"), Mapping):
         shown["env"] = dict.fromkeys(variables, HIDDEN)
     if isinstance(words := entry.get("args"), list):
-        shown["args"] = [without_password(word) if isinstance(word, str) else word for word in words]
+        shown["args"] = [hide_password(word) if isinstance(word, str) else word for word in words]
     return shown
 
 
 def _tell(session: Session, client: "Client", change: "Change", same: str, done: str) -> None:
-    if session.show_plainly(change, data="file"):
+    if session.print_plain(change, data="file"):
         return
     text = (same if change.action == "same" else done).format(client=change.client)
     session.say(f"{text}: {change.file}")
@@ -271,13 +271,16 @@ def _row(client: "Client") -> dict[str, Any]:
 
 
 def _print_rows(session: Session, rows: list[dict[str, Any]]) -> None:
-    from athand.adapters.cli.render import cell, plain_table, print_table
+    from athand.adapters.cli.render import make_cell, make_table, print_table
 
-    table = plain_table("", "client", "", "file", flexible="file")
+    table = make_table("", "client", "", "file", flexible="file")
     for row in rows:
         mark, style = ("✓", "green") if row["installed"] else ("!", "yellow") if row["problem"] else ("·", "dim")
         state = "installed" if row["installed"] else "found" if row["found"] else "not found"
         table.add_row(
-            cell(mark, style), row["client"], cell(state, "dim"), cell(from_home(row["problem"] or row["file"]), "dim")
+            make_cell(mark, style),
+            row["client"],
+            make_cell(state, "dim"),
+            make_cell(abbreviate_home(row["problem"] or row["file"]), "dim"),
         )
     print_table(session.console(), table)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options
-from athand.adapters.cli.session import Session, command, confirm, standard_input
-from athand.adapters.cli.words import bar, counted, fraction, named
+from athand.adapters.cli.session import Session, command, confirm, read_standard_input
+from athand.adapters.cli.words import draw_bar, format_fraction, label_memory, pluralize
 
 if TYPE_CHECKING:
     from athand.memories import Memories, Memory
@@ -44,16 +44,16 @@ def update(session: Session, /, id: str, clear: tuple[str, ...], **given: Any) -
       athand memory update ID --content "Auth tokens rotate every 6 h" --tag auth --tag audit
       athand memory update ID --clear tags --clear valid-until
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    changes = options.given(given) | dict(_CLEARABLE[name] for name in clear)
+    changes = options.drop_unset(given) | dict(_CLEARABLE[name] for name in clear)
     if not changes.keys() - {"session", "expected_updated_at"}:
         raise click.UsageError("Change what? Give at least one field, such as --content or --tag.")
     if changes.get("content") == "-":
-        changes["content"] = standard_input()
+        changes["content"] = read_standard_input()
     with session.open() as athand:
         changed = athand.memories.update(id, **changes)
     left_out = changes.get("content") not in (None, changed.content)
     note = "\n What looked secret, or was marked private, was left out." if left_out else ""
-    session.report(changed, f"Updated {named(changed)}{note}")
+    session.report(changed, f"Updated {label_memory(changed)}{note}")
 
 
 @command(commands, "delete")
@@ -72,7 +72,7 @@ def delete(session: Session, /, id: str, hard: bool, yes: bool) -> None:
             confirm(f"Erase {found.title!r} for good?")
         deleted = memories.delete(id, hard=hard)
     undo = "" if hard else f"Bring it back with: athand memory restore {id}"
-    lines = (f"{'Erased' if hard else 'Deleted'} {named(deleted)}", undo, *map(_after_delete, replaced))
+    lines = (f"{'Erased' if hard else 'Deleted'} {label_memory(deleted)}", undo, *map(_after_delete, replaced))
     session.report(deleted, "\n".join(filter(None, lines)))
 
 
@@ -82,7 +82,7 @@ def _superseded_by(memories: "Memories", id_: str) -> "list[Memory]":
 
 
 def _after_delete(old: "Memory") -> str:
-    return f"It had superseded {named(old)}\nLet that hold again with: athand memory unsupersede {old.id}"
+    return f"It had superseded {label_memory(old)}\nLet that hold again with: athand memory unsupersede {old.id}"
 
 
 @command(commands, "restore")
@@ -91,7 +91,7 @@ def restore(session: Session, /, id: str) -> None:
     """Bring a deleted memory back."""
     with session.open() as athand:
         restored = athand.memories.restore(id)
-    session.report(restored, f"Restored {named(restored)}")
+    session.report(restored, f"Restored {label_memory(restored)}")
 
 
 @command(commands, "forget")
@@ -109,8 +109,8 @@ def forget(session: Session, /, hard: bool, yes: bool, **filters: Any) -> None:
       athand memory forget --max-salience 0.1 --yes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        chosen = athand.memories.forget(dry_run=not yes, hard=hard, **options.given(filters))
-    if session.show_plainly(chosen):
+        chosen = athand.memories.forget(dry_run=not yes, hard=hard, **options.drop_unset(filters))
+    if session.print_plain(chosen):
         return
     if chosen and not yes:
         from athand.adapters.cli.render_memories import print_memories
@@ -120,7 +120,7 @@ def forget(session: Session, /, hard: bool, yes: bool, **filters: Any) -> None:
 
 
 def _forgotten(count: int, *, hard: bool, done: bool) -> str:
-    memories = counted(count, "memory", "memories")
+    memories = pluralize(count, "memory", "memories")
     if not count:
         return "No memory passes these filters; nothing to forget."
     if not done:
@@ -135,7 +135,7 @@ def pin(session: Session, /, id: str) -> None:
     """Never let a memory fade, and put it first in every brief."""
     with session.open() as athand:
         pinned = athand.memories.pin(id)
-    session.report(pinned, f"Pinned {named(pinned)}")
+    session.report(pinned, f"Pinned {label_memory(pinned)}")
 
 
 @command(commands, "unpin")
@@ -144,7 +144,7 @@ def unpin(session: Session, /, id: str) -> None:
     """Let a memory fade again."""
     with session.open() as athand:
         unpinned = athand.memories.unpin(id)
-    session.report(unpinned, f"Unpinned {named(unpinned)}")
+    session.report(unpinned, f"Unpinned {label_memory(unpinned)}")
 
 
 @command(commands, "reinforce")
@@ -154,8 +154,8 @@ def unpin(session: Session, /, id: str) -> None:
 def reinforce(session: Session, /, id: str, **given: Any) -> None:
     """Say that a memory matters."""
     with session.open() as athand:
-        changed = athand.memories.reinforce(id, **options.given(given))
-    session.report(changed, f"Reinforced {named(changed)}\n{_salience(changed)}")
+        changed = athand.memories.reinforce(id, **options.drop_unset(given))
+    session.report(changed, f"Reinforced {label_memory(changed)}\n{_salience(changed)}")
 
 
 @command(commands, "deemphasize")
@@ -164,10 +164,10 @@ def reinforce(session: Session, /, id: str, **given: Any) -> None:
 def deemphasize(session: Session, /, id: str, **given: Any) -> None:
     """Say that a memory matters less."""
     with session.open() as athand:
-        changed = athand.memories.deemphasize(id, **options.given(given))
-    session.report(changed, f"Deemphasized {named(changed)}\n{_salience(changed)}")
+        changed = athand.memories.deemphasize(id, **options.drop_unset(given))
+    session.report(changed, f"Deemphasized {label_memory(changed)}\n{_salience(changed)}")
 
 
 def _salience(memory: "Memory") -> str:
     value = memory.effective_salience
-    return f" salience {click.style(bar(value), fg='blue')} {fraction(value)}"
+    return f" salience {click.style(draw_bar(value), fg='blue')} {format_fraction(value)}"

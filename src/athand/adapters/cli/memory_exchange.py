@@ -12,7 +12,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
     from athand.memories import Memories
@@ -26,7 +26,7 @@ def stats(session: Session, /, project: str | None) -> None:
     """Count what there is."""
     with session.open() as athand:
         found = athand.memories.stats(project)
-    if not session.show_plainly(found, data="memories"):
+    if not session.print_plain(found, data="memories"):
         from athand.adapters.cli.render_stats import print_stats
 
         print_stats(session.console(), found)
@@ -45,7 +45,7 @@ def export(session: Session, /, path: str, project: str | None) -> None:
             _to_standard_output(athand.memories, project)
             return
         written = athand.memories.export(path, project=project)
-    _tell(session, written, f"Exported {counted(written, 'memory', 'memories')} to {path}")
+    _tell(session, written, f"Exported {pluralize(written, 'memory', 'memories')} to {path}")
 
 
 def _to_standard_output(memories: "Memories", project: str | None) -> None:
@@ -75,7 +75,7 @@ def import_(session: Session, /, path: str, **given: str | None) -> None:
     with session.open() as athand, _file(path) as file, _progress(session) as progress:
         read = athand.memories.import_(file, progress=progress, **given)
     known = f"; {read.memories - read.new:,} were there already" if read.new < read.memories else ""
-    text = f"Imported {counted(read.new, 'new memory', 'new memories')} from {path}{known}"
+    text = f"Imported {pluralize(read.new, 'new memory', 'new memories')} from {path}{known}"
     session.report(read, text) if not session.quiet else click.echo(read.new)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options
-from athand.adapters.cli.session import Session, command, standard_input
-from athand.adapters.cli.words import in_one_line
+from athand.adapters.cli.session import Session, command, read_standard_input
+from athand.adapters.cli.words import to_one_line
 
 if TYPE_CHECKING:
     from athand.memories import Memory, Weights
@@ -36,10 +36,10 @@ def add(session: Session, /, content: str, **given: Any) -> None:
     Example:
       athand memory add "Auth tokens rotate every 12 h" --project shop --type decision --tag auth
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    text = standard_input() if content == "-" else content
+    text = read_standard_input() if content == "-" else content
     with session.open() as athand:
-        added = athand.memories.add(text, **options.given(given))
-    if session.show_plainly(added):
+        added = athand.memories.add(text, **options.drop_unset(given))
+    if session.print_plain(added):
         return
     _tell_added(session, added)
     if not added.deduplicated and added.content != text:
@@ -47,7 +47,7 @@ def add(session: Session, /, content: str, **given: Any) -> None:
 
 
 def _tell_added(session: Session, added: "Memory") -> None:
-    id_, rest = click.style(added.id, fg="cyan"), f"in {added.project}: {in_one_line(added.title)}"
+    id_, rest = click.style(added.id, fg="cyan"), f"in {added.project}: {to_one_line(added.title)}"
     if added.deduplicated:
         click.echo(f"Remembered already as {id_} {rest}")
         session.say(" It was reinforced instead of added twice.")
@@ -63,15 +63,11 @@ def _tell_added(session: Session, added: "Memory") -> None:
 
 @command(commands, "search")
 @click.argument("query")
-@options.searched
-@click.option("--limit", default=10, show_default=True, help="How many answers at most.")
-@click.option("--min-score", type=float, help="Leave out what scores less (0 to 1).")
-@click.option("--superseded", "include_superseded", is_flag=True, help="What holds no more, too.")
-@click.option("--documents", "include_documents", is_flag=True, help="What the project's documents say, too.")
-@click.option("--as-of", metavar="TIME", help="What held then (ISO 8601).")
-@click.option("--mode", type=click.Choice(options.MODES), default="hybrid", show_default=True, help="By what to find.")
-@options.session
-@click.option("--reinforce/--no-reinforce", default=True, help="Whether being found makes a memory matter more.")
+@options.of(
+    "memories:Memories.search",
+    *("project", "sector", "tier", "memory_type", "tags", "in_session", "min_salience", "limit", "min_score"),
+    *("include_superseded", "include_documents", "as_of", "mode", "session", "reinforce"),
+)
 @click.option("--weights", type=click.Choice(("default", "seed")), default="default", help="Ours, or a plain sum.")
 @click.option("--explain", is_flag=True, help="Show how each score came about.")
 def search(session: Session, /, query: str, weights: str, explain: bool, **given: Any) -> None:
@@ -86,7 +82,7 @@ def search(session: Session, /, query: str, weights: str, explain: bool, **given
 
     started = time.perf_counter()
     with session.open() as athand:
-        hits = athand.memories.search(query, weights=_weights(weights), **options.given(given))
+        hits = athand.memories.search(query, weights=_weights(weights), **options.drop_unset(given))
         corpora = ("memories", "documents") if given["include_documents"] else ("memories",)
         answer(session, athand, hits, time.perf_counter() - started, explain=explain, corpora=corpora)
 
@@ -107,7 +103,7 @@ def documents(session: Session, /, query: str, **given: Any) -> None:
 
     started = time.perf_counter()
     with session.open() as athand:
-        hits = athand.memories.search_documents(query, **options.given(given))
+        hits = athand.memories.search_documents(query, **options.drop_unset(given))
         seconds = time.perf_counter() - started
         answer(session, athand, hits, seconds, explain=False, corpora=("documents",))
 
@@ -123,10 +119,10 @@ def list_(session: Session, /, limit: int, deleted: bool, **filters: Any) -> Non
     Example:
       athand memory list --project shop --type decision --since 2026-01-01
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    asked = options.given(filters)
+    asked = options.drop_unset(filters)
     with session.open() as athand:
         memories = athand.memories.list(limit=limit, include_deleted=deleted, **asked)
-    if session.show_plainly(memories):
+    if session.print_plain(memories):
         return
     if memories:
         from athand.adapters.cli.render_memories import print_memories
@@ -149,7 +145,7 @@ def show(session: Session, /, id: str) -> None:
         found = athand.memories.get(id)
         related = athand.memories.related(id)
         used = athand.memories.session_context(id)
-    if not session.show_plainly(found, data="content"):
+    if not session.print_plain(found, data="content"):
         from athand.adapters.cli.render_memories import print_memory
 
         print_memory(session.console(), found, related, used)

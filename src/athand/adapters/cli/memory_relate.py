@@ -6,7 +6,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import named
+from athand.adapters.cli.words import label_memory
 
 commands = click.Group()
 
@@ -24,7 +24,7 @@ def supersede(session: Session, /, old: str, new: str, by: str) -> None:
         replaced = athand.memories.supersede(old, new, by=by)
         successor = athand.memories.get(new)
     undo = f"Undo it with: athand memory unsupersede {old}"
-    session.report(replaced, f"Superseded {named(replaced)}\n        by {named(successor)}\n{undo}")
+    session.report(replaced, f"Superseded {label_memory(replaced)}\n        by {label_memory(successor)}\n{undo}")
 
 
 @command(commands, "unsupersede")
@@ -33,7 +33,7 @@ def unsupersede(session: Session, /, old: str) -> None:
     """Let the memory OLD hold again."""
     with session.open() as athand:
         restored = athand.memories.unsupersede(old)
-    session.report(restored, f"Holds again: {named(restored)}")
+    session.report(restored, f"Holds again: {label_memory(restored)}")
 
 
 @command(commands, "relate")
@@ -51,8 +51,8 @@ def relate(session: Session, /, source: str, target: str, **given: Any) -> None:
     with session.open() as athand:
         relation = athand.memories.relate(source, target, **given)
         ends = [athand.memories.get(id_) for id_ in (source, target)]
-    if not session.show_plainly(relation, data="type"):
-        session.say(f"{named(ends[0])}\n  {relation.type}\n{named(ends[1])}")
+    if not session.print_plain(relation, data="type"):
+        session.say(f"{label_memory(ends[0])}\n  {relation.type}\n{label_memory(ends[1])}")
 
 
 @command(commands, "related")
@@ -67,7 +67,7 @@ def related(session: Session, /, id: str) -> None:
     if session.as_json:
         session.show([each.to_dict() for each in found])
     elif session.quiet:
-        session.show_plainly([each.memory for each in found])
+        session.print_plain([each.memory for each in found])
     elif found:
         from athand.adapters.cli.render_memories import print_related
 

@@ -6,7 +6,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import about, successor_of
+from athand.adapters.cli.words import describe_session, find_successor
 
 if TYPE_CHECKING:
     from athand.memories import Memories, Memory
@@ -26,7 +26,7 @@ def timeline(session: Session, /, id: str, before: int, after: int) -> None:
         successors = _successors(athand.memories, around)
     if session.as_json:
         session.show(found.to_dict())
-    elif not session.show_plainly(around):
+    elif not session.print_plain(around):
         from athand.adapters.cli.render_timeline import print_timeline
 
         print_timeline(session.console(), found, successors)
@@ -34,7 +34,7 @@ def timeline(session: Session, /, id: str, before: int, after: int) -> None:
 
 def _successors(memories: "Memories", around: "list[Memory]") -> "dict[str, Memory]":
     ended = [each for each in around if each.valid_until is not None]
-    found = ((each.id, successor_of(each, memories.related(each.id))) for each in ended)
+    found = ((each.id, find_successor(each, memories.related(each.id))) for each in ended)
     return {id_: successor for id_, successor in found if successor}
 
 
@@ -78,7 +78,7 @@ def sessions(session: Session, /, **given: Any) -> None:
     """List the newest sessions."""
     with session.open() as athand:
         found = athand.memories.sessions(**given)
-    if session.show_plainly(found):
+    if session.print_plain(found):
         return
     if found:
         from athand.adapters.cli.render_timeline import print_sessions
@@ -102,8 +102,8 @@ def start_session(session: Session, /, **given: Any) -> None:
       athand memory end-session "$SESSION" --summary "Looked into the audit."
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        started = athand.memories.start_session(**options.given(given))
-    if not session.show_plainly(started):
+        started = athand.memories.start_session(**options.drop_unset(given))
+    if not session.print_plain(started):
         click.echo(f"Session {click.style(started.id, fg='cyan')} of {started.project}")
 
 
@@ -114,4 +114,4 @@ def end_session(session: Session, /, id: str, summary: str | None) -> None:
     """End a session."""
     with session.open() as athand:
         ended = athand.memories.end_session(id, summary)
-    session.report(ended, f"Ended session {about(ended)}.")
+    session.report(ended, f"Ended session {describe_session(ended)}.")

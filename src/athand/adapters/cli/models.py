@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli.options import among
+from athand.adapters.cli.options import complete_from
 from athand.adapters.cli.session import Session, command, common_options, start_session
-from athand.adapters.cli.words import sized
+from athand.adapters.cli.words import format_size
 from athand.distribution import install_hint
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MODELS = ("athand-static-1", "bge-small-en-v1.5", "all-MiniLM-L6-v2", "all-mpnet-base-v2")
 
 
-_name = click.argument("name", shell_complete=among(*MODELS))
+_name = click.argument("name", shell_complete=complete_from(*MODELS))
 
 
 @click.group("models", invoke_without_command=True)
@@ -43,7 +43,7 @@ def list_(session: Session, /) -> None:
 
     settings = load_settings(data_dir=session.data_dir)
     found = list_models(settings, session.model)
-    if not session.show_plainly(found, data="name"):
+    if not session.print_plain(found, data="name"):
         _print(session, found)
         session.say(" Choose one with:  athand models use NAME")
         if any(each.needs for each in found):
@@ -51,14 +51,14 @@ def list_(session: Session, /) -> None:
 
 
 def _print(session: Session, found: "list[ModelState]") -> None:
-    from athand.adapters.cli.render import cell, plain_table, print_table
+    from athand.adapters.cli.render import make_cell, make_table, print_table
 
-    table = plain_table("", "model", "dimensions", "size", "calibrated", "state", flexible="state")
+    table = make_table("", "model", "dimensions", "size", "calibrated", "state", flexible="state")
     for each in found:
-        mark = cell("●", "green") if each.is_current else cell("")
-        size = sized(each.bytes) if each.bytes is not None else "—"
+        mark = make_cell("●", "green") if each.is_current else make_cell("")
+        size = format_size(each.bytes) if each.bytes is not None else "—"
         calibrated = "yes" if each.is_calibrated else "on first use"
-        table.add_row(mark, each.name, str(each.dimensions or "?"), size, calibrated, cell(_state(each), "dim"))
+        table.add_row(mark, each.name, str(each.dimensions or "?"), size, calibrated, make_cell(_state(each), "dim"))
     print_table(session.console(), table)
 
 

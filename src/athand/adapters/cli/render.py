@@ -11,7 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from athand.adapters.cli.excerpts import Words, excerpt, is_prose
-from athand.adapters.cli.words import WITHIN, about, ago, bar, counted, fraction, in_one_line
+from athand.adapters.cli.words import (
+    WITHIN,
+    describe_session,
+    draw_bar,
+    format_age,
+    format_fraction,
+    pluralize,
+    to_one_line,
+)
 
 if TYPE_CHECKING:
     from athand.types import Hit, Hits, Signal
@@ -38,7 +46,7 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
 
-def plain_table(*columns: str, flexible: str | None = None, header: bool = True) -> Table:
+def make_table(*columns: str, flexible: str | None = None, header: bool = True) -> Table:
     """A table without lines; when it is too wide, only the flexible column gives way."""
     table = Table(box=None, padding=(0, _GAP, 0, 0), show_header=header, header_style="dim", pad_edge=False)
     for column in columns:
@@ -51,9 +59,9 @@ def print_table(console: Console, table: Table) -> None:
     console.print(Padding(table, (0, 0, 0, 1), expand=False))
 
 
-def cell(text: str, style: str = "") -> Text:
+def make_cell(text: str, style: str = "") -> Text:
     """Stored text for one line of a table: cut where it does not fit."""
-    return Text(in_one_line(text), style, no_wrap=True, overflow="ellipsis")
+    return Text(to_one_line(text), style, no_wrap=True, overflow="ellipsis")
 
 
 def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) -> None:
@@ -74,12 +82,12 @@ def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) ->
 def _beside(hit: "Hit", width: int, told: set[tuple[str, str]], *, explain: bool) -> list[Text]:
     """The reasons and remarks of a hit; among hits of all corpora, the main reasons in one line."""
     if "scale" in hit.why.signals:
-        return [] if explain else flow(_main_reasons(hit), width)[:1]
+        return [] if explain else wrap_pieces(_main_reasons(hit), width)[:1]
     pieces = _remarks(hit) if explain else (*_reasons(hit), *_remarks(hit))
-    return [*flow(pieces, width), *_key_phrases(hit, told)]
+    return [*wrap_pieces(pieces, width), *_key_phrases(hit, told)]
 
 
-def flow(pieces: Iterable[Text], width: int) -> list[Text]:
+def wrap_pieces(pieces: Iterable[Text], width: int) -> list[Text]:
     """Pieces one after the other, in as many indented lines as they need; none is broken."""
     lines: list[Text] = []
     for piece in pieces:
@@ -93,7 +101,7 @@ def flow(pieces: Iterable[Text], width: int) -> list[Text]:
 def _headline(hit: "Hit", room: int) -> Text:
     kind = _SINGULAR.get(hit.corpus, hit.corpus)
     name = hit.id if hit.corpus == "tools" else hit.title
-    title = _place(hit.item) if hit.corpus == "documents" else words_of(hit).marked(_plainly(hit, name))
+    title = _place(hit.item) if hit.corpus == "documents" else matched_words(hit).marked(_plainly(hit, name))
     if hit.corpus != "documents":
         title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
@@ -104,37 +112,37 @@ def _place(chunk: Any) -> Text:
     """The file and line of a chunk, as editors open it, then where in the document that is."""
     where = [*filter(None, [chunk.place]), *chunk.heading]
     return Text.assemble(
-        (f"{in_one_line(chunk.document_id)}:{chunk.start_line}", "bold"),
-        ("".join(f"{WITHIN}{in_one_line(each)}" for each in where), "dim"),
+        (f"{to_one_line(chunk.document_id)}:{chunk.start_line}", "bold"),
+        ("".join(f"{WITHIN}{to_one_line(each)}" for each in where), "dim"),
     )
 
 
 def _origin(hit: "Hit") -> str:
     if hit.corpus == "documents":
-        return in_one_line(hit.item.folder_id)
+        return to_one_line(hit.item.folder_id)
     if hit.corpus == "tools":
-        return f"server {in_one_line(hit.item.server)}"
+        return f"server {to_one_line(hit.item.server)}"
     if hit.corpus == "flows":
-        return f"{in_one_line(hit.item.app)} · {ago(hit.item.timestamp)}"
-    return f"{in_one_line(hit.item.project)} · {ago(hit.item.created_at)}"
+        return f"{to_one_line(hit.item.app)} · {format_age(hit.item.timestamp)}"
+    return f"{to_one_line(hit.item.project)} · {format_age(hit.item.created_at)}"
 
 
 def _passage(hit: "Hit", title_room: int, room: int) -> list[Text]:
     """The text, where it says more than the title; of a long one, the sentences that matched."""
     if hit.corpus == "documents":
         prose = is_prose(hit.item.document_id)
-        rows = excerpt(hit.text, hit.item.start_line, words_of(hit), room, prose=prose)
+        rows = excerpt(hit.text, hit.item.start_line, matched_words(hit), room, prose=prose)
         return [Text(" " * _INDENT) + row for row in rows]
     if hit.corpus == "flows":
         return [Text(" " * _INDENT) + _walked(hit)]
     text = _plainly(hit, hit.text)
     if text == _plainly(hit, hit.title) and cell_len(text) <= title_room:
         return []
-    excerpts = [in_one_line(_MARK.sub(r"\1", each)) for each in getattr(hit, "highlights", ())]
+    excerpts = [to_one_line(_MARK.sub(r"\1", each)) for each in getattr(hit, "highlights", ())]
     if excerpts and cell_len(text) > 2 * room:
         together = " ".join(excerpts)
         text = together if together in text else " … ".join(excerpts)
-    shown = words_of(hit).marked(f"“{text}”")
+    shown = matched_words(hit).marked(f"“{text}”")
     shown.truncate(2 * room - 2, overflow="ellipsis")
     return [Text(" " * _INDENT) + line for line in shown.wrap(Console(width=room), room)]
 
@@ -145,19 +153,19 @@ def _walked(hit: Any) -> Text:
 
     step = describe_step(hit.item)
     told = hit.session_goal if hit.title == step else step
-    return cell(f"session {hit.session_id}" + (f" · {told}" if told else ""))
+    return make_cell(f"session {hit.session_id}" + (f" · {told}" if told else ""))
 
 
 def _plainly(hit: "Hit", text: str) -> str:
     """A text of a hit in one line; in the words of a server, also characters that nobody sees are shown."""
     if hit.corpus != "tools":
-        return in_one_line(text)
+        return to_one_line(text)
     from athand.tools.poisoning.unicode import escape_invisible
 
-    return in_one_line(escape_invisible(" ".join(text.split())))
+    return to_one_line(escape_invisible(" ".join(text.split())))
 
 
-def words_of(hit: "Hit") -> Words:
+def matched_words(hit: "Hit") -> Words:
     """The words of a hit that matched: as they are written in it, where the hit tells, else as they were asked for."""
     written = [word for each in getattr(hit, "highlights", ()) for word in _MARK.findall(each)]
     if written or hit.corpus in ("memories", "flows"):
@@ -184,8 +192,8 @@ def _reasons(hit: "Hit") -> Iterator[Text]:
 
 
 def _as_bar(label: str, signal: "Signal") -> Text:
-    value = fraction(signal.calibrated)
-    return Text.assemble((f"{label} ", "dim"), (bar(signal.calibrated), "blue"), (f" {value}", "dim"))
+    value = format_fraction(signal.calibrated)
+    return Text.assemble((f"{label} ", "dim"), (draw_bar(signal.calibrated), "blue"), (f" {value}", "dim"))
 
 
 def _as_factor(label: str, signal: "Signal") -> Text:
@@ -208,13 +216,13 @@ def _remarks(hit: Any) -> Iterator[Text]:
     """By what and by which words it was found; a memory's session and relations."""
     found_by = _FOUND_BY.get(getattr(hit, "match_type", ""), "matched")
     if hit.why.matched:
-        yield Text.assemble((f"{found_by}: ", "dim"), (in_one_line(", ".join(hit.why.matched)), "yellow"))
+        yield Text.assemble((f"{found_by}: ", "dim"), (to_one_line(", ".join(hit.why.matched)), "yellow"))
     elif found_by != "matched":
         yield Text(found_by, "dim")
     if session := getattr(hit, "source_session", None):
-        yield Text(f"session {about(session)}", "dim")
+        yield Text(f"session {describe_session(session)}", "dim")
     if count := getattr(hit, "related_count", 0):
-        yield Text(counted(count, "relation"), "dim")
+        yield Text(pluralize(count, "relation"), "dim")
 
 
 def _key_phrases(hit: Any, told: set[tuple[str, str]]) -> Iterator[Text]:
@@ -222,21 +230,21 @@ def _key_phrases(hit: Any, told: set[tuple[str, str]]) -> Iterator[Text]:
     place = (hit.corpus, getattr(hit.item, "document_id", ""))
     if getattr(hit, "keywords", ()) and place not in told:
         told.add(place)
-        yield Text.assemble(" " * _INDENT, (in_one_line(" · ".join(hit.keywords)), "dim italic"))
+        yield Text.assemble(" " * _INDENT, (to_one_line(" · ".join(hit.keywords)), "dim italic"))
 
 
 def _superseded(hit: Any) -> Iterator[Text]:
     """That a memory holds no more, and what does instead."""
     indent = " " * _INDENT
     if successor := getattr(hit, "superseded_by", None):
-        text = f" “{in_one_line(successor.content)}”"
+        text = f" “{to_one_line(successor.content)}”"
         yield Text.assemble(indent, ("superseded by ", "red"), (successor.id, "cyan"), (text, "dim"))
     elif getattr(hit, "is_superseded", False):
         yield Text.assemble(indent, (f"held until {hit.item.valid_until:%-d %b %Y}", "red"))
 
 
 def _explained(hit: "Hit") -> Table:
-    table = plain_table(" " * (_INDENT - _GAP), "signal", "measured", "means", "weight", "adds")
+    table = make_table(" " * (_INDENT - _GAP), "signal", "measured", "means", "weight", "adds")
     for column in table.columns[2:]:
         column.justify = "right"
     for name, signal in hit.why.signals.items():

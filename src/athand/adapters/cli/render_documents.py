@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from athand.adapters.cli.render import cell, plain_table, print_table
-from athand.adapters.cli.words import WITHIN, age, ago, counted, in_one_line, sized, visible
+from athand.adapters.cli.render import make_cell, make_table, print_table
+from athand.adapters.cli.words import (
+    WITHIN,
+    escape_controls,
+    format_age,
+    format_short_age,
+    format_size,
+    pluralize,
+    to_one_line,
+)
 
 if TYPE_CHECKING:
     from athand.documents import Chunk, Directory, Document, DocumentData, FoundDocument
@@ -19,17 +27,17 @@ _WIDE = 90
 def print_found(console: Console, documents: Sequence["FoundDocument"]) -> None:
     """Documents that fit: the score, the path and the title; below, what is known of them."""
     for each in documents:
-        title = in_one_line(each.title)
+        title = to_one_line(each.title)
         named = "" if title == each.document_id.rpartition("/")[2] else f"  {title}"
         line = Text.assemble(
             (f" {each.score:.2f}  ", "green"),
-            (in_one_line(each.document_id), "bold"),
+            (to_one_line(each.document_id), "bold"),
             named,
             (f"  {each.folder_id}", "dim"),
         )
         console.print(line, overflow="ellipsis", no_wrap=True)
         if each.keywords:
-            phrases = Text.assemble(" " * 7, (in_one_line(" · ".join(each.keywords)), "italic"))
+            phrases = Text.assemble(" " * 7, (to_one_line(" · ".join(each.keywords)), "italic"))
             console.print(phrases, overflow="ellipsis", no_wrap=True)
         console.print(
             Text.assemble(" " * 7, *_matched(each), (_details(each), "dim")), overflow="ellipsis", no_wrap=True
@@ -37,31 +45,31 @@ def print_found(console: Console, documents: Sequence["FoundDocument"]) -> None:
 
 
 def _matched(found: "FoundDocument") -> list[tuple[str, str]]:
-    matched = in_one_line(", ".join(found.why.matched))
+    matched = to_one_line(", ".join(found.why.matched))
     return [("matched: ", "dim"), (matched, "yellow"), (" · ", "dim")] if matched else []
 
 
 def _details(document: "Document") -> str:
     kind = document.language or document.kind
-    parts = (kind, counted(document.chunk_count, "chunk"), sized(document.size))
-    return " · ".join((*parts, f"changed {ago(document.modified_at)}"))
+    parts = (kind, pluralize(document.chunk_count, "chunk"), format_size(document.size))
+    return " · ".join((*parts, f"changed {format_age(document.modified_at)}"))
 
 
 def print_documents(console: Console, documents: Sequence["Document"]) -> None:
     """A list of documents to choose from."""
     is_wide = console.width >= _WIDE
     wide = ("key phrases",) if is_wide and any(each.keywords for each in documents) else ()
-    table = plain_table("document", "kind", "lines", "size", "age", *wide, flexible=wide[0] if wide else "document")
+    table = make_table("document", "kind", "lines", "size", "age", *wide, flexible=wide[0] if wide else "document")
     for column in table.columns[2:4]:
         column.justify = "right"
     for each in documents:
         table.add_row(
-            cell(each.document_id, "bold"),
-            cell(each.language or each.kind, "dim"),
+            make_cell(each.document_id, "bold"),
+            make_cell(each.language or each.kind, "dim"),
             f"{each.lines:,}",
-            sized(each.size),
-            cell(age(each.modified_at), "dim"),
-            *([cell(" · ".join(each.keywords), "italic")] if wide else []),
+            format_size(each.size),
+            make_cell(format_short_age(each.modified_at), "dim"),
+            *([make_cell(" · ".join(each.keywords), "italic")] if wide else []),
         )
     if documents:
         print_table(console, table)
@@ -69,13 +77,13 @@ def print_documents(console: Console, documents: Sequence["Document"]) -> None:
 
 def print_directory(console: Console, directory: "Directory") -> None:
     """The subfolders with what they are about, then the documents."""
-    table = plain_table("directory", "documents", "size", "about", flexible="about", header=False)
+    table = make_table("directory", "documents", "size", "about", flexible="about", header=False)
     for column in table.columns[1:3]:
         column.justify = "right"
     for each in directory.subfolders:
-        name = cell(f"{each.path}/", "bold blue")
-        about = cell(" · ".join(each.keywords), "italic")
-        table.add_row(name, counted(each.documents, "document"), sized(each.size), about)
+        name = make_cell(f"{each.path}/", "bold blue")
+        about = make_cell(" · ".join(each.keywords), "italic")
+        table.add_row(name, pluralize(each.documents, "document"), format_size(each.size), about)
     if directory.subfolders:
         print_table(console, table)
     if directory.subfolders and directory.documents:
@@ -87,13 +95,13 @@ def print_document(console: Console, data: "DocumentData", *, is_first: bool) ->
     """Title, details, key phrases, outline with line numbers, chunks; of a later page, the chunks only."""
     document = data.document
     if is_first:
-        console.print(Text(f" {in_one_line(document.title)}", "bold"))
-        console.print(Text(f" {document.folder_id}  {in_one_line(document.document_id)}", "cyan"))
-        console.print(Text(f" {_details(document)} · {counted(document.lines, 'line')} · {data.encoding}", "dim"))
+        console.print(Text(f" {to_one_line(document.title)}", "bold"))
+        console.print(Text(f" {document.folder_id}  {to_one_line(document.document_id)}", "cyan"))
+        console.print(Text(f" {_details(document)} · {pluralize(document.lines, 'line')} · {data.encoding}", "dim"))
         if data.problem:
-            console.print(Text.assemble((" ! ", "yellow"), in_one_line(data.problem)))
+            console.print(Text.assemble((" ! ", "yellow"), to_one_line(data.problem)))
         if document.keywords:
-            console.print(Text(f" {in_one_line(' · '.join(document.keywords))}", "italic"))
+            console.print(Text(f" {to_one_line(' · '.join(document.keywords))}", "italic"))
         _print_outline(console, data)
     console.print()
     _print_previews(console, data.chunks)
@@ -107,17 +115,17 @@ def _print_outline(console: Console, data: "DocumentData") -> None:
     width = len(str(data.document.lines))
     for each in data.outline:
         indent = "  " * (each.level - top)
-        line = Text.assemble((f" {each.line:>{width}}  ", "dim"), f"{indent}{in_one_line(each.title)}")
+        line = Text.assemble((f" {each.line:>{width}}  ", "dim"), f"{indent}{to_one_line(each.title)}")
         console.print(line, overflow="ellipsis", no_wrap=True)
 
 
 def _print_previews(console: Console, chunks: Sequence["ChunkPreview"]) -> None:
-    table = plain_table("chunk", "lines", "begins with", flexible="begins with")
+    table = make_table("chunk", "lines", "begins with", flexible="begins with")
     table.columns[1].justify = "right"
     for each in chunks:
         place = Text(f"{each.place} · ", "dim") if each.place else Text()
-        begin = Text(no_wrap=True, overflow="ellipsis").join([place, cell(each.preview)])
-        table.add_row(cell(each.chunk_id, "cyan"), f"{each.start_line}:{each.end_line}", begin)
+        begin = Text(no_wrap=True, overflow="ellipsis").join([place, make_cell(each.preview)])
+        table.add_row(make_cell(each.chunk_id, "cyan"), f"{each.start_line}:{each.end_line}", begin)
     print_table(console, table)
 
 
@@ -129,5 +137,5 @@ def print_chunks(console: Console, chunks: Sequence["Chunk"], asked: Collection[
         head = Text.assemble(" ", mark, (f"{each.document_id}:{each.start_line}", "bold"), (f"  {where}", "dim"))
         console.print(head, overflow="ellipsis", no_wrap=True)
         for line in each.content.strip("\n").split("\n"):
-            console.print(Text(f"   {visible(line)}"), soft_wrap=True)
+            console.print(Text(f"   {escape_controls(line)}"), soft_wrap=True)
         console.print()

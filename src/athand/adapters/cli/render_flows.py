@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from athand.adapters.cli.render import cell, plain_table, print_table
-from athand.adapters.cli.words import ago, bar, counted, fraction, in_one_line, moment, took
+from athand.adapters.cli.render import make_cell, make_table, print_table
+from athand.adapters.cli.words import (
+    draw_bar,
+    format_age,
+    format_duration,
+    format_fraction,
+    format_time,
+    pluralize,
+    to_one_line,
+)
 from athand.flows.browser.model import ActionResult, BrowserState, ScreenDescription, Screenshot
 from athand.flows.model import UNKNOWN
 
@@ -28,11 +36,17 @@ _HINTS = {"testId": "test id", "selector": "selector", "a11yRef": "ref"}
 
 def print_sessions(console: Console, sessions: "Sequence[FlowSession]") -> None:
     """A list to choose from."""
-    table = plain_table("session", "when", "app", "goal", "tags", "steps", flexible="goal")
+    table = make_table("session", "when", "app", "goal", "tags", "steps", flexible="goal")
     table.columns[-1].justify = "right"
     for each in sessions:
-        goal = cell(each.goal or "—", "bold" if each.goal else "dim")
-        row = (cell(each.id, "cyan"), ago(each.created_at), cell(each.app), goal, cell(_tags(each), "dim"))
+        goal = make_cell(each.goal or "—", "bold" if each.goal else "dim")
+        row = (
+            make_cell(each.id, "cyan"),
+            format_age(each.created_at),
+            make_cell(each.app),
+            goal,
+            make_cell(_tags(each), "dim"),
+        )
         table.add_row(*row, f"{each.steps:,}")
     print_table(console, table)
 
@@ -43,7 +57,7 @@ def _tags(session: "FlowSession") -> str:
 
 def print_session(console: Console, session: "FlowSession") -> None:
     """Everything about a session but its steps."""
-    console.print(Text(f" {in_one_line(session.goal or '(no goal)')}", "bold"))
+    console.print(Text(f" {to_one_line(session.goal or '(no goal)')}", "bold"))
     git = session.git or {}
     state = "with changes" if git.get("dirty") else ""
     _print_details(
@@ -51,7 +65,7 @@ def print_session(console: Console, session: "FlowSession") -> None:
         {
             "session": session.id,
             "app": _joined(session.app, session.app_version),
-            "when": moment(session.created_at),
+            "when": format_time(session.created_at),
             "flow tags": ", ".join(session.flow_tags),
             "tags": ", ".join(session.tags),
             "git": _joined(git.get("branch"), str(git.get("commit") or "")[:_COMMIT], state),
@@ -70,16 +84,16 @@ def _data(value: Mapping[str, Any]) -> str:
 
 
 def _print_details(console: Console, details: Mapping[str, str | Text]) -> None:
-    table = plain_table("name", "value", flexible="value", header=False)
+    table = make_table("name", "value", flexible="value", header=False)
     for name, value in details.items():
         if value:
-            table.add_row(Text(name, "dim"), Text(in_one_line(value)) if isinstance(value, str) else value)
+            table.add_row(Text(name, "dim"), Text(to_one_line(value)) if isinstance(value, str) else value)
     print_table(console, table)
 
 
 def print_steps(console: Console, steps: "Sequence[Step]") -> None:
     """One line for each step: what was done, to what, where that led, how it ended."""
-    table = plain_table("", "did", "to", "on", "", "took", flexible="to")
+    table = make_table("", "did", "to", "on", "", "took", flexible="to")
     table.columns[0].justify = table.columns[5].justify = "right"
     for step in steps:
         table.add_row(str(step.position), *_line(step))
@@ -88,17 +102,17 @@ def print_steps(console: Console, steps: "Sequence[Step]") -> None:
 
 def print_last(console: Console, steps: "Sequence[Step]") -> None:
     """Steps of any session, each with when it was done."""
-    table = plain_table("when", "session", "", "did", "to", "on", "", "took", flexible="to")
+    table = make_table("when", "session", "", "did", "to", "on", "", "took", flexible="to")
     table.columns[2].justify = table.columns[7].justify = "right"
     for step in steps:
-        table.add_row(ago(step.timestamp), cell(step.session_id, "cyan"), str(step.position), *_line(step))
+        table.add_row(format_age(step.timestamp), make_cell(step.session_id, "cyan"), str(step.position), *_line(step))
     print_table(console, table)
 
 
 def _line(step: "Step") -> tuple[Text, ...]:
-    ended = Text("✓", "green") if step.ok else cell(f"✗ {_code(step)}", "red")
-    duration = Text(took(step.duration_ms / 1000) if step.duration_ms is not None else "", "dim")
-    return cell(step.verb.replace("_", " "), "bold"), _done_to(step), _where(step), ended, duration
+    ended = Text("✓", "green") if step.ok else make_cell(f"✗ {_code(step)}", "red")
+    duration = Text(format_duration(step.duration_ms / 1000) if step.duration_ms is not None else "", "dim")
+    return make_cell(step.verb.replace("_", " "), "bold"), _done_to(step), _where(step), ended, duration
 
 
 def _code(step: "Step") -> str:
@@ -108,8 +122,8 @@ def _code(step: "Step") -> str:
 def _done_to(step: "Step") -> Text:
     """The target, and what was put in there."""
     values = [step.input[name] for name in ("text", "value", "label", "key", "url") if name in step.input]
-    given = cell(f"“{values[0]}”", "yellow") if values else Text()
-    return Text("  ", no_wrap=True, overflow="ellipsis").join(filter(None, (cell(_place(step.target)), given)))
+    given = make_cell(f"“{values[0]}”", "yellow") if values else Text()
+    return Text("  ", no_wrap=True, overflow="ellipsis").join(filter(None, (make_cell(_place(step.target)), given)))
 
 
 def _place(target: Mapping[str, str]) -> str:
@@ -122,12 +136,12 @@ def _place(target: Mapping[str, str]) -> str:
 def _where(step: "Step") -> Text:
     """On which screen it was done, where it was seen, and on which it ended."""
     screens = (step.screen if step.before or step.screen != UNKNOWN else None, step.after_screen)
-    return cell(_ARROW.join(dict.fromkeys(filter(None, screens))), "dim")
+    return make_cell(_ARROW.join(dict.fromkeys(filter(None, screens))), "dim")
 
 
 def print_step(console: Console, step: "Step") -> None:
     """Everything about one step: what was done, what was seen before, what was known then."""
-    head = (f" {step.position}  ", "dim"), (in_one_line(step.verb.replace("_", " ")), "bold"), "  "
+    head = (f" {step.position}  ", "dim"), (to_one_line(step.verb.replace("_", " ")), "bold"), "  "
     console.print(Text.assemble(*head, _done_to(step)), overflow="ellipsis", no_wrap=True)
     _print_details(console, dict(_facts(step)))
     if step.before is not None:
@@ -141,29 +155,29 @@ def print_step(console: Console, step: "Step") -> None:
 def _facts(step: "Step") -> Iterator[tuple[str, str | Text]]:
     yield "step", step.id
     yield "tool", step.tool
-    yield "when", moment(step.timestamp)
+    yield "when", format_time(step.timestamp)
     yield "target", ", ".join(f"{_HINTS.get(kind, kind)} {value}" for kind, value in step.target.items())
     yield "input", _data(step.input)
     yield "on", _where(step)
     yield "address", step.before.url if step.before else ""
     error = step.error or {}
-    message = in_one_line(f"{error.get('code', '')}: {error.get('message', '')}")
+    message = to_one_line(f"{error.get('code', '')}: {error.get('message', '')}")
     yield "outcome", Text("went well", "green") if step.ok else Text(message, "red")
-    yield "took", took(step.duration_ms / 1000) if step.duration_ms is not None else ""
+    yield "took", format_duration(step.duration_ms / 1000) if step.duration_ms is not None else ""
     yield "labels", ", ".join(step.labels)
     yield "screenshot", step.screenshot or ""
 
 
 def _print_seen(console: Console, seen: "Observation") -> None:
     if seen.test_ids:
-        table = plain_table("test id", "tag", "text", flexible="text")
+        table = make_table("test id", "tag", "text", flexible="text")
         for each in seen.test_ids:
             style = "" if each.get("visible", True) else "dim strike"
-            table.add_row(cell(str(each["testId"]), style or "cyan"), *_cells(each, ("tag", "text"), style))
+            table.add_row(make_cell(str(each["testId"]), style or "cyan"), *_cells(each, ("tag", "text"), style))
         console.print()
         print_table(console, table)
     if seen.a11y:
-        table = plain_table("ref", "role", "name", flexible="name")
+        table = make_table("ref", "role", "name", flexible="name")
         for each in seen.a11y:
             table.add_row(*_cells(each, ("ref", "role", "name"), ""))
         console.print()
@@ -171,7 +185,7 @@ def _print_seen(console: Console, seen: "Observation") -> None:
 
 
 def _cells(of: Mapping[str, Any], names: Iterable[str], style: str) -> list[Text]:
-    return [cell(str(of.get(name) or ""), style) for name in names]
+    return [make_cell(str(of.get(name) or ""), style) for name in names]
 
 
 def print_done(console: Console, done: "Noun") -> None:
@@ -189,40 +203,40 @@ def print_done(console: Console, done: "Noun") -> None:
     elif isinstance(done, ActionResult):
         _print_place(console, done.screen, done.url)
         if done.note:
-            console.print(Text.assemble((" ! ", "yellow"), in_one_line(done.note)))
+            console.print(Text.assemble((" ! ", "yellow"), to_one_line(done.note)))
 
 
 def _print_place(console: Console, screen: str, url: str) -> None:
-    place = Text.assemble((" ✓ ", "green"), (in_one_line(screen), "bold"), (f"  {in_one_line(url)}", "dim"))
+    place = Text.assemble((" ✓ ", "green"), (to_one_line(screen), "bold"), (f"  {to_one_line(url)}", "dim"))
     console.print(place, overflow="ellipsis", no_wrap=True)
 
 
 def _print_state(console: Console, state: BrowserState) -> None:
     _print_place(console, state.screen, state.url)
-    table = plain_table("", "tab", "title", "address", flexible="address")
+    table = make_table("", "tab", "title", "address", flexible="address")
     for tab in state.tabs:
         mark = Text("•" if tab.is_active else "", "green")
-        table.add_row(mark, str(tab.index), cell(tab.title), cell(tab.url, "dim"))
+        table.add_row(mark, str(tab.index), make_cell(tab.title), make_cell(tab.url, "dim"))
     print_table(console, table)
     for dialog in state.dialogs:
-        console.print(Text.assemble((" ! ", "yellow"), in_one_line(dialog)))
+        console.print(Text.assemble((" ! ", "yellow"), to_one_line(dialog)))
 
 
 def print_knowledge(console: Console, knowledge: Mapping[str, Any]) -> None:
     """What earlier sessions know about a screen: what comes next, what to avoid, who was here."""
     if suggested := knowledge.get("suggestedNextActions"):
-        table = plain_table("next", "confidence", "because", flexible="because")
+        table = make_table("next", "confidence", "because", flexible="because")
         for each in suggested:
             sure = float(each["confidence"])
-            shown = Text.assemble((bar(sure, _BAR), "blue"), (f" {fraction(sure)}", "green"))
-            table.add_row(cell(_suggestion(each), "bold"), shown, cell(each["rationale"], "dim"))
+            shown = Text.assemble((draw_bar(sure, _BAR), "blue"), (f" {format_fraction(sure)}", "green"))
+            table.add_row(make_cell(_suggestion(each), "bold"), shown, make_cell(each["rationale"], "dim"))
         print_table(console, table)
     for each in knowledge.get("avoid") or ():
-        console.print(Text.assemble((" avoid  ", "red"), in_one_line(each["rationale"])))
+        console.print(Text.assemble((" avoid  ", "red"), to_one_line(each["rationale"])))
     if related := knowledge.get("relatedSessions"):
-        table = plain_table("was here", "goal", flexible="goal")
+        table = make_table("was here", "goal", flexible="goal")
         for each in related:
-            table.add_row(cell(each["sessionId"], "cyan"), cell(each.get("goal") or "—"))
+            table.add_row(make_cell(each["sessionId"], "cyan"), make_cell(each.get("goal") or "—"))
         print_table(console, table)
 
 
@@ -242,29 +256,29 @@ def print_summary(console: Console, summary: "SessionSummary") -> None:
     print_session(console, summary.session)
     failed = f", {summary.failed:,} failed" if summary.failed else ""
     details = {
-        "steps": f"{counted(summary.steps, 'step')}{failed} in {took(summary.seconds)}",
+        "steps": f"{pluralize(summary.steps, 'step')}{failed} in {format_duration(summary.seconds)}",
         "screens": _ARROW.join(summary.screens),
         "kinds": ", ".join(f"{label} {count:,}" for label, count in summary.labels.items()),
         "errors": ", ".join(f"{code} {count:,}" for code, count in summary.errors.items()),
     }
     _print_details(console, details)
     for at, action in enumerate(summary.actions, 1):
-        console.print(Text.assemble((f" {at:>3}  ", "dim"), in_one_line(action)), overflow="ellipsis", no_wrap=True)
+        console.print(Text.assemble((f" {at:>3}  ", "dim"), to_one_line(action)), overflow="ellipsis", no_wrap=True)
 
 
 def print_replay(console: Console, replay: "Replay") -> None:
     """How far a replay came, what it took for what, and where the page differs."""
     for each in replay.healed:
         found = f"{_place(each.now)} instead of {_place(each.was)}"
-        console.print(Text.assemble((f" ~ {each.position:>3}  ", "yellow"), in_one_line(found)))
+        console.print(Text.assemble((f" ~ {each.position:>3}  ", "yellow"), to_one_line(found)))
         no = f"If that is wrong:  athand flows reject-heal {replay.of} {each.position} {shlex.quote(each.element)}"
-        console.print(Text(f"        {in_one_line(f'{each.reason} {no}')}", "dim"), soft_wrap=True)
+        console.print(Text(f"        {to_one_line(f'{each.reason} {no}')}", "dim"), soft_wrap=True)
     if replay.ok:
-        console.print(Text.assemble((" ✓ ", "green"), f"All {counted(replay.done, 'action')} done again."))
+        console.print(Text.assemble((" ✓ ", "green"), f"All {pluralize(replay.done, 'action')} done again."))
     else:
-        stopped = f"Stopped at step {replay.stopped_at}, {replay.done} of {counted(replay.total, 'action')} done. "
+        stopped = f"Stopped at step {replay.stopped_at}, {replay.done} of {pluralize(replay.total, 'action')} done. "
         code = f"{replay.code}: " if replay.code else ""
-        console.print(Text.assemble((" ✗ ", "red"), stopped, (code, "bold"), in_one_line(replay.reason or "")))
+        console.print(Text.assemble((" ✗ ", "red"), stopped, (code, "bold"), to_one_line(replay.reason or "")))
     _print_details(console, dict(_differences(replay)))
 
 
@@ -278,10 +292,13 @@ def _differences(replay: "Replay") -> Iterator[tuple[str, str]]:
 
 def print_profiles(console: Console, profiles: "Sequence[Profile]") -> None:
     """How apps are read."""
-    table = plain_table("profile", "tools", "test ids", "screens", flexible="screens")
+    table = make_table("profile", "tools", "test ids", "screens", flexible="screens")
     for each in profiles:
         screens = ", ".join(each.screens)
         table.add_row(
-            cell(each.name, "cyan"), cell(f"{each.prefix}*"), cell(each.test_id_attribute), cell(screens, "dim")
+            make_cell(each.name, "cyan"),
+            make_cell(f"{each.prefix}*"),
+            make_cell(each.test_id_attribute),
+            make_cell(screens, "dim"),
         )
     print_table(console, table)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from athand.adapters.cli.render import cell, plain_table, print_table
-from athand.adapters.cli.words import age, bar, counted, in_one_line
+from athand.adapters.cli.render import make_cell, make_table, print_table
+from athand.adapters.cli.words import draw_bar, format_short_age, pluralize, to_one_line
 
 if TYPE_CHECKING:
     from athand.documents import Folder, Problem
@@ -22,29 +22,29 @@ def print_folders(console: Console, folders: Sequence["Folder"]) -> None:
     """One line for each folder; below it, why it is not ready."""
     is_wide = console.width >= _WIDE
     columns = ("folder", "state", "documents", "chunks", "problems", "age", *(["path"] if is_wide else []))
-    table = plain_table(*columns, flexible="path" if is_wide else "state")
+    table = make_table(*columns, flexible="path" if is_wide else "state")
     for column in table.columns[2:5]:
         column.justify = "right"
     for each in folders:
         table.add_row(
-            cell(each.folder_id, "cyan"),
+            make_cell(each.folder_id, "cyan"),
             _state(each),
             f"{each.documents:,}",
             f"{each.chunks:,}",
             Text(f"{each.problems:,}", "yellow" if each.problems else "dim"),
-            cell(age(each.indexed_at) if each.indexed_at else "—", "dim"),
-            *([cell(each.path, "dim")] if is_wide else []),
+            make_cell(format_short_age(each.indexed_at) if each.indexed_at else "—", "dim"),
+            *([make_cell(each.path, "dim")] if is_wide else []),
         )
     print_table(console, table)
     for each in folders:
         if each.reason:
-            console.print(Text.assemble((" ! ", "yellow"), f"{each.folder_id}: {in_one_line(each.reason)}"))
+            console.print(Text.assemble((" ! ", "yellow"), f"{each.folder_id}: {to_one_line(each.reason)}"))
 
 
 def _state(folder: "Folder") -> Text:
     state = Text(folder.state, _STATES.get(folder.state, ""))
     if folder.state == "indexing":
-        state.append(f" {bar(folder.progress)} {folder.done:,} / {folder.total:,}")
+        state.append(f" {draw_bar(folder.progress)} {folder.done:,} / {folder.total:,}")
     return state
 
 
@@ -55,24 +55,26 @@ def print_indexed(console: Console, folder: "Folder", problems: Sequence["Proble
         console.print(Text(f" Left out: {left_out}", "dim"))
     if not problems:
         return
-    console.print(Text.assemble((" ! ", "yellow"), f"{counted(len(problems), 'problem')}:"))
+    console.print(Text.assemble((" ! ", "yellow"), f"{pluralize(len(problems), 'problem')}:"))
     by_reason: dict[str, list[str]] = defaultdict(list)
     for each in problems:
         by_reason[each.reason].append(each.document_id)
-    table = plain_table("count", "reason", "files", flexible="files", header=False)
+    table = make_table("count", "reason", "files", flexible="files", header=False)
     table.columns[0].justify = "right"
     for reason, paths in sorted(by_reason.items(), key=lambda each: -len(each[1]))[:_MOST_REASONS]:
         more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-        table.add_row(f"  {len(paths):,}", cell(reason), cell(", ".join(paths[:_MOST_NAMED]) + more, "dim"))
+        table.add_row(f"  {len(paths):,}", make_cell(reason), make_cell(", ".join(paths[:_MOST_NAMED]) + more, "dim"))
     print_table(console, table)
     console.print(Text(f" See all:  athand docs status {folder.folder_id} --problems"), soft_wrap=True)
 
 
 def print_problems(console: Console, problems: Sequence["Problem"]) -> None:
     """Every file that is not, or not quite, as it should be."""
-    table = plain_table("folder", "file", "reason", flexible="reason")
+    table = make_table("folder", "file", "reason", flexible="reason")
     table.columns[1].no_wrap, table.columns[1].overflow = False, "fold"
     for each in problems:
         said = f"{each.reason} (indexed all the same)" if each.is_indexed else each.reason
-        table.add_row(cell(each.folder_id, "cyan"), Text(in_one_line(each.document_id)), Text(in_one_line(said), "dim"))
+        table.add_row(
+            make_cell(each.folder_id, "cyan"), Text(to_one_line(each.document_id)), Text(to_one_line(said), "dim")
+        )
     print_table(console, table)

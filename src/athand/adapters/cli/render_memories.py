@@ -7,19 +7,19 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from athand.adapters.cli.render import cell, plain_table, print_table
+from athand.adapters.cli.render import make_cell, make_table, print_table
 from athand.adapters.cli.words import (
-    age,
-    ago,
-    bar,
-    called,
-    counted,
-    fraction,
-    in_one_line,
-    is_over,
-    moment,
-    successor_of,
-    visible,
+    draw_bar,
+    escape_controls,
+    find_successor,
+    format_age,
+    format_fraction,
+    format_short_age,
+    format_time,
+    has_ended,
+    label_session,
+    pluralize,
+    to_one_line,
 )
 from athand.text_length import shorten
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _WIDE = 90
 _LONGEST_PROJECT = 16
 _COLUMNS: Mapping[str, Callable[["Memory"], Text]] = {
-    "id": lambda memory: cell(memory.id, "cyan"),
+    "id": lambda memory: make_cell(memory.id, "cyan"),
     "memory": lambda memory: _title(memory),
-    "sector": lambda memory: cell(memory.sector, "dim"),
-    "project": lambda memory: cell(shorten(memory.project, _LONGEST_PROJECT)),
-    "age": lambda memory: cell(age(memory.created_at), "dim"),
-    "salience": lambda memory: cell(bar(memory.effective_salience, len("salience")), "blue"),
+    "sector": lambda memory: make_cell(memory.sector, "dim"),
+    "project": lambda memory: make_cell(shorten(memory.project, _LONGEST_PROJECT)),
+    "age": lambda memory: make_cell(format_short_age(memory.created_at), "dim"),
+    "salience": lambda memory: make_cell(draw_bar(memory.effective_salience, len("salience")), "blue"),
 }
 _NEEDS_WIDTH = ("sector", "salience")
 
@@ -43,34 +43,34 @@ def print_memories(console: Console, memories: Sequence["Memory"]) -> None:
     """A list to choose from; a narrow terminal shows fewer columns."""
     is_wide = console.width >= _WIDE
     columns = {name: show for name, show in _COLUMNS.items() if is_wide or name not in _NEEDS_WIDTH}
-    table = plain_table(*columns, flexible="memory")
+    table = make_table(*columns, flexible="memory")
     for memory in memories:
         table.add_row(*(show(memory) for show in columns.values()))
     print_table(console, table)
 
 
 def _style(memory: "Memory") -> str:
-    return "strike dim" if memory.is_deleted else "dim" if is_over(memory) else ""
+    return "strike dim" if memory.is_deleted else "dim" if has_ended(memory) else ""
 
 
 def _title(memory: "Memory") -> Text:
     """The title, behind what is special about the memory: there it is never cut off."""
     states = {
         ("deleted", "red"): memory.is_deleted,
-        ("superseded", "red"): is_over(memory),
+        ("superseded", "red"): has_ended(memory),
         ("pinned", "yellow"): memory.pinned,
         (memory.tier, "magenta"): memory.tier != "project",
     }
     words = [Text.assemble(state, " · ") for state, holds in states.items() if holds]
-    return Text(no_wrap=True, overflow="ellipsis").join([*words, cell(memory.title, _style(memory))])
+    return Text(no_wrap=True, overflow="ellipsis").join([*words, make_cell(memory.title, _style(memory))])
 
 
 def print_similar(console: Console, added: "Memory") -> None:
     """What resembles a memory that was just added, and what to do about it."""
-    table = plain_table("score", "id", "memory", "when", flexible="memory", header=False)
+    table = make_table("score", "id", "memory", "when", flexible="memory", header=False)
     for each in added.similar:
-        score, name = Text(f"  {fraction(each.score)}", "green"), cell(each.id, "cyan")
-        table.add_row(score, name, cell(each.content), cell(ago(each.created_at), "dim"))
+        score, name = Text(f"  {format_fraction(each.score)}", "green"), make_cell(each.id, "cyan")
+        table.add_row(score, name, make_cell(each.content), make_cell(format_age(each.created_at), "dim"))
     old = added.similar[0].id if len(added.similar) == 1 else "OLD"
     console.print(" Similar is remembered already:")
     print_table(console, table)
@@ -81,19 +81,19 @@ def print_memory(
     console: Console, memory: "Memory", related: Sequence["Related"], used: "SessionContext | None"
 ) -> None:
     """Everything about one memory."""
-    console.print(Padding(Text(visible(memory.content)), (0, 0, 1, 1), expand=False))
-    table = plain_table("name", "value", flexible="value", header=False)
+    console.print(Padding(Text(escape_controls(memory.content)), (0, 0, 1, 1), expand=False))
+    table = make_table("name", "value", flexible="value", header=False)
     details = {
         **_what(memory),
         **_whence(memory, used),
         **_while(memory, related),
         "salience": _salience(memory),
         **{name: ", ".join(getattr(memory, name)) for name in ("tags", "concepts", "files")},
-        "deleted": f"{moment(memory.deleted_at)}; see: athand memory restore" if memory.deleted_at else None,
+        "deleted": f"{format_time(memory.deleted_at)}; see: athand memory restore" if memory.deleted_at else None,
     }
     for name, value in details.items():
         if value:
-            table.add_row(Text(name, "dim"), value if isinstance(value, Text) else Text(visible(value)))
+            table.add_row(Text(name, "dim"), value if isinstance(value, Text) else Text(escape_controls(value)))
     print_table(console, table)
     if related:
         console.print()
@@ -120,19 +120,19 @@ def _whence(memory: "Memory", used: "SessionContext | None") -> dict[str, str | 
         "author": memory.author,
         "written by": writer,
         "context": memory.context,
-        "session": called(used.session) if used and is_own else memory.session,
-        "last used": f"{used.usage_type} in session {called(used.session)}" if used and not is_own else None,
-        "created": moment(memory.created_at),
-        "updated": moment(memory.updated_at) if changed else None,
+        "session": label_session(used.session) if used and is_own else memory.session,
+        "last used": f"{used.usage_type} in session {label_session(used.session)}" if used and not is_own else None,
+        "created": format_time(memory.created_at),
+        "updated": format_time(memory.updated_at) if changed else None,
     }
 
 
 def _while(memory: "Memory", related: Sequence["Related"]) -> dict[str, "str | Text | None"]:
     """How long it held, and what took its place."""
-    since = f"since {moment(memory.valid_from)}" if memory.valid_from != memory.created_at else None
-    until = f"until {moment(memory.valid_until)}" if memory.valid_until else None
-    successor = successor_of(memory, related)
-    by = Text.assemble("by ", (successor.id, "cyan"), f"  {in_one_line(successor.title)}") if successor else None
+    since = f"since {format_time(memory.valid_from)}" if memory.valid_from != memory.created_at else None
+    until = f"until {format_time(memory.valid_until)}" if memory.valid_until else None
+    successor = find_successor(memory, related)
+    by = Text.assemble("by ", (successor.id, "cyan"), f"  {to_one_line(successor.title)}") if successor else None
     return {
         "valid": " ".join(filter(None, (since, until))),
         "superseded": by,
@@ -140,26 +140,26 @@ def _while(memory: "Memory", related: Sequence["Related"]) -> dict[str, "str | T
 
 
 def _salience(memory: "Memory") -> Text:
-    now, stored = fraction(memory.effective_salience), fraction(memory.salience)
-    used = f"used {counted(memory.access_count, 'time')}, last {ago(memory.last_accessed)}"
+    now, stored = format_fraction(memory.effective_salience), format_fraction(memory.salience)
+    used = f"used {pluralize(memory.access_count, 'time')}, last {format_age(memory.last_accessed)}"
     return Text.assemble(
-        (bar(memory.effective_salience), "blue"),
-        f" {now} now, {stored} stored · importance {fraction(memory.importance)}",
+        (draw_bar(memory.effective_salience), "blue"),
+        f" {now} now, {stored} stored · importance {format_fraction(memory.importance)}",
         f" · {used}" if memory.access_count else " · never used",
     )
 
 
 def print_related(console: Console, id_: str, related: Sequence["Related"]) -> None:
     """What a memory is related with: to the right what it says of others, to the left what they say of it."""
-    table = plain_table("relation", "id", "memory", "by", "age", flexible="memory")
+    table = make_table("relation", "id", "memory", "by", "age", flexible="memory")
     for each in related:
         relation, memory = each.relation, each.memory
         arrow = "→" if relation.source_id == id_ else "←"
         table.add_row(
             f"{arrow} {relation.type}",
-            cell(memory.id, "cyan"),
-            cell(memory.title, _style(memory)),
-            cell(relation.by, "dim"),
-            cell(age(relation.valid_from), "dim"),
+            make_cell(memory.id, "cyan"),
+            make_cell(memory.title, _style(memory)),
+            make_cell(relation.by, "dim"),
+            make_cell(format_short_age(relation.valid_from), "dim"),
         )
     print_table(console, table)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from athand.adapters.cli.render import cell, plain_table, print_table
-from athand.adapters.cli.words import about, age, in_one_line, is_over, moment
+from athand.adapters.cli.render import make_cell, make_table, print_table
+from athand.adapters.cli.words import describe_session, format_short_age, format_time, has_ended, to_one_line
 
 if TYPE_CHECKING:
     from athand.memories import Memory, SessionContext, Timeline
@@ -22,14 +22,14 @@ def print_timeline(console: Console, timeline: "Timeline", successors: Mapping[s
     memories = [*timeline.before, timeline.anchor, *timeline.after]
     dates = _dates(memories)
     is_wide = console.width >= _WIDE
-    table = plain_table("memory", *(["sector"] if is_wide else []), "note", flexible="memory", header=False)
+    table = make_table("memory", *(["sector"] if is_wide else []), "note", flexible="memory", header=False)
     table.columns[-1].max_width = console.width * 2 // 5
     for at, (memory, note) in enumerate(zip(memories, _notes(timeline, memories, successors), strict=True)):
         if at and dates[at].strip():
             table.add_row(Text(" " * (len(dates[at]) + 3) + "│", "dim"))
         line = Text(f" {dates[at]} ", no_wrap=True, overflow="ellipsis").append(f"{_branch(dates, at)} ", "dim")
         line.append_text(_title(memory, is_anchor=memory is timeline.anchor))
-        table.add_row(line, *([cell(memory.sector, "dim")] if is_wide else []), note)
+        table.add_row(line, *([make_cell(memory.sector, "dim")] if is_wide else []), note)
     console.print(table)
 
 
@@ -50,10 +50,10 @@ def _branch(dates: Sequence[str], at: int) -> str:
 
 
 def _title(memory: "Memory", *, is_anchor: bool) -> Text:
-    title = in_one_line(memory.title)
+    title = to_one_line(memory.title)
     if is_anchor:
         return Text.assemble(("● ", "green"), (title, "bold"))
-    return Text(title, "dim" if is_over(memory) else "")
+    return Text(title, "dim" if has_ended(memory) else "")
 
 
 def _notes(timeline: "Timeline", memories: Sequence["Memory"], successors: Mapping[str, "Memory"]) -> Iterator[Text]:
@@ -63,7 +63,7 @@ def _notes(timeline: "Timeline", memories: Sequence["Memory"], successors: Mappi
         session = timeline.sessions.get(memory.session or "")
         pieces = [
             _superseded(memory, successors.get(memory.id)),
-            Text("″" if session == above else f"session {about(session)}", "dim") if session else Text(),
+            Text("″" if session == above else f"session {describe_session(session)}", "dim") if session else Text(),
         ]
         yield Text(" · ", no_wrap=True, overflow="ellipsis").join(filter(None, pieces))
         above = session
@@ -72,19 +72,19 @@ def _notes(timeline: "Timeline", memories: Sequence["Memory"], successors: Mappi
 def _superseded(memory: "Memory", successor: "Memory | None") -> Text:
     if successor:
         return Text.assemble(("superseded by ", "red"), (successor.id, "cyan"))
-    return Text(f"held until {memory.valid_until:%-d %b %Y}" if is_over(memory) else "", "red")
+    return Text(f"held until {memory.valid_until:%-d %b %Y}" if has_ended(memory) else "", "red")
 
 
 def print_sessions(console: Console, sessions: Sequence["MemorySession"]) -> None:
     """A list of sessions to choose from."""
-    table = plain_table("id", "project", "age", "lasted", "summary", flexible="summary")
+    table = make_table("id", "project", "age", "lasted", "summary", flexible="summary")
     for session in sessions:
         table.add_row(
-            cell(session.id, "cyan"),
-            cell(session.project),
-            cell(age(session.started_at), "dim"),
-            cell(_lasted(session), "dim"),
-            cell(session.summary or "—"),
+            make_cell(session.id, "cyan"),
+            make_cell(session.project),
+            make_cell(format_short_age(session.started_at), "dim"),
+            make_cell(_lasted(session), "dim"),
+            make_cell(session.summary or "—"),
         )
     print_table(console, table)
 
@@ -99,17 +99,17 @@ def _lasted(session: "MemorySession") -> str:
 def print_context(console: Console, used: "SessionContext") -> None:
     """The session that used a memory last."""
     session = used.session
-    table = plain_table("name", "value", flexible="value", header=False)
+    table = make_table("name", "value", flexible="value", header=False)
     details = {
         "session": session.id,
         "summary": session.summary,
         "project": session.project,
-        "began": moment(session.started_at),
-        "ended": moment(session.ended_at) if session.ended_at else "still open",
+        "began": format_time(session.started_at),
+        "ended": format_time(session.ended_at) if session.ended_at else "still open",
         "usage": f"the memory was {used.usage_type} in it",
         "memories": f"{used.memories_in_session:,} in this session",
     }
     for name, value in details.items():
         if value:
-            table.add_row(Text(name, "dim"), Text(in_one_line(value)))
+            table.add_row(Text(name, "dim"), Text(to_one_line(value)))
     print_table(console, table)

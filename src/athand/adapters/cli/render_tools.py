@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from athand.adapters.cli.render import plain_table, print_table
-from athand.adapters.cli.words import HIDDEN, bar, counted, fraction, moment
+from athand.adapters.cli.render import make_table, print_table
+from athand.adapters.cli.words import HIDDEN, draw_bar, format_fraction, format_time, pluralize
 from athand.redaction import redact
 from athand.tools.poisoning.unicode import escape_invisible
 
@@ -54,9 +54,9 @@ def _cell(text: str, style: str = "") -> Text:
 
 def print_tool_hits(console: Console, hits: "Sequence[ToolHit]") -> None:
     """Each tool with its score and description, and the reason in the line below."""
-    table = plain_table("tool", "confidence", "description", flexible="description")
+    table = make_table("tool", "confidence", "description", flexible="description")
     for hit in hits:
-        confidence = Text.assemble((bar(hit.score, _BAR), "blue"), (f" {fraction(hit.score)}", "green"))
+        confidence = Text.assemble((draw_bar(hit.score, _BAR), "blue"), (f" {format_fraction(hit.score)}", "green"))
         table.add_row(_cell(hit.id, "bold cyan"), confidence, _format_description(hit.item))
         table.add_row("", "", _cell(hit.reason, "dim"))
     print_table(console, table)
@@ -72,7 +72,7 @@ def _format_description(tool: "Tool") -> Text:
 
 def print_tools(console: Console, tools: "Sequence[Tool]") -> None:
     """One line for each tool."""
-    table = plain_table("tool", "does", "description", flexible="description")
+    table = make_table("tool", "does", "description", flexible="description")
     for tool in tools:
         table.add_row(_cell(tool.id, "cyan"), Text(tool.kind, _KIND_STYLES[tool.kind]), _format_description(tool))
     print_table(console, table)
@@ -87,7 +87,7 @@ def print_tool(console: Console, tool: "Tool") -> None:
         "server": Text(f"{escape_line(tool.server)} · {escape_line(tool.catalogue)}"),
         "does": Text(_describe_kind(tool), _KIND_STYLES[tool.kind]),
         "state": _format_state(tool),
-        "since": Text(moment(tool.updated_at)),
+        "since": Text(format_time(tool.updated_at)),
         "hash": Text(tool.hash, "dim"),
     }
     _print_details(console, details)
@@ -113,7 +113,7 @@ def _format_state(tool: "Tool") -> Text:
 
 
 def _print_details(console: Console, details: Mapping[str, Text]) -> None:
-    table = plain_table("name", "value", flexible="value", header=False)
+    table = make_table("name", "value", flexible="value", header=False)
     for name, value in details.items():
         if value.plain:
             table.add_row(Text(name, "dim"), value)
@@ -127,7 +127,7 @@ def _print_fields(console: Console, heading: str, schema: Mapping[str, Any]) -> 
         return
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
-    table = plain_table(heading, "type", "description", flexible="description")
+    table = make_table(heading, "type", "description", flexible="description")
     for name, form in properties.items():
         form = form if isinstance(form, Mapping) else {}
         mark = Text("*" if name in needed else "", "red")
@@ -186,7 +186,7 @@ def print_review(console: Console, tool: "Tool") -> None:
 
 def print_servers(console: Console, servers: "Sequence[Server]") -> None:
     """One line for each server; below them, why some do not work."""
-    table = plain_table("server", "state", "tools", "transport", "from", flexible="from")
+    table = make_table("server", "state", "tools", "transport", "from", flexible="from")
     table.columns[2].justify = "right"
     for each in servers:
         state = Text(each.state, _SERVER_STYLES.get(each.state, ""))
@@ -201,7 +201,7 @@ def print_servers(console: Console, servers: "Sequence[Server]") -> None:
 
 def print_rules(console: Console, rules: "Sequence[Rule]") -> None:
     """The rules for calls."""
-    table = plain_table("tools", "decision", "catalogue", flexible="catalogue")
+    table = make_table("tools", "decision", "catalogue", flexible="catalogue")
     for rule in rules:
         where = "all" if rule.catalogue == "*" else rule.catalogue
         table.add_row(
@@ -219,18 +219,18 @@ def print_tool_stats(console: Console, stats: "ToolStats") -> None:
 
 
 def _list_figures(stats: "ToolStats") -> Iterator[tuple[str, str]]:
-    yield "tools", f"{stats.tools:,} of {counted(stats.servers, 'server')}"
+    yield "tools", f"{stats.tools:,} of {pluralize(stats.servers, 'server')}"
     yield "indexed", f"{stats.indexed:,}, {stats.cached:,} of them with a vector"
     yield "cache", f"{stats.hit_rate:.0%} of the texts had a vector already"
     yield "searches", f"{stats.searches:,}"
     yield "calls", f"{stats.calls:,}" + (f", {stats.failures:,} failed" if stats.failures else "")
     yield "tokens", f"{stats.tokens_of_all:,} to list everything, {stats.tokens_per_search:,} for a search on average"
-    yield "saved", f"about {counted(stats.tokens_saved, 'token')} so far"
+    yield "saved", f"about {pluralize(stats.tokens_saved, 'token')} so far"
 
 
 def print_launches(console: Console, servers: Mapping[str, Mapping[str, Any]]) -> None:
     """Each server with its command line or address, and the names of its variables and headers."""
-    table = plain_table("server", "launch", flexible="launch", header=False)
+    table = make_table("server", "launch", flexible="launch", header=False)
     table.columns[1].overflow = "fold"
     for name, entry in servers.items():
         table.add_row(Text(f"  {escape_line(name)}", "cyan"), Text(escape_line(_describe_launch(entry))))

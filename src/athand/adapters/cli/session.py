@@ -49,7 +49,7 @@ class Session:
         """Print the data as JSON."""
         click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
-    def show_plainly(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
+    def print_plain(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
         """Print for a program, if one is asking: everything as JSON, or quietly what names each; whether it was so."""
         one = not isinstance(found, Sequence)
         nouns: Sequence[Noun] = [found] if one else found  # type: ignore[list-item, assignment]
@@ -63,7 +63,7 @@ class Session:
 
     def report(self, changed: "Noun", text: str) -> None:
         """Tell what a command has changed."""
-        if not self.show_plainly(changed):
+        if not self.print_plain(changed):
             self.say(text)
 
     def say(self, text: str) -> None:
@@ -71,7 +71,7 @@ class Session:
         if not self.quiet:
             click.echo(text, err=True)
 
-    def say_more(self, continuation: "Continuation", *words: str) -> None:
+    def say_next_page(self, continuation: "Continuation", *words: str) -> None:
         """Tell the command that gets the next page, if there is one, with the options that lead to the same store."""
         if continuation.has_more:
             own = {"--store": self.store, "--data-dir": self.data_dir, "--model": self.model}
@@ -107,6 +107,22 @@ def start_session(context: click.Context, **given: Any) -> Session:
     return replace(outer, **{name: value for name, value in given.items() if value})
 
 
+class LazyCommand(click.Command):
+    """Makes those of its parameters that are functions when they are first needed, see `options.of`."""
+
+    _params: list[Any]
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """The options and arguments."""
+        self._params = [each if isinstance(each, click.Parameter) else each() for each in self._params]
+        return self._params
+
+    @params.setter
+    def params(self, params: list[Any]) -> None:
+        self._params = params
+
+
 def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], click.Command]:
     """A command of a group that takes the common options and gets a `Session` as its first argument."""
 
@@ -122,12 +138,12 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], cl
         shared = common_options(run)
         # Click reads decorators from the last to the first: so the command's own options lead its help.
         shared.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-        return group.command(name)(shared)
+        return group.command(name, cls=LazyCommand)(shared)
 
     return decorate
 
 
-def standard_input() -> str:
+def read_standard_input() -> str:
     """All of standard input, as text."""
     try:
         return sys.stdin.buffer.read().decode("utf-8").rstrip("\n")
@@ -136,7 +152,7 @@ def standard_input() -> str:
 
 
 @contextmanager
-def tidy_when_ended() -> Iterator[None]:
+def exit_on_sigterm() -> Iterator[None]:
     """To be told to end is like Ctrl-C: what was begun is taken away, and no copy of the store lies about."""
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:

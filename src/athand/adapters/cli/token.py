@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 _SCOPES = ("search", "write", "call-tools", "admin")
 _FOR_AGENTS = ("search", "write", "call-tools")
@@ -58,7 +58,7 @@ def list_(session: Session, /) -> None:
         return
     for each in found:
         click.echo(each.name if session.quiet else f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}")
-    session.say(f" {counted(len(found), 'token')}, besides your own.")
+    session.say(f" {pluralize(len(found), 'token')}, besides your own.")
 
 
 @command(token, "revoke")

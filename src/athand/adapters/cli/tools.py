@@ -23,7 +23,7 @@ from athand.adapters.cli.tools_catalogues import (
     open_catalogues,
 )
 from athand.adapters.cli.tools_servers import show_servers
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
     from athand.tools import Tool, ToolHit
@@ -87,7 +87,7 @@ def search(session: Session, /, query: str, output: str, gateway: str | None, **
         elif not session.quiet:
             _print_table(session, catalogues, hits, seconds)
         else:
-            session.show_plainly(hits)
+            session.print_plain(hits)
 
 
 def _print_table(session: Session, catalogues: Catalogues, hits: "Hits[ToolHit]", seconds: float) -> None:
@@ -103,8 +103,8 @@ def _print_table(session: Session, catalogues: Catalogues, hits: "Hits[ToolHit]"
 def _print_totals(session: Session, catalogues: Catalogues, hits: "Hits[ToolHit]", seconds: float) -> None:
     """How many tools were searched, in what time; if there are none or none matches, what to do about it."""
     tools = catalogues.list_tools()
-    pieces = [counted(len(hits), "tool")] if hits else []
-    servers = counted(len(catalogues.list_servers()), "server")
+    pieces = [pluralize(len(hits), "tool")] if hits else []
+    servers = pluralize(len(catalogues.list_servers()), "server")
     pieces += [f"{seconds * 1000:.0f} ms", f"{len(tools):,} in {servers}"]
     session.say(click.style(f"\n {' · '.join(pieces)}", dim=True))
     if not tools:
@@ -154,7 +154,7 @@ def list_(session: Session, /, server: str | None, pattern: str | None, state: s
             for tool in catalogues.list_tools(server)
             if state in (None, tool.state) and fnmatchcase(tool.id, pattern if pattern is not None else "*")
         ]
-        if session.show_plainly(tools):
+        if session.print_plain(tools):
             return
         if tools:
             from athand.adapters.cli.render_tools import print_tools
@@ -168,10 +168,10 @@ def list_(session: Session, /, server: str | None, pattern: str | None, state: s
 
 def _print_count(session: Session, tools: "Sequence[Tool]") -> None:
     waiting = [tool for tool in tools if tool.state in ("quarantined", "changed")]
-    session.say(click.style(f"\n {counted(len(tools), 'tool')}", dim=True))
+    session.say(click.style(f"\n {pluralize(len(tools), 'tool')}", dim=True))
     if waiting:
         command = f"athand tools approve {waiting[0].id}"
-        session.say(f" {counted(len(waiting), 'tool waits', 'tools wait')} for approval. Review with: {command}")
+        session.say(f" {pluralize(len(waiting), 'tool waits', 'tools wait')} for approval. Review with: {command}")
 
 
 @command(commands, "describe")
@@ -188,7 +188,7 @@ def describe(session: Session, /, id: str, **given: Any) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with open_catalogues(session, **given) as catalogues:
         tool = find_tool(session, catalogues, id)
-    if not session.show_plainly(tool):
+    if not session.print_plain(tool):
         from athand.adapters.cli.render_tools import print_tool
 
         print_tool(session.console(), tool)
@@ -236,7 +236,7 @@ def types(
     if session.as_json:
         session.show({"language": language, "tools": unique_ids, "out": out, "source": source})
     elif out:
-        session.say(f"Wrote {counted(len(unique_ids), 'function')} to {out}")
+        session.say(f"Wrote {pluralize(len(unique_ids), 'function')} to {out}")
     else:
         click.echo(source, nl=False)
 

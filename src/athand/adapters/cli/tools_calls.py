@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli.session import Session, command, confirm, standard_input
+from athand.adapters.cli.session import Session, command, confirm, read_standard_input
 from athand.adapters.cli.tools_catalogues import Catalogues, catalogue_options, find_tool, open_catalogues
-from athand.adapters.cli.words import counted, sized
+from athand.adapters.cli.words import format_size, pluralize
 from athand.errors import Conflict, InvalidInput, NotFound, Refused, ToolFailed
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def call(
 
 def _read_arguments(given: str | None, pairs: Sequence[str]) -> dict[str, Any]:
     """The arguments of the JSON object, with those of --arg added."""
-    text = standard_input() if given == "-" else given
+    text = read_standard_input() if given == "-" else given
     arguments = _parse_object(text) if text and text.strip() else {}
     for name, values in _group_by_name(pairs).items():
         arguments[name] = values[0] if len(values) == 1 else values
@@ -147,7 +147,7 @@ def _describe_part(part: Mapping[str, Any]) -> str:
     from athand.adapters.cli.render_tools import escape_line
 
     data = part.get("data")
-    size = f", {sized(len(data) * 3 // 4)}" if isinstance(data, str) else ""
+    size = f", {format_size(len(data) * 3 // 4)}" if isinstance(data, str) else ""
     return escape_line(f"{part.get('type')} {part.get('mimeType') or part.get('uri') or ''}".strip()) + size
 
 
@@ -173,7 +173,7 @@ def approve(session: Session, /, ids: tuple[str, ...], server: str | None, yes: 
             return
         _show_for_review(session, tools)
         if not yes:
-            confirm(f"Approve {counted(len(tools), 'tool')}?" if len(tools) > 1 else f"Approve {tools[0].id}?")
+            confirm(f"Approve {pluralize(len(tools), 'tool')}?" if len(tools) > 1 else f"Approve {tools[0].id}?")
         changed = [_decide(catalogues, tool, catalogues.tools.approve) for tool in tools]
     _report_change(session, "Approved", changed)
 
@@ -293,7 +293,7 @@ def rules(session: Session, /, **given: Any) -> None:
     with open_catalogues(session, **given) as catalogues:
         found = [rule for name in catalogues.names for rule in catalogues.tools.rules(catalogue=name)]
     unique = list(dict.fromkeys(found))
-    if session.show_plainly(unique, data="pattern"):
+    if session.print_plain(unique, data="pattern"):
         return
     if unique:
         from athand.adapters.cli.render_tools import print_rules

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from athand.adapters.cli.session import Command, Session
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _describe_progress(catalogues: Catalogues) -> str:
     from rich.markup import escape
 
     names = [server.name for server in catalogues.list_servers() if server.state == "connecting"]
-    shown = ", ".join(names) if len(names) < 4 else counted(len(names), "server")
+    shown = ", ".join(names) if len(names) < 4 else pluralize(len(names), "server")
     return escape(f"Connecting to {shown}" if names else "Indexing the tools")
 
 
@@ -150,7 +150,7 @@ def _warn_about_untrusted(session: Session, catalogues: Catalogues) -> None:
     """Say that a project's servers are not started before the user trusts them, and how to do that."""
     untrusted = [server for server in catalogues.list_servers() if server.state == "untrusted"]
     for source in dict.fromkeys(str(server.source) for server in untrusted):
-        count = counted(sum(str(server.source) == source for server in untrusted), "server")
+        count = pluralize(sum(str(server.source) == source for server in untrusted), "server")
         text = f"{source} names {count} that you have not trusted; none of them is started."
         _warn(session, text, f"Review and trust it with: athand tools trust {shlex.quote(source)}")
 

@@ -18,7 +18,7 @@ from athand.adapters.cli.tools_catalogues import (
     open_catalogues,
     servers_file,
 )
-from athand.adapters.cli.words import counted
+from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
     from athand.tools import Server
@@ -90,7 +90,9 @@ def _show_found(session: Session, found: "Mapping[str, ClientServers]") -> None:
     for client, each in found.items():
         if each.servers or each.notes:
             files = ", ".join(map(str, each.files))
-            session.say(f" {click.style(client, bold=True)}  {counted(len(each.servers), 'server')} in {files or '—'}")
+            session.say(
+                f" {click.style(client, bold=True)}  {pluralize(len(each.servers), 'server')} in {files or '—'}"
+            )
             print_launches(session.console(stderr=True), each.servers)
         for note in each.notes:
             session.say(f" {click.style('!', fg='yellow')} {escape_line(note)}")
@@ -107,7 +109,7 @@ def _report_preview(session: Session, servers: Mapping[str, ServerEntry]) -> Non
     elif not servers:
         session.say(f" No servers found in the configurations of: {', '.join(CLIENTS)}")
     else:
-        session.say(f" {counted(len(servers), 'server')}; nothing was written. Import them without --print.")
+        session.say(f" {pluralize(len(servers), 'server')}; nothing was written. Import them without --print.")
 
 
 def _report_import(session: Session, update: "ConfigUpdate", file: Path) -> None:
@@ -181,7 +183,7 @@ def _show_servers(session: Session, catalogues: Catalogues, names: Sequence[str]
 
 def show_servers(session: Session, servers: "Sequence[Server]") -> None:
     """Print servers, and which of their tools wait for approval."""
-    if session.show_plainly(servers, data="name"):
+    if session.print_plain(servers, data="name"):
         return
     if servers:
         from athand.adapters.cli.render_tools import print_servers
@@ -191,7 +193,7 @@ def show_servers(session: Session, servers: "Sequence[Server]") -> None:
         session.say(f" {NO_SERVERS}")
     for each in servers:
         if each.waiting:
-            waiting = f"{counted(each.waiting, 'tool')} of {each.name} to approve"
+            waiting = f"{pluralize(each.waiting, 'tool')} of {each.name} to approve"
             session.say(f" {waiting}:  athand tools approve --server {each.name}")
 
 
@@ -211,8 +213,8 @@ def login(session: Session, /, server: str, seconds: float, **given: Any) -> Non
     with open_catalogues(session, **given) as catalogues:
         catalogues.tools.login(server, open_page=_open_page, catalogue=catalogues.names, seconds=seconds)
         fresh = catalogues.tools.refresh(server, catalogue=catalogues.names)
-    if not session.show_plainly(fresh, data="name"):
-        session.say(f"Logged in to {click.style(server, fg='cyan')}: {counted(fresh.tools, 'tool')}")
+    if not session.print_plain(fresh, data="name"):
+        session.say(f"Logged in to {click.style(server, fg='cyan')}: {pluralize(fresh.tools, 'tool')}")
 
 
 @command(commands, "logout")
@@ -261,10 +263,10 @@ def remove(session: Session, /, server: str, yes: bool, **given: Any) -> None:
     with open_catalogues(session, **given) as catalogues:
         (found,) = catalogues.select_servers((server,))
         if not yes:
-            confirm(f"Remove server {server!r} and its {counted(found.tools, 'tool')}?")
+            confirm(f"Remove server {server!r} and its {pluralize(found.tools, 'tool')}?")
         catalogues.tools.remove(server, catalogue=found.catalogue)
         is_ours = found.source == str(servers_file(session)) and remove_from_user_config(Path(found.source), server)
-    if not session.show_plainly(found, data="name"):
-        session.say(f"Removed {click.style(server, fg='cyan')} with {counted(found.tools, 'tool')}.")
+    if not session.print_plain(found, data="name"):
+        session.say(f"Removed {click.style(server, fg='cyan')} with {pluralize(found.tools, 'tool')}.")
         if found.source and not is_ours:
             session.say(f" {found.source} still names it: remove it there too, or it comes back.")

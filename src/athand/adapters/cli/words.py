@@ -25,47 +25,47 @@ _PICTURES = {
 }
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The text without anything that a terminal would obey."""
     return text.translate(_PICTURES)
 
 
-def from_home(text: str) -> str:
+def abbreviate_home(text: str) -> str:
     """The text with paths in the user's home as people write them."""
     return re.sub(rf"(?<![^\s“(]){re.escape(str(Path.home()))}(?=/)", "~", text)
 
 
-def without_password(address: str) -> str:
+def hide_password(address: str) -> str:
     """The address as others may see it."""
     return _PASSWORD.sub(rf"\1\2{HIDDEN}", address)
 
 
-def in_one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """The text, safe to show, every white space a single blank."""
-    return visible(" ".join(text.split()))
+    return escape_controls(" ".join(text.split()))
 
 
-def named(memory: "Memory") -> str:
+def label_memory(memory: "Memory") -> str:
     """The memory's id and title."""
-    return f"{click.style(memory.id, fg='cyan')}  {in_one_line(memory.title)}"
+    return f"{click.style(memory.id, fg='cyan')}  {to_one_line(memory.title)}"
 
 
-def about(session: "MemorySession") -> str:
+def describe_session(session: "MemorySession") -> str:
     """The session's summary, else its id."""
-    return f"“{in_one_line(session.summary)}”" if session.summary else session.id
+    return f"“{to_one_line(session.summary)}”" if session.summary else session.id
 
 
-def called(session: "MemorySession") -> str:
+def label_session(session: "MemorySession") -> str:
     """The session's id and summary."""
-    return f"{session.id} {about(session)}" if session.summary else session.id
+    return f"{session.id} {describe_session(session)}" if session.summary else session.id
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def pluralize(number: int, one: str, many: str | None = None) -> str:
     """The number and its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def ago(time: datetime, now: datetime | None = None) -> str:
+def format_age(time: datetime, now: datetime | None = None) -> str:
     """How long ago, in one unit."""
     amount = ((now or datetime.now(UTC)) - time).total_seconds()
     if amount < 0:
@@ -74,29 +74,29 @@ def ago(time: datetime, now: datetime | None = None) -> str:
         return "just now"
     for size, unit in _STEPS:
         if amount < size:
-            return f"{counted(int(amount), unit)} ago"
+            return f"{pluralize(int(amount), unit)} ago"
         amount /= size
-    return f"{counted(int(amount), 'year')} ago"
+    return f"{pluralize(int(amount), 'year')} ago"
 
 
-def age(time: datetime) -> str:
+def format_short_age(time: datetime) -> str:
     """How old, for a column that says so."""
-    return ago(time).removeprefix("just ").removesuffix(" ago")
+    return format_age(time).removeprefix("just ").removesuffix(" ago")
 
 
-def moment(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     """A time to the minute, and how long ago it was."""
-    return f"{time:%Y-%m-%d %H:%M} UTC" + (f" ({ago(time)})" if time <= datetime.now(UTC) else "")
+    return f"{time:%Y-%m-%d %H:%M} UTC" + (f" ({format_age(time)})" if time <= datetime.now(UTC) else "")
 
 
-def took(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration, with as many digits as somebody may care for."""
     return (
         f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
     )
 
 
-def sized(number: int) -> str:
+def format_size(number: int) -> str:
     """Bytes, in one unit."""
     size = float(number)
     for unit in ("B", "kB", "MB"):
@@ -106,23 +106,23 @@ def sized(number: int) -> str:
     return f"{size:.1f} GB"
 
 
-def bar(value: float, width: int = _BAR) -> str:
+def draw_bar(value: float, width: int = _BAR) -> str:
     """A value from 0 to 1 as blocks."""
     full = round(min(1.0, max(0.0, value)) * width)
     return "█" * full + "░" * (width - full)
 
 
-def fraction(value: float) -> str:
+def format_fraction(value: float) -> str:
     """A value from 0 to 1 with two digits, and no more ink than they need."""
     return f"{value:.2f}".removeprefix("0")
 
 
-def is_over(memory: "Memory") -> bool:
+def has_ended(memory: "Memory") -> bool:
     """Whether the memory holds no more."""
     return memory.valid_until is not None and memory.valid_until <= datetime.now(UTC)
 
 
-def successor_of(memory: "Memory", related: Sequence["Related"]) -> "Memory | None":
+def find_successor(memory: "Memory", related: Sequence["Related"]) -> "Memory | None":
     """What took the place of a memory, of all it is related with."""
     wanted = ("SUPERSEDES", memory.id)
     return next((each.memory for each in related if (each.relation.type, each.relation.target_id) == wanted), None)
