@@ -90,7 +90,7 @@ def test_no_passages_and_no_words_are_fine():
 
 def test_matched_words_are_those_of_the_query():
     query = make_query(make_word("deploying", term="deploy"), make_word("vpn"))
-    assert matched_words(make_fields("we deploy"), query) == ("deploying",)
+    assert matched_words([make_fields("we deploy")], query) == [("deploying",)]
 
 
 @pytest.mark.parametrize(("cosine", "meaning"), [(-1, 0), (0.1, 0), (0.4, 0.5), (0.7, 0.75), (1.0, 1.0)])

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import Unavailable
-from athand.rank import Factor, KeywordQuery, Part, explain, matched_words, prepare
+from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
 from athand.store import Index, Passage, Schema, Snapshot, Store, Transaction
 from athand.text import tokenize
 from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Statistics, Vector, Vectors, Why
@@ -94,10 +94,14 @@ class Ranking(Generic[RequestT]):
     closest: Sequence[str] = ()  # names of what came nearest, where nothing is good enough
     freshness: Mapping[str, Any] = field(default_factory=dict)
 
-    def why(self, match: Match) -> Why:
-        """The reasons of one score."""
-        signals = explain(self.parts, match.row, self.factors)
-        return Why(signals, matched_words(match.candidate.fields, self.answer.keywords))
+    def scores(self, matches: Sequence[Match]) -> list[float]:
+        """The totals of these matches, clamped to [0, 1]."""
+        return [min(1.0, max(0.0, match.total)) for match in matches]
+
+    def reasons(self, matches: Sequence[Match]) -> list[Why]:
+        """The reasons of the scores of these matches."""
+        fields = [match.candidate.fields for match in matches]
+        return explain_all(self.parts, self.factors, [match.row for match in matches], fields, self.answer.keywords)
 
 
 class Corpus(ABC, Generic[RequestT, HitT]):

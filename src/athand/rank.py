@@ -1,14 +1,14 @@
 """Scoring primitives: BM25, calibration, weighted totals, explanation, order. Pure functions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from athand.text import join_terms
-from athand.types import Calibration, QueryWord, Signal, Statistics
+from athand.types import Calibration, Candidates, QueryWord, Signal, Statistics, Why
 
 # Chosen on the first half of each development set (benchmarks/tune.py prints the table).
 K1 = 1.0
@@ -71,6 +71,17 @@ def prepare(words: Sequence[QueryWord], statistics: Statistics, field_weights: S
     return KeywordQuery(worths, ideal, statistics, field_weights)
 
 
+def bm25_of(candidates: Candidates, query: KeywordQuery) -> Numbers:
+    """Fielded BM25 of every candidate; the scores that chose the candidates are not computed again."""
+    scores = np.zeros(len(candidates.passages))
+    missing = [at for at in range(len(scores)) if at not in candidates.bm25]
+    if missing:
+        scores[missing] = bm25([candidates.passages[at].fields for at in missing], query)
+    if candidates.bm25:
+        scores[list(candidates.bm25)] = list(candidates.bm25.values())
+    return scores
+
+
 def bm25(passages: Sequence[Sequence[str]], query: KeywordQuery) -> Numbers:
     """Fielded BM25 of each passage; a word counts by its best variant."""
     rows = {term: at for at, term in enumerate(query.worths)}
@@ -109,11 +120,13 @@ def _count_occurrences(whole: str, ends: Numbers, term: str) -> Numbers:
     return np.bincount(np.searchsorted(ends, places, side="right"), minlength=len(ends)).astype(np.float64)
 
 
-def matched_words(fields: Sequence[str], query: KeywordQuery) -> tuple[str, ...]:
-    """The words of the query that a passage contains in any variant."""
-    whole = "".join(fields)
-    present = (worths for term, worths in query.worths.items() if join_terms([term]) in whole)
-    return tuple(dict.fromkeys(word for worths in present for word, _ in worths))
+def matched_words(passages: Iterable[Sequence[str]], query: KeywordQuery) -> list[tuple[str, ...]]:
+    """For each passage the words of the query that it contains in any variant."""
+    needles = [(join_terms([term]), [word for word, _ in worths]) for term, worths in query.worths.items()]
+    wholes = map("".join, passages)
+    return [
+        tuple(dict.fromkeys(word for needle, words in needles if needle in whole for word in words)) for whole in wholes
+    ]
 
 
 def calibrate_keyword(scores: Numbers, query: KeywordQuery) -> Numbers:
@@ -136,6 +149,18 @@ def totals(parts: Mapping[str, Part], factors: Mapping[str, Factor] = _NO_FACTOR
     """The unclamped scores that decide the order: the weighted sum of the parts times the factors."""
     weighted = sum((part.calibrated * part.weight for part in parts.values()), _NOTHING)
     return math.prod((factor.factor for factor in factors.values()), start=weighted)
+
+
+def explain_all(
+    parts: Mapping[str, Part],
+    factors: Mapping[str, Factor],
+    rows: Sequence[int],
+    fields: Iterable[Sequence[str]],
+    query: KeywordQuery,
+) -> list[Why]:
+    """The reasons of the scores in these rows; `fields` are those of the passages in the rows."""
+    matched = matched_words(fields, query)
+    return [Why(explain(parts, row, factors), words) for row, words in zip(rows, matched, strict=True)]
 
 
 def explain(parts: Mapping[str, Part], at: int, factors: Mapping[str, Factor] = _NO_FACTORS) -> dict[str, Signal]:

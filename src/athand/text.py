@@ -75,6 +75,12 @@ def stem(word: str) -> str:
     return stemmed
 
 
+def stems(words: Iterable[str]) -> list[str]:
+    """The stems of folded words."""
+    stemmed: list[str] = _stem.stemWords(list(words))
+    return stemmed
+
+
 def split_identifier(name: str) -> list[str]:
     """The words inside an identifier: kebab, snake, camel, Pascal, digits and acronyms."""
     return [fold(part) for word in _words(name) for part in _parts(word)]
@@ -162,6 +168,11 @@ def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequen
 def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:
     """The text with every word marked that has one of the wanted terms."""
     return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has(word[0], wanted) else word[0], text)
+
+
+def excerpts_of(texts: Iterable[str], wanted: Set[str], most: int = 3) -> list[tuple[str, ...]]:
+    """The excerpts of each text."""
+    return [tuple(excerpts(text, wanted, most)) for text in texts]
 
 
 def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:

@@ -136,6 +136,7 @@ class Candidates(Noun):
     statistics: Statistics
     corrections: Mapping[str, str] = dataclasses.field(default_factory=dict)
     by_vector: bool = False
+    bm25: Mapping[int, float] = dataclasses.field(default_factory=dict)  # by position, where it is computed already
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

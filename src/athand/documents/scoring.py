@@ -16,14 +16,14 @@ from athand.rank import (
     KeywordQuery,
     Numbers,
     Part,
-    bm25,
+    bm25_of,
     calibrate_cosine,
     calibrate_keyword,
     inverse_frequency,
 )
 from athand.store import Index
 from athand.text import join_terms
-from athand.types import Calibration, Candidate, QueryWord
+from athand.types import Calibration, Candidate, Candidates, QueryWord
 
 # How the weights were chosen: docs/ranking.md; measured by benchmarks/documents.py.
 SEMANTIC, KEYWORD = 0.5, 0.25  # their sum is below 1, since factors raise it
@@ -60,17 +60,15 @@ _NOISE_WORDS = frozenset(
 _PROSE = ("markdown", "text", "html", "pdf", "docx", "odt", "epub", "pptx")
 
 
-def match_parts(
-    candidates: Sequence[Candidate], keywords: KeywordQuery, calibration: Calibration | None
-) -> dict[str, Part]:
+def match_parts(found: Candidates, keywords: KeywordQuery, calibration: Calibration | None) -> dict[str, Part]:
     """The semantic and keyword parts of every candidate; without vectors the keyword part has both weights."""
-    raw = bm25([candidate.fields for candidate in candidates], keywords)
+    raw = bm25_of(found, keywords)
     keyword = Part(
         raw, calibrate_keyword(raw / FULL_MATCH, keywords), SEMANTIC + KEYWORD if calibration is None else KEYWORD
     )
     if calibration is None:
         return {"keyword": keyword}
-    cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
+    cosines = np.array([candidate.cosine or 0.0 for candidate in found.passages])
     return {"semantic": Part(cosines, calibrate_cosine(cosines, calibration), SEMANTIC), "keyword": keyword}
 
 

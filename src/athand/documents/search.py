@@ -88,7 +88,7 @@ def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | Non
 def rank_candidates(request: DocumentSearchRequest, answer: Answer) -> DocumentRanking:
     """Scores the candidates and orders them; those below the minimum score (default: FLOOR) are dropped."""
     found = answer.found
-    parts = match_parts(found.passages, answer.keywords, answer.calibration)
+    parts = match_parts(found, answer.keywords, answer.calibration)
     factors = adjustment_factors(parts, found.passages, found.words, found.statistics.passages)
     factors["repetition"] = repetition_factor(totals(parts, factors), found.passages)
     scores = totals(parts, factors)
@@ -119,12 +119,13 @@ def to_hits(snapshot: Snapshot, ranking: DocumentRanking, ranked: Sequence[Match
             clamp(each.total),
             chunk.title,
             chunk.content,
-            ranking.why(each),
+            why,
             chunk,
             keywords=documents[chunk.folder_id, chunk.document_id].keywords,
             highlights=tuple(excerpts(chunk.content, terms)),
         )
-        for each, chunk in ((each, chunks[each.candidate.space, each.candidate.id]) for each in ranked)
+        for each, why in zip(ranked, ranking.reasons(ranked), strict=True)
+        for chunk in [chunks[each.candidate.space, each.candidate.id]]
     ]
 
 
@@ -189,8 +190,8 @@ def _to_found_documents(snapshot: Snapshot, ranking: DocumentRanking, page: Sequ
         FoundDocument(
             **{name: getattr(documents[key], name) for name in _DOCUMENT_FIELDS},
             score=clamp(each.total),
-            why=ranking.why(each),
+            why=why,
             best_chunk_id=each.candidate.id,
         )
-        for each, key in zip(page, keys, strict=True)
+        for each, key, why in zip(page, keys, ranking.reasons(page), strict=True)
     ]

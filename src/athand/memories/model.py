@@ -1,14 +1,14 @@
 """The nouns of memories, and how they come out of a row and go into the index."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from athand.memories.dedupe import fingerprint, gist
 from athand.memories.salience import salience_now
-from athand.store import Passage, Row, to_datetime, to_microseconds
+from athand.store import Passage, Row, to_datetimes, to_microseconds
 from athand.text_length import shorten
 from athand.types import Hit, Noun
 
@@ -195,19 +195,23 @@ class Stats(Noun):
 _TIMES = ("created_at", "updated_at", "last_accessed", "valid_from", "valid_until", "deleted_at")
 _LISTS = ("tags", "concepts", "files")
 _FLAGS = ("pinned",)
+_FADING = ("salience", "importance", "sector", "pinned", "last_accessed")
 STORED = tuple(each.name for each in fields(Memory) if each.compare)
 COLUMNS = ", ".join(STORED)
 
 
-def from_row(row: Row, now: datetime) -> Memory:
-    """A memory from the COLUMNS of its row."""
-    values = dict(zip(STORED, row, strict=True))
-    since = to_microseconds(now) - values["last_accessed"]
-    current = salience_now(values["salience"], values["importance"], values["sector"], values["pinned"], since)
-    values |= {name: to_datetime(values[name]) for name in _TIMES if values[name] is not None}
-    values |= {name: tuple(json.loads(values[name])) for name in _LISTS}
-    values |= {name: bool(values[name]) for name in _FLAGS}
-    return Memory(**values, effective_salience=current)
+def from_rows(rows: Sequence[Row], now: datetime) -> list[Memory]:
+    """Memories from the COLUMNS of their rows."""
+    if not rows:
+        return []
+    columns: dict[str, Any] = dict(zip(STORED, zip(*rows, strict=True), strict=True))
+    salience, importance, sector, pinned, accessed = (columns[name] for name in _FADING)
+    current = salience_now(salience, importance, sector, pinned, accessed, to_microseconds(now)).tolist()
+    columns |= {name: to_datetimes(columns[name]) for name in _TIMES}
+    columns |= {name: [tuple(json.loads(value)) for value in columns[name]] for name in _LISTS}
+    columns |= {name: map(bool, columns[name]) for name in _FLAGS}
+    names = (*columns, "effective_salience")
+    return [Memory(**dict(zip(names, row, strict=True))) for row in zip(*columns.values(), current, strict=True)]
 
 
 def to_row(memory: Memory) -> dict[str, object]:

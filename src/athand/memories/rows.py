@@ -8,7 +8,7 @@ from typing import Any
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import is_text
 from athand.memories.dedupe import is_near_duplicate
-from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, fingerprint_row, from_row, to_row
+from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, fingerprint_row, from_rows, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
 from athand.text_length import shorten
@@ -51,7 +51,7 @@ def by_id(
     marks, values = in_list(ids)
     inside, places = _space_condition("memories", spaces)
     rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks}) {inside}", {**values, **places})
-    return {memory.id: memory for memory in (from_row(row, now) for row in rows)}
+    return {memory.id: memory for memory in from_rows(rows, now)}
 
 
 def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **values: object) -> list[Memory]:
@@ -59,7 +59,7 @@ def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **
     rows = snapshot.rows(
         f"SELECT {COLUMNS} FROM memories i WHERE {chosen.where or '1 = 1'} {rest}", {**chosen.parameters, **values}
     )
-    return [from_row(row, now) for row in rows]
+    return from_rows(rows, now)
 
 
 def select_all(snapshot: Snapshot, batch: int, now: datetime) -> Iterator[list[Memory]]:
@@ -73,7 +73,7 @@ def select_all(snapshot: Snapshot, batch: int, now: datetime) -> Iterator[list[M
         )
         if not found:
             return
-        memories = [from_row(row, now) for row in found]
+        memories = from_rows(found, now)
         yield memories
         space, id_ = memories[-1].space, memories[-1].id
 

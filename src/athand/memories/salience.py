@@ -1,10 +1,13 @@
 """How much a memory matters: reinforced by use, fading with time.
 
 Fading is computed whenever the salience is read and never written back: what is stored is the salience as of the last
-access. `effective` and `SALIENCE_NOW_SQL` are the same formula; a test holds them together.
+access. `salience_now` and `SALIENCE_NOW_SQL` are the same formula; a test holds them together.
 """
 
-import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 # What is lost per day, before importance slows it.
 RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural": 0.01, "episodic": 0.02}
@@ -23,12 +26,19 @@ _FADED = f"salience * exp(-({_BOUND}))"
 SALIENCE_NOW_SQL = f"(CASE WHEN {_FADED} < {LEAST} THEN {LEAST} WHEN {_FADED} > {MOST} THEN {MOST} ELSE {_FADED} END)"
 
 
-def salience_now(salience: float, importance: float, sector: str, pinned: object, microseconds: int) -> float:
-    """The salience now, so long after the last access."""
-    rate = 0.0 if pinned else RATES[sector]
-    loss = rate / (importance + 0.1) * microseconds / _DAY
-    faded = salience * math.exp(-min(_ALL, max(-_ALL, loss)))
-    return min(MOST, max(LEAST, faded))
+def salience_now(
+    salience: Sequence[float],
+    importance: Sequence[float],
+    sector: Sequence[str],
+    pinned: Sequence[object],
+    last_accessed: Sequence[int],
+    now: int,
+) -> npt.NDArray[np.float64]:
+    """The salience that memories have now; times in microseconds."""
+    rates = np.array([0.0 if fixed else RATES[kind] for kind, fixed in zip(sector, pinned, strict=True)])
+    loss = rates / (np.array(importance) + 0.1) * (now - np.array(last_accessed, np.int64)) / _DAY
+    faded: npt.NDArray[np.float64] = np.array(salience) * np.exp(-np.clip(loss, -_ALL, _ALL))
+    return faded.clip(LEAST, MOST)
 
 
 def reinforce_salience(current: float, amount: float) -> float:

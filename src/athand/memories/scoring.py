@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from athand.memories.salience import salience_now
-from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25, calibrate_cosine, calibrate_keyword, modulate
+from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25_of, calibrate_cosine, calibrate_keyword, modulate
 from athand.store import Index
 from athand.text import tokenize
-from athand.types import Calibration, Candidate, Noun, QueryWord
+from athand.types import Calibration, Candidate, Candidates, Noun, QueryWord
 
 # Chosen on three LoCoMo conversations, reported on the other two: benchmarks/tune.py.
 SEMANTIC, KEYWORD = 0.4, 0.6
@@ -36,14 +36,14 @@ _FACTS = (
     *("project", "session", "author", "sector", "tier"),
     *("salience", "importance", "pinned", "last_accessed", "valid_until"),
 )
-PROJECT = _FACTS.index("project")
+PROJECT, SESSION_OF = _FACTS.index("project"), _FACTS.index("session")
 INDEX = Index("memories", fields=("content", "context"), weights=(1.0, 0.5), item_columns=_FACTS)
 MODES = ("hybrid", "semantic", "keyword")
 
 
 @dataclass(frozen=True, slots=True)
 class Weights(Noun):
-    """A plain weigh sum, for those who want one: cosine, BM25 over ten, salience and recency; then factors."""
+    """A plain weighted sum, for those who want one: cosine, BM25 / 10, salience and recency; then factors."""
 
     semantic: float
     keyword: float
@@ -85,7 +85,7 @@ class Facts:
 
 
 def floor(words: Sequence[QueryWord]) -> float:
-    """The least relevance worth visible_filter for a query of these words."""
+    """The least relevance worth showing for a query of these words."""
     return FLOOR if any(word.variants for word in words) else FLOOR_OF_UNKNOWN_WORDS
 
 
@@ -93,23 +93,17 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
     """The candidates' values, as of the situation. A memory of no session is a session of its own."""
     if not candidates:
         return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
-    projects, sessions, authors, sectors, tiers, *faded, ends = zip(*(each.item for each in candidates), strict=True)
-    accessed = faded.pop()
-    since = [situation.now - at for at in accessed]
+    columns = zip(*(each.item for each in candidates), strict=True)
+    projects, sessions, authors, sectors, tiers, salience, importance, pinned, accessed, ends = columns
     return Facts(
         [session or each.id for session, each in zip(sessions, candidates, strict=True)],
         authors,
         sectors,
-        np.array(list(map(salience_now, *faded[:2], sectors, faded[2], since))),
+        salience_now(salience, importance, sectors, pinned, accessed, situation.now),
         recency(np.array([each.created_at for each in candidates]), situation.moment),
         [end is not None and end <= situation.moment for end in ends],
         [tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)],
     )
-
-
-def in_session(candidate: Candidate) -> bool:
-    """Whether it was created in a session, and so may have neighbours."""
-    return candidate.item[_FACTS.index("session")] is not None
 
 
 def recency(created_at: Numbers, moment: int) -> Numbers:
@@ -117,17 +111,17 @@ def recency(created_at: Numbers, moment: int) -> Numbers:
     return np.exp(-_FADING * np.maximum(0, moment - created_at) / _DAY)
 
 
-def matches(
-    candidates: Sequence[Candidate], keywords: KeywordQuery, calibration: Calibration | None, mode: str
-) -> dict[str, Part]:
+def matches(found: Candidates, keywords: KeywordQuery, calibration: Calibration | None, mode: str) -> dict[str, Part]:
     """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
-    raw = bm25([candidate.fields for candidate in candidates], keywords)
-    keyword = Part(raw, calibrate_keyword(raw, keywords), 1.0 if calibration is None else KEYWORD)
-    if calibration is None:
-        return {"keyword": keyword}
-    cosines = _cosines(candidates)
-    semantic = Part(cosines, calibrate_cosine(cosines, calibration), 1.0 if mode == "semantic" else SEMANTIC)
-    return {"semantic": semantic} if mode == "semantic" else {"keyword": keyword, "semantic": semantic}
+    parts = {}
+    if calibration is None or mode != "semantic":
+        raw = bm25_of(found, keywords)
+        parts["keyword"] = Part(raw, calibrate_keyword(raw, keywords), 1.0 if calibration is None else KEYWORD)
+    if calibration is not None:
+        cosines = np.array([candidate.cosine or 0.0 for candidate in found.passages])
+        weight = 1.0 if mode == "semantic" else SEMANTIC
+        parts["semantic"] = Part(cosines, calibrate_cosine(cosines, calibration), weight)
+    return parts
 
 
 def concatenate_parts(one: Mapping[str, Part], other: Mapping[str, Part]) -> dict[str, Part]:
@@ -161,7 +155,7 @@ def add_neighbours(
 
 
 def relevance(parts: Mapping[str, Part]) -> Numbers:
-    """The weigh sum of the parts."""
+    """The weighted sum of the parts."""
     total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
     return total
 
@@ -179,7 +173,7 @@ def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
 
 
 def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:
-    """The plain weigh sum of the sides that matched, salience and recency; every signal counts as measured."""
+    """The plain weighted sum of the sides that matched, salience and recency; every signal counts as measured."""
     together = weights.semantic + weights.keyword
     alone = len(matched) == 1
     parts = {}
@@ -198,11 +192,15 @@ def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[
     return parts, factors
 
 
-def match_type(keyword: float, semantic: float) -> str:
-    """Which side found it; `context` when only its neighbours did."""
-    if keyword > 0 and semantic > 0:
-        return "both"
-    return "keyword" if keyword > 0 else "semantic" if semantic > 0 else "context"
+def match_types(parts: Mapping[str, Part], rows: Iterable[int]) -> list[str]:
+    """Which sides found the candidates in these rows; `context` where only a neighbour did."""
+    keyword, semantic = (
+        parts[side].calibrated > 0 if side in parts else np.zeros(1, bool) for side in ("keyword", "semantic")
+    )
+    names = np.where(
+        keyword & semantic, "both", np.where(keyword, "keyword", np.where(semantic, "semantic", "context"))
+    )
+    return [str(names[row]) for row in rows]
 
 
 def _session_factor(own: Numbers, sessions: Sequence[str]) -> Factor:
@@ -213,10 +211,6 @@ def _session_factor(own: Numbers, sessions: Sequence[str]) -> Factor:
     most = max(best.values(), default=0.0) or 1.0
     share = np.array([best[session] / most for session in sessions])
     return Factor(share, (1 + SESSION * share) / (1 + SESSION))
-
-
-def _cosines(candidates: Sequence[Candidate]) -> Numbers:
-    return np.array([candidate.cosine or 0.0 for candidate in candidates])
 
 
 def _factor(values: Iterable[float]) -> Factor:

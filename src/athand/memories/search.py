@@ -19,6 +19,7 @@ from athand.memories.salience import BY_SEARCH
 from athand.memories.scoring import (
     INDEX,
     MODES,
+    SESSION_OF,
     Situation,
     Weights,
     add_author,
@@ -26,8 +27,7 @@ from athand.memories.scoring import (
     concatenate_parts,
     facts,
     floor,
-    in_session,
-    match_type,
+    match_types,
     matches,
     modulation,
     relevance,
@@ -35,10 +35,10 @@ from athand.memories.scoring import (
 )
 from athand.memories.validation import check_project
 from athand.memories.write import ensure_session
-from athand.rank import Factor, Numbers, Part, clamp, order, totals
+from athand.rank import Factor, Numbers, Part, order, totals
 from athand.store import Snapshot, to_microseconds
-from athand.text import excerpts
-from athand.types import Candidate, Hits, Query
+from athand.text import excerpts_of
+from athand.types import Candidate, Candidates, Hits, Query
 
 CANDIDATES = 48
 # Only so many of the best candidates boost their session neighbours.
@@ -111,14 +111,15 @@ def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest)
         rows.get_session(snapshot, request.in_session)
     query, answer = request.query, corpus.ask(snapshot, request.query)
     candidates = answer.found.passages
-    matched = matches(candidates, answer.keywords, answer.calibration, query.mode)
+    matched = matches(answer.found, answer.keywords, answer.calibration, query.mode)
     if request.weights is not None:
         parts, factors = weigh(matched, facts(candidates, request.situation), request.weights)
         is_match = sum((part.raw > 0 for part in matched.values()), np.zeros(len(candidates), bool))
         return _to_ranking(request, answer, candidates, parts, factors, is_match)
     neighbours = _find_neighbours(snapshot, query, candidates, relevance(matched))
     if more := _load_missing(snapshot, query, candidates, neighbours):
-        matched = concatenate_parts(matched, matches(more, answer.keywords, answer.calibration, query.mode))
+        added = Candidates(more, answer.found.words, answer.found.statistics)
+        matched = concatenate_parts(matched, matches(added, answer.keywords, answer.calibration, query.mode))
         candidates = (*candidates, *more)
     known = facts(candidates, request.situation)
     own = add_author(matched, known, answer.found.words)
@@ -147,36 +148,34 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     if not chosen:
         return []
     now = ranking.request.now
-    memories = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
-    sessions = rows.sessions_by_id(snapshot, {each.session for each in memories.values() if each.session})
-    ended = [id_ for id_, memory in memories.items() if memory.valid_until is not None]
+    found = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
+    memories = [found[each.candidate.item_id] for each in chosen]
+    sessions = rows.sessions_by_id(snapshot, {memory.session for memory in memories if memory.session})
+    ended = [memory.id for memory in memories if memory.valid_until is not None]
     successors = relations.successors(snapshot, ended) if ended else {}
-    counts = relations.count_relations(snapshot, list(memories))
-    terms = frozenset(ranking.answer.keywords.worths)
+    counts = relations.count_relations(snapshot, [memory.id for memory in memories])
+    highlights = excerpts_of([memory.content for memory in memories], frozenset(ranking.answer.keywords.worths))
+    kinds = match_types(ranking.parts, [each.row for each in chosen])
     return [
         MemoryHit(
             memory.id,
             INDEX.corpus,
-            clamp(why.total),
+            score,
             memory.title,
             memory.content,
             why,
             memory,
-            match_type=_match_type(ranking, match),
-            highlights=tuple(excerpts(memory.content, terms)),
+            match_type=kind,
+            highlights=marked,
             source_session=sessions.get(memory.session or ""),
             is_superseded=memory.valid_until is not None and memory.valid_until <= now,
             superseded_by=successors.get(memory.id),
             related_count=counts.get(memory.id, 0),
         )
-        for match, memory, why in ((match, memories[match.candidate.item_id], ranking.why(match)) for match in chosen)
+        for memory, score, why, kind, marked in zip(
+            memories, ranking.scores(chosen), ranking.reasons(chosen), kinds, highlights, strict=True
+        )
     ]
-
-
-def _match_type(ranking: MemoryRanking, match: Match) -> str:
-    parts = ranking.parts
-    sides = [float(parts[side].calibrated[match.row]) if side in parts else 0.0 for side in ("keyword", "semantic")]
-    return match_type(*sides)
 
 
 def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:
@@ -201,7 +200,7 @@ def _find_neighbours(
 ) -> dict[str, list[str]]:
     """The session neighbours of the best candidates, each with the candidates it is a neighbour of."""
     best = np.argsort(-own, kind="stable")[:BOOSTING_CANDIDATES].tolist()
-    ids = [candidates[at].id for at in best if own[at] > 0 and in_session(candidates[at])]
+    ids = [candidates[at].id for at in best if own[at] > 0 and candidates[at].item[SESSION_OF] is not None]
     boosted_by: dict[str, list[str]] = {}
     for id_, neighbours in (rows.neighbours(snapshot, ids, query.spaces) if ids else {}).items():
         for neighbour in neighbours:

@@ -116,7 +116,7 @@ def _find_similar(
     )
     found = snapshot.candidates(INDEX, query)
     keywords = prepare(found.words, found.statistics, INDEX.weights)
-    scores = relevance(matches(found.passages, keywords, calibration if found.by_vector else None, "semantic"))
+    scores = relevance(matches(found, keywords, calibration if found.by_vector else None, "semantic"))
     times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
     best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
     memories = rows.by_id(snapshot, [ids[at] for at in best], now, query.spaces)

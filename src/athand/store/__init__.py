@@ -7,7 +7,7 @@ from pathlib import Path
 from athand.distribution import install_hint
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction
-from athand.store.values import new_id, to_datetime, to_microseconds
+from athand.store.values import new_id, to_datetime, to_datetimes, to_microseconds
 
 __all__ = [
     "Index",
@@ -22,6 +22,7 @@ __all__ = [
     "open_store",
     "restore_store",
     "to_datetime",
+    "to_datetimes",
     "to_microseconds",
 ]
 

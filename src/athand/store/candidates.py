@@ -1,12 +1,10 @@
 """Candidate selection, the same for both engines: the best passages by BM25 and by vector that pass the filter."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
-from athand.rank import KeywordQuery, bm25, prepare
-from athand.store.contract import Index
-from athand.types import Candidate, Query, QueryWord, Statistics
+from athand.rank import KeywordQuery, bm25
+from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 # The rarest terms select the keyword candidates, up to so many rows; the other terms still count in the score.
 KEYWORD_ROWS = 1000
@@ -15,6 +13,7 @@ SCORE_ALL_UP_TO = 200
 # By how much the depth grows when the filter leaves too few.
 DEEPER = 16
 
+Scores = dict[int, float]  # BM25 by the number of a passage
 Ranking = Callable[[int], list[int]]  # limit → the numbers of the best passages
 Load = Callable[[Collection[int]], dict[int, Candidate]]  # the passages that pass the filter, by number
 FilterNumbers = Callable[[Sequence[int]], list[int]]  # the numbers that pass the filter, in the same order
@@ -33,22 +32,31 @@ def select_terms(words: Sequence[QueryWord]) -> list[str]:
     return list(chosen)
 
 
-def prepare_keywords(
-    words: Sequence[QueryWord], terms: Sequence[str], statistics: Statistics, index: Index
-) -> KeywordQuery:
-    """The keyword query restricted to the selected terms."""
-    keywords = prepare(words, statistics, index.weights)
-    return replace(keywords, worths={term: keywords.worths[term] for term in terms})
-
-
-def rank_by_bm25(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery) -> list[int]:
-    """The numbers of these rows (number, time, id, fields…), best BM25 first.
+def rank_by_bm25(found: Sequence[tuple[Any, ...]], keywords: KeywordQuery, scores: Scores) -> list[int]:
+    """The numbers of these rows (number, time, id, fields…), best BM25 first; the scores are added to `scores`.
 
     Ties are broken like those of hits, newest first, so that what is cut off does not depend on the engine.
     """
-    scores = bm25([row[3:] for row in found], keywords).round(9).tolist()
-    ranked = sorted(zip(scores, found, strict=True), key=lambda each: (-each[0], -each[1][1], each[1][2]))
+    computed = bm25([row[3:] for row in found], keywords)
+    scores.update(zip((row[0] for row in found), computed.tolist(), strict=True))
+    rounded = computed.round(9).tolist()
+    ranked = sorted(zip(rounded, found, strict=True), key=lambda each: (-each[0], -each[1][1], each[1][2]))
     return [row[0] for _, row in ranked]
+
+
+def gather_candidates(
+    found: dict[int, Candidate],
+    scores: Scores,
+    words: tuple[QueryWord, ...],
+    statistics: Statistics,
+    corrections: dict[str, str],
+    *,
+    by_vector: bool,
+) -> Candidates:
+    """The candidates in the order of their numbers, with the BM25 of those that were ranked by it."""
+    numbers = sorted(found)
+    known = {at: scores[number] for at, number in enumerate(numbers) if number in scores}
+    return Candidates(tuple(found[number] for number in numbers), words, statistics, corrections, by_vector, known)
 
 
 def initial_depth(query: Query) -> int:

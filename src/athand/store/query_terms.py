@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stem
+from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stems
 from athand.types import Query, QueryWord, Variant
 
 # The worth of a variant, relative to the word itself (benchmarks/tune.py).
@@ -60,28 +60,28 @@ class Lexicon:
 def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
     """Each word of the query with its variants, and the typo corrections that were made."""
     words = query.words[:LONGEST_QUERY]
-    synonyms = {word: [stem(other) for other in query.synonyms.get(word, ())] for word in words}
-    wanted = {stem(word) for word in words} | {term for terms in synonyms.values() for term in terms}
+    synonyms = {word: stems(query.synonyms.get(word, ())) for word in words}
+    term_of = dict(zip(words, stems(words), strict=True))
+    wanted = {*term_of.values(), *(term for terms in synonyms.values() for term in terms)}
     known = vocabulary.frequencies(sorted(wanted))
-    variants = {word: _direct_variants(word, synonyms[word], known) for word in words}
+    variants = {word: _direct_variants(term_of[word], synonyms[word], known) for word in words}
     if query.literal:
         return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
     longer = vocabulary.with_prefixes([word for word in words if len(word) >= PREFIX_LENGTH], PREFIX_EXPANSIONS)
-    variants = {word: variants[word] | _prefix_variants(word, longer.get(word, {})) for word in words}
+    variants = {word: variants[word] | _prefix_variants(term_of[word], longer.get(word, {})) for word in words}
     corrections = _correct_typos([word for word in words if not variants[word]], vocabulary)
     variants |= {word: {variant.term: variant} for word, (_, variant) in corrections.items()}
     resolved = tuple(QueryWord(word, tuple(variants[word].values())) for word in words)
     return resolved, {word: meant for word, (meant, _) in corrections.items()}
 
 
-def _direct_variants(word: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
-    term = stem(word)
+def _direct_variants(term: str, synonyms: Sequence[str], known: dict[str, int]) -> dict[str, Variant]:
     worth = {other: SYNONYM_WORTH for other in synonyms} | {term: 1.0}
     return {each: Variant(each, worth[each], known[each]) for each in worth if known.get(each)}
 
 
-def _prefix_variants(word: str, longer: Mapping[str, int]) -> dict[str, Variant]:
-    return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != stem(word)}
+def _prefix_variants(own: str, longer: Mapping[str, int]) -> dict[str, Variant]:
+    return {term: Variant(term, PREFIX_WORTH, count) for term, count in longer.items() if term != own}
 
 
 def _correct_typos(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
@@ -106,9 +106,9 @@ def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
     near = dict(zip(words, nearest_words(words, written, edits), strict=True))
     rest = [word for word in words if not near[word][1]]
-    stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
-    short = [stem(word) for word in rest]
-    forms = nearest_words(short, stems, list(map(allowed_edits, short)))
+    known_stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
+    short = stems(rest)
+    forms = nearest_words(short, known_stems, list(map(allowed_edits, short)))
     as_words = {
         word: (least, dict(zip(found, vocabulary.stems_of(found), strict=True)))
         for word, (least, found) in near.items()

@@ -30,6 +30,11 @@ def to_datetime(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
+def to_datetimes(column: Iterable[int | None]) -> list[datetime | None]:
+    """The aware UTC times of a column of such microseconds; None stays None."""
+    return [None if each is None else _EPOCH + timedelta(microseconds=each) for each in column]
+
+
 def digest(*groups: Iterable[tuple[Any, ...]]) -> str:
     """SHA-256 over rows, equal for the same rows in the same order on either engine."""
     hashed = hashlib.sha256()

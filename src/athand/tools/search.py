@@ -220,7 +220,9 @@ def _build_hits(
 
 
 def _to_hit(scored: ScoredTools, at: int, tool: Tool) -> ToolHit:
-    why = Why(explain(scored.parts, at, scored.factors), matched_words(scored.candidates[at].fields, scored.keywords))
+    why = Why(
+        explain(scored.parts, at, scored.factors), *matched_words([scored.candidates[at].fields], scored.keywords)
+    )
     sides = {name: float(part.calibrated[at]) for name, part in scored.sides.items()}
     return ToolHit(
         id=tool.id,

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from athand.rank import prepare
 from athand.store.candidates import (
     KEYWORD_ROWS,
     SCORE_ALL_UP_TO,
     Ranking,
-    prepare_keywords,
+    Scores,
+    gather_candidates,
     rank_by_bm25,
     select_candidates,
     select_terms,
@@ -43,30 +45,30 @@ class CandidateFinder:
         vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, vocabularies)
         words, corrections = resolve_query(self.query, vocabulary)
         statistics = vocabulary.statistics
+        scores: Scores = {}
         if statistics.passages <= max(SCORE_ALL_UP_TO, self.query.candidates):
             found = self._load("TRUE", {})
         else:
             by_vector = by_vector or self._by_vector(statistics.passages)
-            sides = [self._by_words(words, statistics), by_vector]
+            sides = [self._by_words(words, statistics, scores), by_vector]
             found = select_candidates(
                 self.query, [side for side in sides if side], self._load_numbers, self._filter_numbers
             )
-        passages = tuple(found[number] for number in sorted(found))
-        return Candidates(passages, words, statistics, corrections, self.model is not None)
+        return gather_candidates(found, scores, words, statistics, corrections, by_vector=self.model is not None)
 
     def of_items(self, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return tuple(self._load("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
 
-    def _by_words(self, words: Sequence[QueryWord], statistics: Statistics) -> Ranking | None:
-        """Ranks by BM25 the passages that have any of the selected terms."""
+    def _by_words(self, words: Sequence[QueryWord], statistics: Statistics, scores: Scores) -> Ranking | None:
+        """Ranks by BM25 the passages that have any of the selected terms; adds their scores."""
         chosen = select_terms(words)
         if not chosen:
             return None
         found = self._fetch_matching(chosen, filtered=False)
         if len(found) == MOST_ROWS:
             found = self._fetch_matching(chosen, filtered=True)
-        ranked = rank_by_bm25(found, prepare_keywords(words, chosen, statistics, self.index))
+        ranked = rank_by_bm25(found, prepare(words, statistics, self.index.weights), scores)
         return lambda limit: ranked[:limit]
 
     def _fetch_matching(self, terms: Sequence[str], *, filtered: bool) -> list[tuple[Any, ...]]:

@@ -9,11 +9,13 @@ from math import isnan
 import apsw
 import numpy as np
 
+from athand.rank import prepare
 from athand.store.candidates import (
     SCORE_ALL_UP_TO,
     Ranking,
+    Scores,
+    gather_candidates,
     initial_depth,
-    prepare_keywords,
     rank_by_bm25,
     select_candidates,
     select_terms,
@@ -52,15 +54,15 @@ class CandidateFinder:
         scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
         words, corrections = resolve_query(query, self._vocabularies.of(connection, index.corpus, scope))
+        scores: Scores = {}
         if statistics.passages <= max(SCORE_ALL_UP_TO, query.candidates):
             found = _load(connection, index, query, view, _all(connection, index, spaces))
         else:
             scan = self._start_scan(view, query, spaces, in_thread=statistics.passages > THREADED_SCAN_FROM)
-            sides = [side for side in (_by_words(connection, index, words, statistics, spaces), scan) if side]
+            sides = [side for side in (_by_words(connection, index, words, statistics, spaces, scores), scan) if side]
             load = partial(_load, connection, index, query, view)
             found = select_candidates(query, sides, load, partial(_filter_numbers, connection, index, query))
-        passages = tuple(found[number] for number in sorted(found))
-        return Candidates(passages, words, statistics, corrections, view is not None)
+        return gather_candidates(found, scores, words, statistics, corrections, by_vector=view is not None)
 
     def frequencies(
         self, connection: apsw.Connection, index: Index, names: Sequence[str] | None, terms: Sequence[str]
@@ -140,8 +142,9 @@ def _by_words(
     words: Sequence[QueryWord],
     statistics: Statistics,
     spaces: Sequence[int] | None,
+    scores: Scores,
 ) -> Ranking | None:
-    """Ranks by our BM25 the passages that FTS5's own BM25, which ignores spaces, selects."""
+    """Ranks by our BM25 the passages that FTS5's own BM25, which ignores spaces, selects; adds their scores."""
     chosen = select_terms(words)
     if not chosen:
         return None
@@ -151,7 +154,7 @@ def _by_words(
         match = f"{_any(list(map(str, spaces)), 'space')} AND {match}"
     weights = ", ".join(map(str, (0.0, *index.weights)))
     fields = ", ".join(f"p.{field}" for field in index.fields)
-    keywords = prepare_keywords(words, chosen, statistics, index)
+    keywords = prepare(words, statistics, index.weights)
     length = max(1, round(sum(statistics.average_lengths)))
 
     def best(limit: int) -> list[int]:
@@ -164,7 +167,7 @@ def _by_words(
             f"CROSS JOIN {index.corpus}_passages p USING (number)",
             (match, limit * max(OVERFETCH_LEAST, min(OVERFETCH, OVERFETCH_CHARACTERS // (limit * length)))),
         )
-        return rank_by_bm25(found, keywords)[:limit]
+        return rank_by_bm25(found, keywords, scores)[:limit]
 
     return best
 
