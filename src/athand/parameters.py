@@ -64,6 +64,11 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
+class PythonOnly:
+    """A type that Python callers may give beside those that JSON has; surfaces do not offer it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a service method, as surfaces offer it."""
 

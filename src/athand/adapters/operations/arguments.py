@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from athand.errors import InvalidInput
-from athand.parameters import REQUIRED, Choice, Help, Keys, Length, Parameter, Range
+from athand.parameters import REQUIRED, Choice, Help, Keys, Length, Parameter, PythonOnly, Range, marks_of
 from athand.text_length import shorten
 
 Schema = dict[str, Any]
@@ -74,7 +74,9 @@ _FIELDS: Mapping[type, typing.Callable[[Any], Any]] = {
 
 
 def _is_python_only(kind: Any) -> bool:
-    return kind is datetime or get_origin(kind) is PathLike
+    return (
+        kind is datetime or get_origin(kind) is PathLike or any(isinstance(each, PythonOnly) for each in marks_of(kind))
+    )
 
 
 def _check_possible(path: str) -> str:

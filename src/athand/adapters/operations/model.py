@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel
 
@@ -12,13 +12,16 @@ from athand.adapters.operations.answers import plain_answer, schema_of
 from athand.adapters.operations.arguments import checked, make_model, plain_argument, schema_of_arguments
 from athand.adapters.operations.catalogues import resolve_catalogues
 from athand.adapters.operations.context import AppContext
-from athand.parameters import Parameter, parameters_of
+from athand.parameters import Help, Parameter, parameters_of
 
 ALWAYS = "everything"  # the toolset that every choice of toolsets has
 TOOLSETS = ("memories", "documents", "tools", "flows", "store")
 SCOPES = ("search", "write", "call-tools", "admin")
 DEFAULT_SCOPES = ("search", "write", "call-tools")  # what an agent may do; the rest is for its owner
 KINDS = ("read", "write", "destructive")
+
+OwnBrowser = Annotated[str | None, Help("The session that the browser records; needed if several are open")]
+_BROWSER = Parameter("session_id", OwnBrowser, None)
 
 Progress = Callable[[int, int], None]  # done, total
 Function = Callable[..., Any]
@@ -37,13 +40,15 @@ class Operation:
     title: str
     idempotent: bool  # doing it twice changes nothing more
     open_world: bool  # it reaches beyond the store: a server, a browser
-    service: str | None  # the attribute of Athand that has the method, "" for Athand itself; None for a function
+    # The attribute of Athand that has the method, "" for Athand itself, "browser" for a browser; None for a function.
+    service: str | None
     description: str
 
     @cached_property
     def given(self) -> Mapping[str, Parameter]:
-        """The parameters, as they are written on the method."""
-        return parameters_of(self.run)
+        """The parameters, as they are written on the method; a method of a browser needs to know which one is meant."""
+        own = parameters_of(self.run)
+        return {**own, "session_id": _BROWSER} if self.service == "browser" else own
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
@@ -93,6 +98,8 @@ class Operation:
         """Call the function, or the method of its service; a service never reaches catalogues of another project."""
         if self.service is None:
             return self.run(ctx, **given)
+        if self.service == "browser":
+            return self.run(ctx.browsers.get(given.pop("session_id")), **given)
         if "catalogue" in given:
             given["catalogue"] = resolve_catalogues(ctx, given["catalogue"])
         return self.run(getattr(ctx.athand, self.service) if self.service else ctx.athand, **given)

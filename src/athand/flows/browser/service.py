@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from athand.errors import AthandError, InvalidInput
 from athand.flows.actions import ACTIONS, READ_VERBS, verb_of
@@ -21,6 +21,33 @@ from athand.flows.browser.model import (
     TestIds,
     check_url,
 )
+from athand.flows.browser.parameters import (
+    MAX_STEPS,
+    AwaitedScreen,
+    AwaitedState,
+    AwaitedText,
+    AwaitedUrl,
+    BatchSteps,
+    Clear,
+    ElementTarget,
+    FileName,
+    FullPage,
+    Key,
+    MaxTestIds,
+    OptionLabel,
+    OptionValue,
+    Root,
+    Secret,
+    StopOnError,
+    Submit,
+    TabIndex,
+    TabTitle,
+    TabUrl,
+    TimeoutS,
+    TypedText,
+    Url,
+    WithScreenshot,
+)
 from athand.flows.browser.recorder import Attempt
 from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, MAX_TEST_IDS, PageSnapshot
 from athand.flows.browser.targets import LocatedElement, find_element, parse_target, target_fields
@@ -32,7 +59,6 @@ from athand.types import Hits, plain
 Use = Callable[[PageContext, LocatedElement], Awaitable[None]]
 PreparedCall = tuple[str, Callable[[], Any]]  # verb and call
 _MAX_DIALOGS = 10
-_MAX_STEPS = 100
 _BATCH_TOOLS = (*ACTIONS, *READ_VERBS)
 _ARGUMENT_KEYS = ("args", "input")  # the arguments of a step may be in one of these, or beside the tool
 _ARGUMENT_NAMES = {"testId": "test_id", "a11yRef": "ref", "timeoutS": "timeout_s", "fullPage": "full_page"}
@@ -55,7 +81,7 @@ class Browser(BrowserLifecycle):
     # Looking
 
     def get_state(self) -> BrowserState:
-        """Session, screen, address, tabs, and the newest messages of dialogs."""
+        """The screen, the address and the tabs of the browser, and the newest messages of its dialogs."""
         attempt = Attempt("get_state")
 
         async def work(context: PageContext) -> BrowserState:
@@ -64,14 +90,14 @@ class Browser(BrowserLifecycle):
         step, state = self._run(attempt, work)
         return replace(state, step_id=step.id)
 
-    def list_testids(self, limit: int = DEFAULT_TEST_IDS) -> TestIds:
+    def list_testids(self, limit: MaxTestIds = DEFAULT_TEST_IDS) -> TestIds:
         """The test ids of the page with tag, text, visibility, role and name."""
         attempt = Attempt("list_testids", {"limit": check_limit(limit, MAX_TEST_IDS)})
         step, snapshot = self._run(attempt, lambda context: _take_snapshot(context, attempt, limit=limit))
         return TestIds(*attempt.location, snapshot.observation.test_ids, snapshot.test_id_count, step.id)
 
-    def accessibility_snapshot(self, root: str | Mapping[str, str] | None = None) -> AccessibilitySnapshot:
-        """The accessibility nodes of the page, or of one element and all inside it: a test id, or a target."""
+    def accessibility_snapshot(self, root: Root = None) -> AccessibilitySnapshot:
+        """The accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
         given = {"testId": root} if isinstance(root, str) else root
         attempt = Attempt("accessibility_snapshot", {"root": given} if given else {})
 
@@ -85,8 +111,13 @@ class Browser(BrowserLifecycle):
         step, nodes = self._run(attempt, work)
         return AccessibilitySnapshot(*attempt.location, nodes, step.id)
 
-    def describe_screen(self, limit: int = DEFAULT_TEST_IDS, screenshot: bool = False) -> ScreenDescription:
-        """The elements of the page, the state of the browser, and what earlier sessions know about this screen."""
+    def describe_screen(
+        self, limit: MaxTestIds = DEFAULT_TEST_IDS, screenshot: WithScreenshot = False
+    ) -> ScreenDescription:
+        """The elements of the page, and under `priorKnowledge` what worked on this screen in earlier sessions.
+
+        That is what to do next, how sure it is, and what to avoid. Begin with this on every new screen.
+        """
         attempt = Attempt("describe_screen", {"limit": check_limit(limit, MAX_TEST_IDS), "screenshot": screenshot})
 
         async def work(context: PageContext) -> tuple[PageSnapshot, BrowserState]:
@@ -101,8 +132,8 @@ class Browser(BrowserLifecycle):
         state, count = replace(state, step_id=step.id), snapshot.test_id_count
         return ScreenDescription(state, snapshot.observation, count, step.id, attempt.knowledge, attempt.screenshot)
 
-    def screenshot(self, name: str | None = None, full_page: bool = False) -> Screenshot:
-        """A screenshot of the page, saved under a plain name in the folder for screenshots."""
+    def screenshot(self, name: FileName = None, full_page: FullPage = False) -> Screenshot:
+        """Save a picture of the page in the folder for screenshots; the answer has its path."""
         attempt = Attempt("screenshot", {"full_page": full_page})
 
         async def work(context: PageContext) -> str:
@@ -116,14 +147,14 @@ class Browser(BrowserLifecycle):
     def wait_for(
         self,
         *,
-        text: str | None = None,
-        url: str | None = None,
-        screen: str | None = None,
-        state: str = "visible",
-        timeout_s: float | None = None,
-        **target: Any,
+        text: AwaitedText = None,
+        url: AwaitedUrl = None,
+        screen: AwaitedScreen = None,
+        state: AwaitedState = "visible",
+        timeout_s: TimeoutS = None,
+        **target: Unpack[ElementTarget],
     ) -> ActionResult:
-        """Waits until a target, a text, an address (a part, or with *) or a screen is there, or is hidden."""
+        """Wait until one thing is visible, or is hidden: an element, a text, an address or a screen."""
         named = {"text": text, "url": url, "screen": screen}
         given = {key: value for key, value in named.items() if value is not None} | {"state": state}
         attempt = Attempt("wait_for", given, timeout_s=timeout_s)
@@ -136,21 +167,21 @@ class Browser(BrowserLifecycle):
 
     # Acting
 
-    def click(self, *, timeout_s: float | None = None, **target: Any) -> ActionResult:
-        """Clicks the target."""
+    def click(self, *, timeout_s: TimeoutS = None, **target: Unpack[ElementTarget]) -> ActionResult:
+        """Click an element: exactly one of test_id, selector, ref, or role with name."""
         return self._act(Attempt("click", timeout_s=timeout_s), target, actions.click)
 
     def type(
         self,
-        text: str,
+        text: TypedText,
         *,
-        clear: bool = True,
-        submit: bool = False,
-        secret: bool | None = None,
-        timeout_s: float | None = None,
-        **target: Any,
+        clear: Clear = True,
+        submit: Submit = False,
+        secret: Secret = None,
+        timeout_s: TimeoutS = None,
+        **target: Unpack[ElementTarget],
     ) -> ActionResult:
-        """Types into the target, over its content unless `clear` is off; `submit` presses Enter."""
+        """Type into an element: exactly one of test_id, selector, ref, or role with name."""
         given = {"text": text, "clear": clear, "submit": submit} | ({"secret": True} if secret else {})
         attempt = Attempt("type", given, timeout_s=timeout_s)
 
@@ -163,17 +194,22 @@ class Browser(BrowserLifecycle):
 
         return self._act(attempt, target, use)
 
-    def press(self, key: str, *, timeout_s: float | None = None, **target: Any) -> ActionResult:
-        """Presses a key such as Enter or Control+a, on the target or where the focus is."""
+    def press(self, key: Key, *, timeout_s: TimeoutS = None, **target: Unpack[ElementTarget]) -> ActionResult:
+        """Press a key, on an element or where the focus is."""
         attempt = Attempt("press", {"key": key}, timeout_s=timeout_s)
         return self._act(
             attempt, target, lambda context, located: actions.press(context, located, key), is_target_needed=False
         )
 
     def select(
-        self, value: str | None = None, *, label: str | None = None, timeout_s: float | None = None, **target: Any
+        self,
+        value: OptionValue = None,
+        *,
+        label: OptionLabel = None,
+        timeout_s: TimeoutS = None,
+        **target: Unpack[ElementTarget],
     ) -> ActionResult:
-        """Chooses an option of a list, by value or label."""
+        """Choose an option of a list, by value or label."""
         chosen = {"value": value} if label is None else {"value": label, "by": "label"}
         attempt = Attempt("select", chosen, timeout_s=timeout_s)
 
@@ -184,8 +220,8 @@ class Browser(BrowserLifecycle):
 
     # Tabs
 
-    def navigate(self, url: str, *, timeout_s: float | None = None) -> ActionResult:
-        """Opens an address in the tab in use."""
+    def navigate(self, url: Url, *, timeout_s: TimeoutS = None) -> ActionResult:
+        """Open an address in the tab in use."""
         attempt = Attempt("navigate", {"url": url}, timeout_s=timeout_s)
 
         async def work(context: PageContext) -> None:
@@ -193,19 +229,19 @@ class Browser(BrowserLifecycle):
 
         return self._run_action(attempt, work)
 
-    def switch_tab(self, index: int | None = None, *, url: str | None = None, title: str | None = None) -> ActionResult:
-        """Continues in another tab: by its number, or by a part of its address or title."""
+    def switch_tab(self, index: TabIndex = None, *, url: TabUrl = None, title: TabTitle = None) -> ActionResult:
+        """Continue in another tab: by its number, or by a part of its address or title."""
         named = {"index": index, "url": url, "title": title}
         attempt = Attempt("switch_tab", {key: value for key, value in named.items() if value is not None})
         return self._run_action(attempt, lambda context: actions.switch_tab(context, attempt, index, url, title))
 
-    def close_tab(self, index: int | None = None) -> ActionResult:
-        """Closes a tab; default: the one in use."""
+    def close_tab(self, index: TabIndex = None) -> ActionResult:
+        """Close a tab; default: the one in use."""
         attempt = Attempt("close_tab", {} if index is None else {"index": index})
         return self._run_action(attempt, lambda context: actions.close_tab(context, attempt, index))
 
-    def run_steps(self, steps: Sequence[Mapping[str, Any]], stop_on_error: bool = True) -> BatchResult:
-        """Runs several tools in order, each {"tool": "click", "testId": …}; each is recorded as a step of its own."""
+    def run_steps(self, steps: BatchSteps, stop_on_error: StopOnError = True) -> BatchResult:
+        """Run several tools in order, each with its arguments; each is recorded as a step of its own."""
         attempt = Attempt("run_steps", {"steps": list(steps), "stop_on_error": stop_on_error})
         with self._lock:
             _, recorder = self._require_open(attempt)
@@ -282,9 +318,9 @@ async def _take_ref_snapshot(context: PageContext, attempt: Attempt, *, limit: i
 
 def prepare_calls(tools: object, steps: Sequence[Mapping[str, Any]], prefix: str) -> list[PreparedCall]:
     """The calls of several steps, checked before any of them runs; raises InvalidInput that names the wrong step."""
-    if isinstance(steps, (str, Mapping)) or not 1 <= len(steps) <= _MAX_STEPS:
+    if isinstance(steps, (str, Mapping)) or not 1 <= len(steps) <= MAX_STEPS:
         raise InvalidInput(
-            f"steps must be a list of 1 to {_MAX_STEPS} steps such as {{'tool': 'click', 'testId': 'send'}}."
+            f"steps must be a list of 1 to {MAX_STEPS} steps such as {{'tool': 'click', 'testId': 'send'}}."
         )
     return [_prepare_call(tools, number, step, prefix) for number, step in enumerate(steps, 1)]
 

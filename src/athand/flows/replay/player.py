@@ -233,12 +233,13 @@ class _Player:
         value = (input_value(step) or ("", ""))[1]
         target: dict[str, Any] = {"target": dict(locator)} if locator else {}
         named = {name: step.input[name] for name in ("index", "url", "title") if step.input.get(name) is not None}
-        label = "label" if step.input.get("by") == "label" or "label" in step.input else "value"
+        is_label = step.input.get("by") == "label" or "label" in step.input
+        option: dict[str, Any] = {"label" if is_label else "value": value}
         tools: Mapping[str, Callable[[], Any]] = {
             "click": lambda: self._browser.click(timeout_s=self._timeout_s, **target),
             "type": lambda: self._browser.type(value, timeout_s=self._timeout_s, **_typing_options(step), **target),
             "press": lambda: self._browser.press(value, timeout_s=self._timeout_s, **target),
-            "select": lambda: self._browser.select(timeout_s=self._timeout_s, **{label: value}, **target),
+            "select": lambda: self._browser.select(timeout_s=self._timeout_s, **option, **target),
             "navigate": lambda: self._browser.navigate(value),
             "switch_tab": lambda: self._browser.switch_tab(**named),
             "close_tab": lambda: self._browser.close_tab(**named),
