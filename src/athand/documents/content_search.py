@@ -1,17 +1,16 @@
 """Exhaustive search of `search_content`: every chunk near the concepts or with the exact terms, in a total order."""
 
 import re
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from athand.bounded_cache import BoundedCache
 from athand.documents.content_request import ContentSearchRequest, Position
 from athand.documents.context import DocumentContext
 from athand.documents.globs import path_filter
@@ -24,7 +23,7 @@ from athand.types import Calibration, Filter, Scan, ScanMatch, Signal, Vector, W
 # Chunks under a heading of one word have a median cosine of .31 to it; under a phrase, of .40.
 ONE_WORD_FACTOR = 0.77
 BOOST = 1.5  # factor per distinct exact term in a chunk
-_MAX_CACHED = 50_000  # matches, over all cached searches
+_MAX_SEARCHES, _MAX_CACHED = 1_000, 50_000  # cached searches, and the matches of all of them
 _CODE = re.compile(r"_|::|->|\(\)")
 _DOTTED_WORDS = re.compile(r"\w+(?:[./]\w+)+")
 
@@ -88,31 +87,13 @@ class ContentMatches:
         return 0 if position is None else bisect_right(self.ordered, tuple(position), key=lambda match: match.position)
 
 
-@dataclass(slots=True)
-class ContentSearchCache:
-    """LRU cache of searches, so that a following page need not search again while the index is unchanged."""
+# By request, generations and model: a following page need not search again while the index is unchanged.
+ContentSearchCache: TypeAlias = BoundedCache[tuple[Any, ...], ContentMatches]
 
-    _searches: "OrderedDict[tuple[Any, ...], ContentMatches]" = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def get(self, key: tuple[Any, ...]) -> ContentMatches | None:
-        """The matches of an equal search; None when it is not cached."""
-        with self._lock:
-            if key in self._searches:
-                self._searches.move_to_end(key)
-            return self._searches.get(key)
-
-    def put(self, key: tuple[Any, ...], matches: ContentMatches) -> None:
-        """Adds a search and evicts the least recently used ones beyond the limit."""
-        with self._lock:
-            self._searches[key] = matches
-            while sum(len(each.ordered) + 1 for each in self._searches.values()) > _MAX_CACHED:
-                self._searches.popitem(last=False)
-
-    def clear(self) -> None:
-        """Removes everything, after a reindex."""
-        with self._lock:
-            self._searches.clear()
+def create_cache() -> ContentSearchCache:
+    """An empty cache of searches, bounded by the number of their matches."""
+    return BoundedCache(_MAX_SEARCHES, max_size=_MAX_CACHED, size_of=lambda matches: len(matches.ordered))
 
 
 def search_matches(
@@ -132,7 +113,8 @@ def search_matches(
     path = path_filter(request.path)
     matches = find_matches(snapshot, request, spaces, _embed_concepts(context, request), path)
     if matches.by_meaning:
-        cache.put(key, matches)
+        if len(matches.ordered) <= _MAX_CACHED:
+            cache.put(key, matches)
         return matches
     if not snapshot.frequencies(INDEX, spaces, ())[""]:
         return ContentMatches((), True)  # an empty index is not a degraded one

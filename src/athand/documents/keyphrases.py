@@ -184,10 +184,10 @@ def _count_phrases(
     """Counts of phrases: those in headings, those that occur twice, and in short texts all."""
     words: dict[str, int] = {}
     for token, count in forms.items():
-        word = _CONTENT_WORDS[token]
+        word = _content_word(token)
         words[word] = words.get(word, 0) + count
     min_count = 1 if len(tokens) < _FEW_TOKENS else 2
-    kept = {token: word if words[word := _CONTENT_WORDS[token]] >= min_count else "" for token in forms}
+    kept = {token: word if words[word := _content_word(token)] >= min_count else "" for token in forms}
     counts: Counter[tuple[str, ...]] = Counter(_bigrams_and_trigrams(list(map(kept.__getitem__, tokens))))
     counts.update({(word,): words[word] for word in set(kept.values()) if word})
     found = {phrase: count for phrase, count in counts.items() if count >= min_count}
@@ -196,7 +196,7 @@ def _count_phrases(
 
 def _ngrams(tokens: Iterable[str]) -> list[tuple[str, ...]]:
     """Content words, bigrams and trigrams, with repetitions."""
-    words = [_CONTENT_WORDS[token] for token in tokens]
+    words = [_content_word(token) for token in tokens]
     return [*((word,) for word in words if word), *_bigrams_and_trigrams(words)]
 
 
@@ -207,20 +207,12 @@ def _bigrams_and_trigrams(words: Sequence[str]) -> list[tuple[str, ...]]:
     return found
 
 
-class _ContentWords(dict[str, str]):
-    """Cache from a token to its lower case if it is a content word, else to an empty text."""
-
-    def __missing__(self, token: str) -> str:
-        word = token.lower()
-        is_content = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
-        content_word = word if is_content and not _DATA.fullmatch(word) else ""
-        if len(self) > _MAX_CACHED_WORDS:
-            self.clear()
-        self[token] = content_word
-        return content_word
-
-
-_CONTENT_WORDS = _ContentWords()
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def _content_word(token: str) -> str:
+    """The lower case of a token if it is a content word, else an empty text."""
+    word = token.lower()
+    is_content = 2 < len(word) < _MAX_WORD_LENGTH and word not in _UNINFORMATIVE and _WORD.fullmatch(word)
+    return word if is_content and not _DATA.fullmatch(word) else ""
 
 
 def _surface_forms(forms: Counter[str], wanted: set[str]) -> dict[str, str]:
@@ -228,7 +220,7 @@ def _surface_forms(forms: Counter[str], wanted: set[str]) -> dict[str, str]:
     found: dict[str, tuple[int, str]] = {}
     totals: Counter[str] = Counter()
     for form, count in forms.items():
-        word = _CONTENT_WORDS[form]
+        word = _content_word(form)
         if word in wanted:
             totals[word] += count
             found[word] = max(found.get(word, (0, "")), (count, form))

@@ -66,7 +66,7 @@ class Documents(DocumentContext):
     def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
         super().__init__(store, embedder, **options)
         self._refresher = FolderRefresher(self)
-        self._content_cache = content_search.ContentSearchCache()
+        self._content_cache = content_search.create_cache()
         self._watcher: FolderWatcher | None = None
         self._loaded_cursors: Cursors | None = None
 

@@ -4,6 +4,7 @@ import json
 import re
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,7 @@ class CachingTokenizer:
     def __init__(self, tokenizer: "Tokenizer", most: int) -> None:
         self._tokenizer = tokenizer
         self._most = most
-        self._known: dict[str, list[int]] = {}
+        self._encode_word = lru_cache(_CACHED_WORDS)(self._encode)
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text; one with control characters, which the tokenizer drops, is encoded as a whole."""
@@ -109,14 +110,6 @@ class CachingTokenizer:
             return self._encode(text)
         words = _WORDS.findall(text) if text.isascii() else text.split()
         return list(islice(chain.from_iterable(map(self._encode_word, words)), self._most))
-
-    def _encode_word(self, word: str) -> list[int]:
-        known = self._known.get(word)
-        if known is None:
-            if len(self._known) >= _CACHED_WORDS:
-                self._known = {}
-            known = self._known[word] = self._encode(word)
-        return known
 
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids

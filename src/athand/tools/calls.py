@@ -2,12 +2,11 @@
 
 import json
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from athand.bounded_cache import BoundedCache
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 from athand.text_length import shorten
 from athand.tools.model import CallResult, Rule, Tool
@@ -80,8 +79,9 @@ class Continuations:
     """The remaining text of truncated results, by continuation token; only the most recent are kept."""
 
     def __init__(self) -> None:
-        self._remaining: OrderedDict[str, tuple[str, str]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._remaining: BoundedCache[str, tuple[str, str]] = BoundedCache(
+            _MOST_KEPT, max_size=_MOST_CHARACTERS, size_of=lambda entry: len(entry[1])
+        )
 
     def truncate(self, result: CallResult, most: int | None) -> CallResult:
         """The result itself if it is short enough, else its first `most` characters with a continuation token."""
@@ -94,8 +94,7 @@ class Continuations:
 
     def read_on(self, token: str, most: int) -> CallResult:
         """The next `most` characters of a truncated result."""
-        with self._lock:
-            found = self._remaining.get(token)
+        found = self._remaining.get(token)
         if found is None:
             raise NotFound("There is nothing more to read under this token. Call the tool again.")
         tool, text = found
@@ -103,14 +102,8 @@ class Continuations:
 
     def _first_part(self, tool: str, text: str, most: int) -> CallResult:
         token = secrets.token_urlsafe(16)
-        with self._lock:
-            self._remaining[token] = (tool, text[most:])
-            while len(self._remaining) > _MOST_KEPT or (self._size() > _MOST_CHARACTERS and len(self._remaining) > 1):
-                self._remaining.popitem(last=False)
+        self._remaining.put(token, (tool, text[most:]))
         return CallResult(tool, (_text_part(text[:most]),), truncated=True, continuation=token)
-
-    def _size(self) -> int:
-        return sum(len(text) for _, text in self._remaining.values())
 
 
 def _texts(content: Iterable[Mapping[str, Any]]) -> Iterator[str]:

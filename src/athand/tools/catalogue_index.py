@@ -1,12 +1,12 @@
 """In-memory index of a catalogue for searches: tool names, server names, and the noise level of its vectors."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 
+from athand.bounded_cache import BoundedCache
 from athand.embed import Embedder
 from athand.store import Row, Snapshot
 from athand.text import split_identifier
@@ -76,9 +76,8 @@ class CatalogueIndexCache:
     """Cache of indexes by set of catalogues and model; rebuilt when the generation of a catalogue changes."""
 
     def __init__(self) -> None:
-        self._indexes: dict[tuple[object, ...], tuple[object, CatalogueIndex]] = {}
+        self._indexes: BoundedCache[tuple[object, ...], tuple[object, CatalogueIndex]] = BoundedCache(_CACHED)
         self._probes: dict[str, Sequence[Vector]] = {}
-        self._lock = threading.Lock()
 
     def load_probes(self, model: Embedder) -> None:
         """Embed the noise queries with this model, once."""
@@ -88,17 +87,12 @@ class CatalogueIndexCache:
     def get(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> CatalogueIndex:
         """The current index of these catalogues."""
         key, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
-        with self._lock:
-            before = self._indexes.get(key)
+        before = self._indexes.get(key)
         if before is not None and before[0] == state:
             return before[1]
         index = _build_index(snapshot, spaces, model_id, self._probes.get(model_id or "", ()))
-        if not index.is_settled:
-            return index
-        with self._lock:
-            while len(self._indexes) >= _CACHED:
-                self._indexes.pop(next(iter(self._indexes)))
-            self._indexes[key] = (state, index)
+        if index.is_settled:
+            self._indexes.put(key, (state, index))
         return index
 
 

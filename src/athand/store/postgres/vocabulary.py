@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from athand.bounded_cache import BoundedCache
 from athand.store.contract import Index
 from athand.store.postgres.counts import PASSAGES, length_of, source
 from athand.store.postgres.sql import Connection, rows
@@ -18,14 +19,14 @@ class VocabularyCache:
     """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._cached: dict[tuple[str, tuple[str, ...] | None], Lexicon] = {}
+        self._cached: BoundedCache[tuple[str, tuple[str, ...] | None], Lexicon] = BoundedCache(_CACHE_SIZE)
 
     def words(self, vocabulary: "SpaceVocabulary", state: State) -> Lexicon:
         """The words of a vocabulary, read again if the index has changed."""
         known = self._cached.get(vocabulary.scope)
         if known is None or known.state != state:
             known = Lexicon.from_stems(state, vocabulary.read())
-            self._cached = dict(list({**self._cached, vocabulary.scope: known}.items())[-_CACHE_SIZE:])
+            self._cached.put(vocabulary.scope, known)
         return known
 
 

@@ -6,6 +6,7 @@ from functools import cache
 
 import apsw
 
+from athand.bounded_cache import BoundedCache
 from athand.store.query_terms import Lexicon
 from athand.store.sqlite.sql import rows, value
 
@@ -16,7 +17,7 @@ class VocabularyCache:
     """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
 
     def __init__(self) -> None:
-        self._cached: dict[tuple[str, tuple[int, ...]], Lexicon] = {}
+        self._cached: BoundedCache[tuple[str, tuple[int, ...]], Lexicon] = BoundedCache(_CACHE_SIZE)
 
     def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
         """The vocabulary of these spaces at the connection's snapshot."""
@@ -27,8 +28,7 @@ class VocabularyCache:
         words = self._cached.get((corpus, spaces))
         if words is None or words.state != state:
             words = _read(connection, spaces, state)
-            cached = {**self._cached, (corpus, spaces): words}
-            self._cached = dict(list(cached.items())[-_CACHE_SIZE:])
+            self._cached.put((corpus, spaces), words)
         return words
 
 

@@ -6,7 +6,6 @@ import ipaddress
 import math
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,6 +16,7 @@ from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, ROUTE, Lim
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
 from athand.adapters.http.token_registry import Caller, TokenRegistry
+from athand.bounded_cache import BoundedCache
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -181,17 +181,17 @@ class RateLimiter:
 
     rate: Rate
     clock: Callable[[], float] = time.monotonic
-    _buckets: OrderedDict[str, _Bucket] = field(default_factory=OrderedDict)
+    _buckets: BoundedCache[str, _Bucket] = field(default_factory=lambda: BoundedCache(_MAX_BUCKETS))
 
     def take(self, key: str) -> int:
         """Count one request: 0 if it is allowed, else the seconds after which the next one is."""
         now = self.clock()
-        bucket = self._buckets.setdefault(key, _Bucket(self.rate.burst, now))
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = _Bucket(self.rate.burst, now)
+            self._buckets.put(key, bucket)
         bucket.left = min(self.rate.burst, bucket.left + (now - bucket.updated_at) * self.rate.per_second)
         bucket.updated_at = now
-        self._buckets.move_to_end(key)
-        while len(self._buckets) > _MAX_BUCKETS:
-            self._buckets.popitem(last=False)
         if bucket.left >= 1:
             bucket.left -= 1
             return 0
