@@ -3,21 +3,19 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from athand.documents.keyphrases import candidate_terms, choose_by_frequency
 from athand.documents.model import Chunk, Document
 from athand.documents.scoring import INDEX
 from athand.errors import NotFound
 from athand.inputs import is_text
-from athand.store import Row, Snapshot, to_datetime
+from athand.store import Row, Snapshot, select_in, to_datetime
 
 CHUNK_COLUMNS = (
     "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
     "c.start_offset, c.end_offset, c.content"
 )
 DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
-_BATCH = 500
 
 Key = tuple[str, str]  # folder id, and path of a document or id of a chunk
 
@@ -76,19 +74,9 @@ def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> 
     return [choose_by_frequency(candidates, counts[space]) for space, candidates in given]
 
 
-def space_condition(spaces: Sequence[str], column: str = "d.space") -> tuple[str, dict[str, Any]]:
-    """The SQL condition that a row belongs to one of these folders, with its parameters."""
-    values = {f"space{at}": space for at, space in enumerate(spaces)}
-    return f"{column} IN ({', '.join(f':{name}' for name in values) or 'NULL'})", dict(values)
-
-
 def _select_by_key(snapshot: Snapshot, select: str, space: str, id_: str, keys: Sequence[Key]) -> list[Row]:
-    found: list[Row] = []
-    for owner in sorted({folder for folder, _ in keys}):
-        ids = [each for folder, each in keys if folder == owner and is_text(each)]
-        for start in range(0, len(ids), _BATCH):
-            values = {f"id{at}": each for at, each in enumerate(ids[start : start + _BATCH])}
-            marks = ", ".join(f":{name}" for name in values)
-            sql = f"{select} WHERE {space} = :space AND {id_} IN ({marks})"
-            found += snapshot.rows(sql, {**values, "space": owner})
-    return found
+    ids: dict[str, list[str]] = defaultdict(list)
+    for owner, each in keys:
+        if is_text(each):
+            ids[owner].append(each)
+    return [row for owner in sorted(ids) for row in select_in(snapshot, select, id_, ids[owner], {space: owner})]

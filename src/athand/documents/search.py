@@ -10,12 +10,12 @@ from athand.documents.cursors import Cursors
 from athand.documents.folders import all_folders
 from athand.documents.globs import path_filter
 from athand.documents.model import Continuation, Document, DocumentHit, FoundDocument, FoundDocuments
-from athand.documents.rows import chunks_by_id, documents_by_id, space_condition
+from athand.documents.rows import chunks_by_id, documents_by_id
 from athand.documents.scoring import FLOOR, INDEX, adjustment_factors, match_parts, repetition_factor
 from athand.errors import InvalidInput
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import clamp, order, totals
-from athand.store import Snapshot
+from athand.store import Snapshot, one_of
 from athand.text import excerpts
 from athand.types import Candidates, Filter, Query
 
@@ -73,7 +73,7 @@ def rank_chunks(
 
 def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | None:
     """All chunks below a path as candidates, when they are few: faster than filtering the best of all folders."""
-    inside, values = space_condition(query.spaces or (), "i.space")
+    inside, values = one_of("i.space", query.spaces or (), "space")
     rows = snapshot.rows(
         f"SELECT i.id, i.chunks FROM documents i WHERE {inside} AND {query.filter.where} "
         f"LIMIT {_MAX_CHUNKS_BELOW_PATH + 1}",

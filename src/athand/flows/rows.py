@@ -8,13 +8,12 @@ from athand.errors import NotFound
 from athand.flows.actions import action_key
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
 from athand.inputs import is_text
-from athand.store import Passage, Row, Snapshot, Transaction, to_datetime, to_microseconds
+from athand.store import Passage, Row, Snapshot, Transaction, select_in, to_datetime, to_microseconds
 from athand.text import text_hash
 
 SESSION_COLUMNS = "space, id, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps"
 STEP_COLUMNS = "space, id, session, position, created_at, tool, verb, screen, is_ok, error_code, observation, record"
 _SELECT_OBSERVATION = "SELECT space, hash, content FROM flow_observations"
-_BATCH = 500  # values of one IN list
 _MAX_VISIBLE = 4_000  # characters of a field with all that was visible
 
 
@@ -214,19 +213,6 @@ def _to_steps(snapshot: Snapshot, rows: Sequence[Row]) -> list[Step]:
 def to_observation(content: Mapping[str, Any]) -> Observation:
     """The observation of its stored JSON."""
     return Observation(content["screen"], content["url"], tuple(content["test_ids"]), tuple(content["a11y"]))
-
-
-def select_in(
-    snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, Any] | None = None
-) -> list[Row]:
-    """The rows whose column has one of these values and whose other columns equal those in `where`."""
-    wanted, found = sorted(set(values)), []
-    also = "".join(f" AND {name} = :{name}" for name in where or ())
-    for start in range(0, len(wanted), _BATCH):
-        some = {f"v{at}": value for at, value in enumerate(wanted[start : start + _BATCH])}
-        names = ", ".join(f":{name}" for name in some)
-        found += snapshot.rows(f"{select} WHERE {column} IN ({names}){also}", {**some, **(where or {})})
-    return found
 
 
 def insert_rejection(transaction: Transaction, step: Step, element: str, rejected_at: int) -> None:

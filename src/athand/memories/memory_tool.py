@@ -25,7 +25,7 @@ from athand.memories.model import FILE_TAG, Memory, to_passage
 from athand.memories.validation import check_project, new_memory
 from athand.memories.write import index
 from athand.redaction import clean
-from athand.store import Snapshot
+from athand.store import Snapshot, one_of
 from athand.types import Filter
 
 ROOT = "/memories"
@@ -252,9 +252,9 @@ def _check_string(what: str, value: object) -> str:
 def _near_paths_filter(paths: Sequence[str]) -> Filter:
     """The condition for current files at these paths, below and above them."""
     exact = {each for path in paths for each in (path, *map(str, PurePosixPath(path).parents))}
-    marks, values = rows.in_list([json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
+    same, values = one_of("i.files", [json.dumps([each], ensure_ascii=False) for each in sorted(exact)])
     beginnings = {f"below{at}": json.dumps([f"{path}/"], ensure_ascii=False)[:-2] for at, path in enumerate(paths)}
-    places = [f"i.files IN ({marks})", *(f"substr(i.files, 1, length(:{each})) = :{each}" for each in beginnings)]
+    places = [same, *(f"substr(i.files, 1, length(:{each})) = :{each}" for each in beginnings)]
     return Filter(f"{_IS_CURRENT} AND ({' OR '.join(places)})", {**values, **beginnings})
 
 

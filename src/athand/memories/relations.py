@@ -8,7 +8,7 @@ from datetime import datetime
 from athand.errors import Conflict, InvalidInput
 from athand.memories import rows
 from athand.memories.model import Memory, Related, Relation, Successor
-from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
+from athand.store import Row, Snapshot, Transaction, one_of, select_in, to_datetime, to_microseconds
 
 SUPERSEDES = "SUPERSEDES"
 COLUMNS = "source_id, target_id, type, made_by, valid_from, valid_until"
@@ -112,29 +112,23 @@ def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
 
 def count_relations(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
     """How many valid relations each has to memories that still exist."""
-    marks, values = rows.in_list(ids)
-    ends = " UNION ALL ".join(
-        f"SELECT {here} AS here, {there} AS there FROM memory_relations "
-        f"WHERE {here} IN ({marks}) AND valid_until IS NULL"
-        for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
+    (is_source, values), (is_target, _) = one_of("source_id", ids), one_of("target_id", ids)
+    found = snapshot.rows(
+        f"SELECT source_id, target_id FROM memory_relations WHERE {is_source} AND valid_until IS NULL UNION ALL "
+        f"SELECT target_id, source_id FROM memory_relations WHERE {is_target} AND valid_until IS NULL",
+        values,
     )
-    found = snapshot.rows(ends, values)
-    if not found:
-        return {}
-    marks, values = rows.in_list(sorted({there for _, there in found}))
-    living = {
-        row[0] for row in snapshot.rows(f"SELECT id FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values)
-    }
+    others = {there for _, there in found}
+    living = {row[0] for row in select_in(snapshot, "SELECT id FROM memories", "id", others, {"is_deleted": 0})}
     return Counter(here for here, there in found if there in living)
 
 
 def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
     """The end of each memory's chain of successors, those left out that are deleted."""
     chains = {id_: _chain(snapshot, id_) for id_ in ids}
-    marks, values = rows.in_list(sorted({id_ for chain in chains.values() for id_ in chain}))
-    found = snapshot.rows(
-        f"SELECT id, content, created_at FROM memories WHERE id IN ({marks}) AND is_deleted = 0", values
-    )
+    ids_in_chains = {id_ for chain in chains.values() for id_ in chain}
+    select = "SELECT id, content, created_at FROM memories"
+    found = select_in(snapshot, select, "id", ids_in_chains, {"is_deleted": 0})
     known = {row[0]: Successor(row[0], row[1][:_EXCERPT], to_datetime(row[2])) for row in found}
     ends = {id_: [known[each] for each in chain if each in known] for id_, chain in chains.items()}
     return {id_: chain[-1] for id_, chain in ends.items() if chain}

@@ -1,7 +1,7 @@
 """Memories, sessions, links and keys in the database: portable SQL."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from athand.inputs import is_text
 from athand.memories.dedupe import is_near_duplicate
 from athand.memories.model import COLUMNS, FILE_TAG, Memory, Session, Stats, fingerprint_row, from_rows, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
-from athand.store import Row, Snapshot, Transaction, to_datetime, to_microseconds
+from athand.store import Row, Snapshot, Transaction, one_of, select_in, to_datetime, to_microseconds
 from athand.text_length import shorten
 from athand.types import Filter
 
@@ -48,9 +48,9 @@ def by_id(
     snapshot: Snapshot, ids: Sequence[str], now: datetime, spaces: Sequence[str] | None = None
 ) -> dict[str, Memory]:
     """Those of the memories that exist; with their spaces, an engine of many machines need not ask all of them."""
-    marks, values = in_list(ids)
-    inside, places = _space_condition("memories", spaces)
-    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE id IN ({marks}) {inside}", {**values, **places})
+    chosen, values = one_of("id", ids)
+    inside, places = one_of("space", spaces, "space")
+    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE {chosen} AND {inside}", {**values, **places})
     return {memory.id: memory for memory in from_rows(rows, now)}
 
 
@@ -114,11 +114,11 @@ def reinforce(
     transaction: Transaction, ids: Sequence[str], amount: float, now: datetime, spaces: Sequence[str] | None = None
 ) -> None:
     """Give back a part of the salience these have lost; what has faded until now is taken into account."""
-    marks, values = in_list(ids)
-    inside, places = _space_condition("memories", spaces)
+    chosen, values = one_of("id", ids)
+    inside, places = one_of("space", spaces, "space")
     transaction.execute(
         f"UPDATE memories SET salience = {SALIENCE_NOW_SQL} + :amount * (1 - {SALIENCE_NOW_SQL}), "
-        f"last_accessed = :now, access_count = access_count + 1 WHERE id IN ({marks}) {inside}",
+        f"last_accessed = :now, access_count = access_count + 1 WHERE {chosen} AND {inside}",
         {**values, **places, "amount": amount, "now": to_microseconds(now)},
     )
 
@@ -172,10 +172,7 @@ def get_session(snapshot: Snapshot, id_: str) -> Session:
 
 def sessions_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Session]:
     """Those of the sessions that exist."""
-    marks, values = in_list(list(ids))
-    rows = (
-        snapshot.rows(f"SELECT {SESSION_COLUMNS} FROM memory_sessions WHERE id IN ({marks})", values) if values else []
-    )
+    rows = select_in(snapshot, f"SELECT {SESSION_COLUMNS} FROM memory_sessions", "id", ids)
     return {row[0]: session_from_row(row) for row in rows}
 
 
@@ -259,10 +256,8 @@ def latest_link(snapshot: Snapshot, memory_id: str) -> tuple[str, str] | None:
 
 def list_sessions_that_used(snapshot: Snapshot, ids: Sequence[str]) -> list[str]:
     """The sessions that have used any of these memories."""
-    marks, values = in_list(ids)
-    rows = snapshot.rows(
-        f"SELECT DISTINCT session FROM memory_links WHERE memory_id IN ({marks}) ORDER BY session", values
-    )
+    chosen, values = one_of("memory_id", ids)
+    rows = snapshot.rows(f"SELECT DISTINCT session FROM memory_links WHERE {chosen} ORDER BY session", values)
     return [row[0] for row in rows]
 
 
@@ -278,8 +273,8 @@ def count_links(snapshot: Snapshot, session: str) -> int:
 
 def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | None = None) -> dict[str, list[str]]:
     """The memories just before and just after each of these in its session."""
-    marks, values = in_list(ids)
-    inside, places = _space_condition("m", spaces)
+    chosen, values = one_of("m.id", ids)
+    inside, places = one_of("m.space", spaces, "space")
     same = (
         "SELECT n.id FROM memories n WHERE n.space = m.space AND n.session = m.session AND n.is_deleted = 0 "
         "AND (n.created_at, n.id)"
@@ -287,25 +282,10 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | N
     before = f"{same} < (m.created_at, m.id) ORDER BY n.created_at DESC, n.id DESC LIMIT 1"
     after = f"{same} > (m.created_at, m.id) ORDER BY n.created_at, n.id LIMIT 1"
     rows = snapshot.rows(
-        f"SELECT m.id, ({before}), ({after}) FROM memories m "
-        f"WHERE m.id IN ({marks}) AND m.session IS NOT NULL {inside}",
+        f"SELECT m.id, ({before}), ({after}) FROM memories m WHERE {chosen} AND m.session IS NOT NULL AND {inside}",
         {**values, **places},
     )
     return {row[0]: [id_ for id_ in row[1:] if id_ is not None] for row in rows}
-
-
-def _space_condition(table: str, spaces: Sequence[str] | None) -> tuple[str, Mapping[str, Any]]:
-    """The condition that a row is in one of these spaces; None is no condition."""
-    if spaces is None:
-        return "", {}
-    marks, values = in_list(spaces, "space")
-    return f"AND {table}.space IN ({marks})", values
-
-
-def in_list(values: Sequence[Any], name: str = "each") -> tuple[str, Mapping[str, Any]]:
-    """Marks for an IN (…) and their values; nothing is in an empty one."""
-    named_values = {f"{name}{at}": value for at, value in enumerate(values)}
-    return ", ".join(f":{mark}" for mark in named_values) or "NULL", named_values
 
 
 _HERE = "(:project IS NULL OR i.project = :project)"

@@ -7,6 +7,7 @@ from pathlib import Path
 from athand.distribution import install_hint
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction
+from athand.store.in_lists import one_of, select_in
 from athand.store.values import new_id, to_datetime, to_datetimes, to_microseconds
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "Transaction",
     "check_target",
     "new_id",
+    "one_of",
     "open_store",
     "restore_store",
+    "select_in",
     "to_datetime",
     "to_datetimes",
     "to_microseconds",

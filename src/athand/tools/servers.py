@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from athand.errors import BadData, Conflict, NotFound, Refused, Unavailable
 from athand.inputs import check_text
-from athand.store import Row, Snapshot, Transaction, to_microseconds
+from athand.store import Row, Snapshot, Transaction, one_of, to_microseconds
 from athand.tools import catalogue, config, rows
 from athand.tools.catalogue import Offer
 from athand.tools.config import ServerConfig
@@ -149,7 +149,7 @@ def unregister(transaction: Transaction, context: ToolContext, space: str, name:
 
 def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[Row]:
     """The rows of one catalogue, or of all."""
-    inside, values = rows.catalogue_condition(None if space is None else (space,))
+    inside, values = one_of("space", None if space is None else (space,))
     own = "AND id = :name" if name is not None else ""
     sql = f"SELECT {SERVER} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
     return snapshot.rows(sql, {**values, "name": name} if own else values)
@@ -257,7 +257,7 @@ def list_servers(
     context: ToolContext, spaces: Sequence[str] | None, states: Mapping[ServerKey, "ServerState"]
 ) -> list[Server]:
     """All servers with their state and number of tools."""
-    inside, values = rows.catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     sql = (
         "SELECT space, server, count(*), sum(CASE WHEN state IN ('quarantined', 'changed') THEN 1 ELSE 0 END) "
         f"FROM tools WHERE {inside} AND is_deleted = 0 GROUP BY space, server"

@@ -14,9 +14,9 @@ from athand.embed import Embedder, LazyEmbedder, embed_texts
 from athand.flows.goal_parameters import words_in
 from athand.flows.prior.confidence import Walk
 from athand.flows.prior.similar import Look
-from athand.flows.rows import purpose, select_in
+from athand.flows.rows import purpose
 from athand.rank import Numbers, calibrate_cosine
-from athand.store import Row, Snapshot
+from athand.store import Row, Snapshot, select_in
 from athand.text import FLOW_STOP_WORDS, stem, text_hash
 from athand.types import Calibration, Matrix, Vector
 

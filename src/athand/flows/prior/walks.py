@@ -10,7 +10,7 @@ from athand.flows.model import UNKNOWN, Step
 from athand.flows.prior.confidence import Move, Walk
 from athand.flows.prior.goals import Past, Remembered
 from athand.flows.prior.similar import Look, is_same_place
-from athand.store import Row, Snapshot
+from athand.store import Row, Snapshot, select_in
 
 NEWEST_HERE = 500  # successful steps on a screen that are looked at
 NEWEST_FAILURES = 300
@@ -117,7 +117,7 @@ class Reader:
         return {id_: Walk(id_, tuple(each)) for id_, each in moves.items()}
 
     def _rows_by(self, select: str, column: str, values: Iterable[str], **where: Any) -> list[Row]:
-        return rows.select_in(self.snapshot, select, column, values, {"space": self.space, **where})
+        return select_in(self.snapshot, select, column, values, {"space": self.space, **where})
 
 
 def _to_move(row: Sequence[Any]) -> Move:
