@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from athand import Athand
-from athand.adapters.cli import flows_exchange, flows_find
+from athand.adapters.cli import flows
 from athand.flows import Observation
 from athand.flows.export import LANGUAGES
 from athand.flows.filters import OUTCOMES
@@ -66,7 +66,7 @@ def test_the_list_shows_what_each_session_was_for(run, walked):
     shown = run("flows", "sessions")
     assert "Send coins to mira" in shown.out
     assert run("flows", "sessions", "-q").out.split() == ["s-4", "s-3", "s-2", "s-1"]
-    assert "No session passes" in run("flows", "sessions", "--tag", "none").err
+    assert "No session matches" in run("flows", "sessions", "--tag", "none").err
 
 
 def test_an_empty_store_says_how_to_begin(run):
@@ -246,8 +246,8 @@ def test_an_unknown_session_is_one_clear_sentence(run, command):
 
 
 def test_words_written_out_for_the_help_are_those_of_the_engine():
-    assert flows_find.OUTCOMES == OUTCOMES
-    assert flows_exchange.LANGUAGES == LANGUAGES
+    assert flows.OUTCOMES == OUTCOMES
+    assert flows.LANGUAGES == LANGUAGES
 
 
 def test_help_of_flows_imports_nothing_heavy():

@@ -16,7 +16,7 @@ from tests.flows.webapp import PAGES, WebApp
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.cli.flows_lines import read_json, read_words
+from athand.adapters.cli.flows_line_parser import parse_json, parse_words
 from athand.errors import InvalidInput
 
 
@@ -78,7 +78,7 @@ def say(run, monkeypatch):
     ],
 )
 def test_a_line_says_what_to_do(line, step):
-    assert read_words(line) == step
+    assert parse_words(line) == step
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_a_line_says_what_to_do(line, step):
 )
 def test_a_line_that_says_nothing_is_told_so(line, said):
     with pytest.raises(InvalidInput, match=said):
-        read_words(line)
+        parse_words(line)
 
 
 @pytest.mark.parametrize("line", ["oops", "[1]", '"click"', "[" * 100_000])
 def test_only_objects_are_steps(line):
     with pytest.raises(InvalidInput):
-        read_json(line)
+        parse_json(line)
 
 
 # In a real browser
@@ -235,7 +235,7 @@ def sent(say, site, in_browser):
 def test_a_session_is_done_again(run, sent, in_browser):
     shown = run("flows", "replay", "sent")
     assert shown.code == 0, shown.out + shown.err
-    assert "All 4 actions done again." in shown.out
+    assert "Replayed all 4 actions." in shown.out
     assert shown.err.count("✓") == 4
     assert "mira" not in shown.err
     done = run("flows", "replay", "sent", "--goal", "Send coins to 'jon'", "--value", "amount=7", "--json").json
