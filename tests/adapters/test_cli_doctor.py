@@ -42,7 +42,7 @@ def test_a_new_store_is_well(run):
     found = run("doctor", "--json")
     assert {each["state"] for each in found.json["checks"]} == {"ok"}
     assert (found.json["warnings"], found.json["broken"]) == (0, 0)
-    assert "Nothing had to be mended." in run("doctor", "--fix").err
+    assert "There was nothing to repair." in run("doctor", "--fix").err
     assert run("doctor", "-q").out == ""
 
 
@@ -73,7 +73,7 @@ def test_a_damaged_index_is_made_anew(run, add, store):
     assert found.code == 65
     assert checks(found)["store"]["advice"] == "athand doctor --fix"
     mended = run("doctor", "--fix", "--json")
-    assert (mended.code, mended.json["fixed"]) == (0, ["made every index anew"])
+    assert (mended.code, mended.json["fixed"]) == (0, ["rebuilt every index"])
     assert run("search", "staging", "--json").json["hits"]
 
 
@@ -81,7 +81,7 @@ def test_missing_vectors_are_made(run, add, store):
     add("Staging deploys need the VPN")
     change(store, "UPDATE coverage SET complete = 0", "DELETE FROM vectors")
     assert "1 of memories" in checks(run("doctor", "--json"))["model"]["text"]
-    assert run("doctor", "--fix", "--json").json["fixed"] == ["made the vectors of 1 passage"]
+    assert run("doctor", "--fix", "--json").json["fixed"] == ["computed the vectors of 1 passage"]
     assert checks(run("doctor", "--json"))["model"]["state"] == "ok"
 
 

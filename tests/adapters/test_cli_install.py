@@ -232,7 +232,7 @@ def test_the_token_of_a_client_is_its_own_and_goes_with_it(run, tmp_path):
     assert "already" in run("install", "cursor", "--http", *there).err
     assert Client("cursor").file.read_bytes() == before
     assert [each["name"] for each in run("token", "list", "--json", *there).json] == ["cursor-athand"]
-    assert "opens nothing" in run("uninstall", "cursor", *there).err
+    assert "is revoked" in run("uninstall", "cursor", *there).err
     assert run("token", "list", "--json", *there).json == []
 
 

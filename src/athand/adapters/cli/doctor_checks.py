@@ -1,6 +1,8 @@
-"""What a check-up looks at: each part of Athand, how it is, and the command that helps."""
+"""The checks of `athand doctor`: the state of each part of Athand, and the command that helps."""
 
+import os
 import platform
+import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
@@ -10,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athand import __version__
-from athand.adapters.cli.doctor_files import exposed, leftovers
 from athand.adapters.cli.words import format_size, pluralize, to_one_line
 from athand.errors import AthandError, DataError, Unavailable
 from athand.types import Noun
@@ -23,15 +24,18 @@ if TYPE_CHECKING:
 
 OK, WARNING, BROKEN, DAMAGED = "ok", "warning", "broken", "damaged"
 LONG_LOG = 100_000_000  # bytes
-_LITTLE_ROOM, _NO_ROOM = 1_000_000_000, 50_000_000
+_LOW_DISK, _FULL_DISK = 1_000_000_000, 50_000_000  # free bytes
 _ANSWER_SECONDS = 10.0
-_MEND = "athand doctor --fix"
-REINDEX = "run: athand reindex"  # how the store ends what it says of derived data
+_FIX = "athand doctor --fix"
+REINDEX = "run: athand reindex"  # the end of the store's findings about derived data
+_UNFINISHED = re.compile(r"\..+\.unfinished-(\d+)(-|$)")
+_TOKEN_FILES = ("token", "tokens.json")
+_OTHERS = 0o077
 
 
 @dataclass(frozen=True, slots=True)
 class Check(Noun):
-    """How a part is: ok, warning, broken or damaged; in a line, with a command that helps."""
+    """The state of a part (ok, warning, broken or damaged) in one line, with a command that helps."""
 
     name: str
     state: str
@@ -39,51 +43,51 @@ class Check(Noun):
     advice: str | None = None
 
 
-def examine(session: "Session") -> list[Check]:
-    """Look at everything; where the settings or the store cannot be read, at what is left."""
+def run_checks(session: "Session") -> list[Check]:
+    """Check every part; without readable settings or store, the parts that do not need them."""
     from athand.config import config_file, load_settings
 
     try:
         settings = load_settings(data_dir=session.data_dir)
     except AthandError as error:
-        return [_program(), Check("settings", BROKEN, str(error), "athand config path")]
+        return [_check_program(), Check("settings", BROKEN, str(error), "athand config path")]
     file = config_file()
-    checks = [_program(), Check("settings", OK, f"{file}{'' if file.is_file() else ' (none yet)'}")]
+    checks = [_check_program(), Check("settings", OK, f"{file}{'' if file.is_file() else ' (none yet)'}")]
     try:
         with session.open() as athand:
-            checks += _inside(athand, session, settings)
+            checks += _check_store_parts(athand, session, settings)
     except AthandError as error:
-        checks.append(Check("store", DAMAGED if isinstance(error, DataError) else BROKEN, str(error), _rescue(error)))
-    return [*checks, _files(session, settings), _clients(), _disk(settings)]
+        checks.append(Check("store", DAMAGED if isinstance(error, DataError) else BROKEN, str(error), _advise(error)))
+    return [*checks, _check_files(session, settings), _check_clients(), _check_disk(settings)]
 
 
-def _rescue(error: AthandError) -> str:
+def _advise(error: AthandError) -> str:
     return "athand restore BACKUP" if isinstance(error, DataError) else "athand config"
 
 
-def _program() -> Check:
+def _check_program() -> Check:
     return Check("program", OK, f"athand {__version__} · Python {platform.python_version()}")
 
 
-def _inside(athand: "Athand", session: "Session", settings: "Settings") -> Iterator[Check]:
-    """The parts that are known by the store."""
+def _check_store_parts(athand: "Athand", session: "Session", settings: "Settings") -> Iterator[Check]:
+    """The checks that need an open store."""
     status = athand.status()
-    looks: tuple[tuple[str, Callable[[], Check]], ...] = (
-        ("store", lambda: _store(athand, status)),
-        ("model", lambda: _model(athand, session, settings, status)),
-        ("memories", lambda: _memories(status)),
-        ("documents", lambda: _documents(status)),
-        ("tools", lambda: _tools(athand, session)),
-        ("flows", lambda: _flows(settings, status)),
+    parts: tuple[tuple[str, Callable[[], Check]], ...] = (
+        ("store", lambda: _check_store(athand, status)),
+        ("model", lambda: _check_model(athand, session, settings, status)),
+        ("memories", lambda: _check_memories(status)),
+        ("documents", lambda: _check_documents(status)),
+        ("tools", lambda: _check_tools(athand, session)),
+        ("flows", lambda: _check_flows(settings, status)),
     )
-    for name, look in looks:
+    for name, check in parts:
         try:
-            yield look()
+            yield check()
         except AthandError as error:
             yield Check(name, BROKEN, to_one_line(str(error)), "athand status --check")
 
 
-def _store(athand: "Athand", status: "Status") -> Check:
+def _check_store(athand: "Athand", status: "Status") -> Check:
     store, findings = status.store, athand.check()
     engine = f"{'SQLite' if store['engine'] == 'sqlite' else 'PostgreSQL'} {store['version']}"
     log = f"WAL {format_size(store['log'])}" if store["engine"] == "sqlite" else ""
@@ -93,13 +97,13 @@ def _store(athand: "Athand", status: "Status") -> Check:
         derived = all(finding.endswith(REINDEX) for finding in findings)
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         found = f"{text} · {to_one_line(findings[0].removesuffix(f'; {REINDEX}'))}{more}"
-        return Check("store", DAMAGED, found, _MEND if derived else "athand restore BACKUP")
+        return Check("store", DAMAGED, found, _FIX if derived else "athand restore BACKUP")
     if store["log"] > LONG_LOG:
-        return Check("store", WARNING, text, _MEND)
+        return Check("store", WARNING, text, _FIX)
     return Check("store", OK, text)
 
 
-def _model(athand: "Athand", session: "Session", settings: "Settings", status: "Status") -> Check:
+def _check_model(athand: "Athand", session: "Session", settings: "Settings", status: "Status") -> Check:
     from athand.config import list_models
 
     name = str(status.model["name"])
@@ -108,21 +112,21 @@ def _model(athand: "Athand", session: "Session", settings: "Settings", status: "
         problem = next((each for each in status.problems if "keyword only" in each), "it does not work")
         return Check("model", WARNING, f"{name} · {to_one_line(problem)}", "athand models")
     pieces = [f"{name} (bundled)" if state.kind == "static" else name, f"{status.model['dimensions']} dimensions"]
-    pieces.append("calibrated" if state.is_calibrated else "calibrated here on first use")
+    pieces.append("calibrated" if state.is_calibrated else "calibrated when it is first used")
     missing = {corpus: count for corpus, count in athand.without_vectors().items() if count}
     if missing:
         lacking = ", ".join(f"{count:,} of {corpus}" for corpus, count in missing.items())
-        return Check("model", WARNING, " · ".join([*pieces, f"passages without a vector yet: {lacking}"]), _MEND)
+        return Check("model", WARNING, " · ".join([*pieces, f"passages without a vector yet: {lacking}"]), _FIX)
     return Check("model", OK, " · ".join(pieces))
 
 
-def _memories(status: "Status") -> Check:
+def _check_memories(status: "Status") -> Check:
     memories = status.corpora["memories"]
     text = f"{pluralize(memories['count'], 'memory', 'memories')} in {pluralize(memories['projects'], 'project')}"
     return Check("memories", OK, text)
 
 
-def _documents(status: "Status") -> Check:
+def _check_documents(status: "Status") -> Check:
     documents: dict[str, Any] = status.corpora["documents"]
     folders = documents["folders"]
     pieces = [f"{pluralize(documents['count'], 'file')} in {pluralize(len(folders), 'folder')}"]
@@ -135,8 +139,8 @@ def _documents(status: "Status") -> Check:
     return Check("documents", OK, " · ".join(pieces), "athand docs status --problems" if unread else None)
 
 
-def _tools(athand: "Athand", session: "Session") -> Check:
-    """Ask every server that may be asked whether it answers."""
+def _check_tools(athand: "Athand", session: "Session") -> Check:
+    """Connect to every trusted and enabled server."""
     from athand.adapters.cli.tools_catalogues import FAILED, Catalogues, servers_file
 
     tools = athand.tools
@@ -150,51 +154,97 @@ def _tools(athand: "Athand", session: "Session") -> Check:
     if silent:
         reason = to_one_line(silent[0].reason or "no answer yet")
         more = f" (and {len(silent) - 1} more)" if len(silent) > 1 else ""
-        said = f"{text} · server “{to_one_line(silent[0].name)}” does not answer{more}: {reason}"
-        return Check("tools", WARNING, said, f"athand tools refresh {shlex.quote(silent[0].name)}")
+        problem = f"{text} · server “{to_one_line(silent[0].name)}” does not answer{more}: {reason}"
+        return Check("tools", WARNING, problem, f"athand tools refresh {shlex.quote(silent[0].name)}")
     untrusted = [each for each in servers if each.state == "untrusted"]
     if waiting or untrusted:
-        held = (
+        reason = (
             f"{pluralize(waiting, 'tool waits', 'tools wait')} for approval" if waiting else "a project is not trusted"
         )
-        return Check("tools", WARNING, f"{text} · {held}", "athand tools list" if waiting else "athand tools trust")
+        return Check("tools", WARNING, f"{text} · {reason}", "athand tools list" if waiting else "athand tools trust")
     return Check("tools", OK, text)
 
 
-def _flows(settings: "Settings", status: "Status") -> Check:
+def _check_flows(settings: "Settings", status: "Status") -> Check:
     count = int(status.corpora["flows"]["count"])
     text = pluralize(count, "session")
     try:
-        return Check("flows", OK, f"{text} · browser {_browser(settings.chromium)}")
+        return Check("flows", OK, f"{text} · browser {_find_browser(settings.chromium)}")
     except AthandError:
-        said = f"{text} · no browser to record and replay with"
-        return Check("flows", WARNING if count else OK, said, "athand flows setup-browser")
+        text += " · no browser to record and replay with"
+        return Check("flows", WARNING if count else OK, text, "athand flows setup-browser")
 
 
-def _browser(chosen: str | None) -> str:
+def _find_browser(configured: str | None) -> str:
     """The browser that flows would use; Playwright is asked only where the machine has none."""
     from athand.flows.browser.chromium import find_executable, find_launch_executable, no_playwright
 
     if find_spec("playwright") is None:
         raise no_playwright()
     try:
-        return find_executable(chosen, None)
+        return find_executable(configured, None)
     except Unavailable:
-        return find_launch_executable(chosen)
+        return find_launch_executable(configured)
 
 
-def _files(session: "Session", settings: "Settings") -> Check:
-    """Whether what is private is private, and nothing of ours lies about."""
-    open_ones, left = exposed(session, settings), leftovers(session, settings)
-    if open_ones:
-        names = ", ".join(str(path) for path in open_ones[:3])
-        return Check("files", WARNING, f"others on this machine can read {names}", _MEND)
-    if left:
-        return Check("files", WARNING, f"{pluralize(len(left), 'unfinished file')} of a process that died", _MEND)
+def _check_files(session: "Session", settings: "Settings") -> Check:
+    """Whether private files are private, and no unfinished file is left."""
+    readable, leftovers = find_readable_by_others(session, settings), find_leftovers(session, settings)
+    if readable:
+        names = ", ".join(str(path) for path in readable[:3])
+        return Check("files", WARNING, f"other users of this machine can read {names}", _FIX)
+    if leftovers:
+        return Check("files", WARNING, f"{pluralize(len(leftovers), 'unfinished file')} of a process that died", _FIX)
     return Check("files", OK, "private")
 
 
-def _clients() -> Check:
+def find_readable_by_others(session: "Session", settings: "Settings") -> list[Path]:
+    """Private files and folders that other users of the machine can read."""
+    return [path for path in _list_private_files(session, settings) if path.stat().st_mode & _OTHERS]
+
+
+def find_leftovers(session: "Session", settings: "Settings") -> list[Path]:
+    """Unfinished files of processes that died."""
+    folders = {settings.data_folder, _store_file(session, settings).parent}
+    found = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    return sorted(file for file in found if (name := _UNFINISHED.match(file.name)) and not _is_running(int(name[1])))
+
+
+def _list_private_files(session: "Session", settings: "Settings") -> Iterator[Path]:
+    """The existing files, not links, that only their owner should read."""
+    from athand.config import config_file
+
+    store = _store_file(session, settings)
+    files = [store, *(Path(f"{store}{end}") for end in ("-wal", "-shm")), *_list_secret_files(settings), config_file()]
+    for file in files:
+        if file.is_file() and not file.is_symlink():
+            yield file
+    is_ours = not settings.data_dir and not settings.home  # a folder that the user chose may hold other files
+    if is_ours and settings.data_folder.is_dir():
+        yield settings.data_folder
+
+
+def _list_secret_files(settings: "Settings") -> list[Path]:
+    return [settings.data_folder / name for name in _TOKEN_FILES] + [settings.servers_file]
+
+
+def _store_file(session: "Session", settings: "Settings") -> Path:
+    """The file of the store; for PostgreSQL, the file that SQLite would use."""
+    location = session.store or settings.location
+    return settings.data_folder / "athand.db" if "://" in location else Path(location).expanduser().absolute()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _check_clients() -> Check:
     from athand.adapters.cli.install_clients import Client
     from athand.adapters.cli.tools_servers import CLIENTS
 
@@ -206,17 +256,17 @@ def _clients() -> Check:
             return Check("clients", WARNING, to_one_line(str(error)), f"athand install {name} --print")
         command = entry.get("command") if entry else None
         if isinstance(command, str) and shutil.which(command) is None:
-            said = f"{name} starts {to_one_line(command)}, which is not there"
-            return Check("clients", WARNING, said, f"athand install {name}")
+            text = f"{name} starts {to_one_line(command)}, which does not exist"
+            return Check("clients", WARNING, text, f"athand install {name}")
         installed += [name] if entry is not None else []
-    said = f"installed in {', '.join(installed) or 'none'}"
-    return Check("clients", OK, said, None if installed else "athand install")
+    text = f"installed in {', '.join(installed) or 'none'}"
+    return Check("clients", OK, text, None if installed else "athand install")
 
 
-def _disk(settings: "Settings") -> Check:
+def _check_disk(settings: "Settings") -> Check:
     folder = settings.data_folder
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    state = BROKEN if free < _NO_ROOM else WARNING if free < _LITTLE_ROOM else OK
+    state = BROKEN if free < _FULL_DISK else WARNING if free < _LOW_DISK else OK
     return Check("disk", state, f"{format_size(free)} free", None if state == OK else "df -h")

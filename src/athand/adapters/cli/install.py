@@ -1,36 +1,40 @@
-"""`athand install` and `uninstall`: Athand in the MCP clients of this machine."""
+"""`athand install` and `uninstall`: Athand's entry in the configuration of MCP clients, and the token that it holds."""
 
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
-from athand.adapters.cli.install_tokens import take_back, token_for
 from athand.adapters.cli.options import complete_from
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
 from athand.adapters.cli.words import HIDDEN, abbreviate_home, hide_password
-from athand.errors import InvalidInput
+from athand.errors import AthandError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from athand.adapters.cli.install_clients import Change, Client
 
-SERVED = "http://127.0.0.1:7325/mcp"
+DEFAULT_URL = "http://127.0.0.1:7325/mcp"
 _top = click.Group()
 _client = click.argument("client", metavar="[CLIENT]", required=False, type=click.Choice(CLIENTS))
-_project = click.option("--project", is_flag=True, help="For the project in this folder only, in a file of its own.")
-_name = click.option("--name", metavar="NAME", default="athand", help="The entry's name, if it is not athand.")
-_print = click.option("--print", "only_print", is_flag=True, help="Show what would be written; write nothing.")
-_HIDDEN = "Bearer …"
+_project = click.option(
+    "--project", is_flag=True, help="Only for the project in this folder, in the project's own file."
+)
+_name = click.option("--name", metavar="NAME", default="athand", show_default=True, help="The name of the entry.")
+_print = click.option("--print", "only_print", is_flag=True, help="Only show the entry; write nothing.")
+_WITHOUT_PROJECTS = ("claude-desktop", "windsurf")
+_HIDDEN_HEADER = "Bearer …"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONFIG")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @command(_top, "install")
@@ -42,17 +46,17 @@ _NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONF
     "url",
     metavar="[URL]",
     is_flag=False,
-    flag_value=SERVED,
-    help=f"Use the server that `athand serve` runs, at {SERVED} or elsewhere.",
+    flag_value=DEFAULT_URL,
+    help=f"Connect to a running `athand serve` instead of starting Athand; default: {DEFAULT_URL}.",
 )
-@click.option("--token-file", metavar="FILE", help="The token for --http, if the server is not on this machine.")
+@click.option("--token-file", metavar="FILE", help="The file with the token for --http, if the server is elsewhere.")
 @click.option(
     "--toolsets",
     metavar="NAMES",
     shell_complete=complete_from("all", "memories", "documents", "tools", "flows", "store"),
     help="Offer these toolsets, such as memories,documents, or all.",
 )
-@click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile does.")
+@click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile of flows does.")
 @_print
 def install(
     session: Session,
@@ -68,9 +72,9 @@ def install(
 ) -> None:
     """Add Athand to an MCP client.
 
-    Only its own entry is written, the rest of the file stays as it is, and a copy of what was there is kept beside it.
-    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini or windsurf; without it, all are listed, and
-    where Athand is in already.
+    Writes one entry into the client's configuration, leaves the rest of the file as it is, and keeps a copy of the
+    previous file beside it. CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini or windsurf. Without
+    CLIENT, lists the clients and says which of them have Athand.
 
     \b
     Examples:
@@ -87,36 +91,40 @@ def install(
     _check_name(name)
     if client is None:
         if url or toolsets or profile or only_print:
-            raise InvalidInput(f"Which client? Say one of {', '.join(CLIENTS)} right behind: athand install")
-        _list(session, folder, name)
+            raise InvalidInput(f"Which client? Put one of {', '.join(CLIENTS)} right after: athand install")
+        _list_clients(session, folder, name)
         return
-    chosen = Client(client, folder, name)
-    _check_server(url, token_file, has_more=bool(toolsets or profile))
-
-    def token() -> str:
-        return "" if only_print else token_for(session, chosen, str(url), token_file)
-
-    entry = _entry(session, chosen, url, token, toolsets, profile)
-    if only_print:
-        _show_entry(session, chosen, entry)
+    target = Client(client, folder, name)
+    _check_server_options(url, token_file, has_more=bool(toolsets or profile))
+    if url is None:
+        entry = _create_stdio_entry(session, target, toolsets, profile)
     else:
-        _put(session, chosen, entry)
+        entry = _create_http_entry(session, target, url, token_file, with_token=not only_print)
+    if only_print:
+        _show_entry(session, target, entry)
+    else:
+        _write_entry(session, target, entry)
 
 
-def _check_server(url: str | None, token_file: str | None, *, has_more: bool) -> None:
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f"{name!r} is no name for an entry. Use letters, digits, - and _: --name athand-work")
+
+
+def _check_server_options(url: str | None, token_file: str | None, *, has_more: bool) -> None:
     if url is not None and has_more:
-        raise InvalidInput("A server that runs has its toolsets and profile already. Give them to: athand serve")
+        raise InvalidInput("A running server has its toolsets and profile already. Give them to: athand serve")
     if token_file is not None and url is None:
-        raise InvalidInput(f"A token is for a server that runs. Say where it is: --http {SERVED}")
+        raise InvalidInput(f"A token is for a running server. Give its address: --http {DEFAULT_URL}")
 
 
-def _put(session: Session, chosen: "Client", entry: dict[str, Any]) -> None:
-    """Write the entry, and warn if it has a secret in it that others can read."""
-    change = chosen.put(entry, datetime.now(UTC))
-    _tell(session, chosen, change, "Athand is in {client} already", "Added Athand to {client}")
-    if _hidden(entry) != entry and chosen.file.stat().st_mode & 0o077:
-        session.say(" There is a secret in it now, and others on this machine can read it.")
-        session.say(f" Hide it with: chmod 600 {shlex.quote(change.file)}")
+def _write_entry(session: Session, client: "Client", entry: dict[str, Any]) -> None:
+    """Write the entry, and warn if it holds a secret that other users of the machine can read."""
+    change = client.put(entry, datetime.now(UTC))
+    _report_change(session, client, change, "Athand is in {client} already", "Added Athand to {client}")
+    if _hide_secrets(entry) != entry and client.file.stat().st_mode & 0o077:
+        session.say(" It holds a secret now, and other users of this machine can read it.")
+        session.say(f" Make it private with: chmod 600 {shlex.quote(change.file)}")
 
 
 @command(_top, "uninstall")
@@ -125,9 +133,9 @@ def _put(session: Session, chosen: "Client", entry: dict[str, Any]) -> None:
 @_name
 @_print
 def uninstall(session: Session, /, client: str | None, project: bool, name: str, only_print: bool) -> None:
-    """Take Athand out of an MCP client.
+    """Remove Athand from an MCP client.
 
-    Only its own entry is taken out, and a copy of what was there is kept beside the file.
+    Removes only its own entry, and keeps a copy of the previous file beside it. Without CLIENT, lists the clients.
 
     \b
     Example:
@@ -137,56 +145,58 @@ def uninstall(session: Session, /, client: str | None, project: bool, name: str,
 
     folder = Path.cwd() if project else None
     if client is None:
-        _list(session, folder, name)
+        _list_clients(session, folder, name)
         return
-    chosen = Client(client, folder, name)
+    target = Client(client, folder, name)
     if only_print:
-        _show_entry(session, chosen, chosen.entry or {})
+        _show_entry(session, target, target.entry or {})
         return
-    change = chosen.remove(datetime.now(UTC))
-    if change.action != "same" and take_back(session, chosen):
-        session.say(f" The token that {chosen.name} had opens nothing any more.")
-    _tell(session, chosen, change, "Athand is not in {client}", "Took Athand out of {client}")
+    change = target.remove(datetime.now(UTC))
+    if change.action != "same" and _revoke_own_token(session, target):
+        session.say(f" The token of {target.name} is revoked.")
+    _report_change(session, target, change, "Athand is not in {client}", "Removed Athand from {client}")
+
+
+# Entries
 
 
 def own_command() -> list[str]:
-    """How this very Athand is started, from anywhere."""
+    """The command that starts this installation of Athand from anywhere."""
     beside = Path(sys.executable).parent / "athand"
     found = beside if beside.is_file() else shutil.which("athand")
     return [str(found)] if found else [sys.executable, "-m", "athand"]
 
 
-def _entry(
-    session: Session,
-    client: "Client",
-    url: str | None,
-    token: Callable[[], str],
-    toolsets: str | None,
-    profile: str | None,
+def _create_stdio_entry(
+    session: Session, client: "Client", toolsets: str | None, profile: str | None
 ) -> dict[str, Any]:
-    from athand.adapters.cli.install_clients import reached, started
+    """The entry of a server that the client starts, with the options that lead to the same store."""
+    from athand.adapters.cli.install_clients import stdio_entry
 
-    if url is not None:
-        return reached(client.name, _checked(url, client), token)
     for name in _NOT_PASSED_ON:
         if os.environ.get(name) and not (session.store or session.data_dir):
-            session.say(f" {name} is set here, but not where {client.name} runs. Say --store or --data-dir to keep it.")
-    store = _store(session.store, client) if session.store else None
+            session.say(f" {name} is set here, but {client.name} may not get it. Add --store or --data-dir to keep it.")
+    store = _portable_store(session.store, client) if session.store else None
     if toolsets is not None:
         _check_toolsets(toolsets)
-    given = {"--store": store, "--data-dir": _absolute(session.data_dir), "--model": session.model}
+    given = {"--store": store, "--data-dir": _absolute_path(session.data_dir), "--model": session.model}
     given |= {"--toolsets": toolsets, "--profile": profile}
     options = [word for name, value in given.items() if value for word in (name, value)]
-    return started(client.name, [*own_command(), "mcp", *options])
+    return stdio_entry(client.name, [*own_command(), "mcp", *options])
 
 
-def _store(location: str, client: "Client") -> str | None:
+def _portable_store(location: str, client: "Client") -> str | None:
+    """The store's location from any folder; refused if a password would get into a project's file."""
     if client.project is not None and hide_password(location) != location:
         raise InvalidInput(
             "A project's file is shared with others, and a password must not be. "
             "Leave it out of the address, and set PGPASSWORD where the client runs."
         )
-    return location if "://" in location else _absolute(location)
+    return location if "://" in location else _absolute_path(location)
+
+
+def _absolute_path(path: str | None) -> str | None:
+    return str(Path(path).expanduser().absolute()) if path else None
 
 
 def _check_toolsets(names: str) -> None:
@@ -195,36 +205,109 @@ def _check_toolsets(names: str) -> None:
     ToolList([name.strip() for name in names.split(",")])
 
 
-def _absolute(path: str | None) -> str | None:
-    return str(Path(path).expanduser().absolute()) if path else None
+def _create_http_entry(
+    session: Session, client: "Client", url: str, token_file: str | None, *, with_token: bool
+) -> dict[str, Any]:
+    """The entry of a server that is running already."""
+    from athand.adapters.cli.install_clients import http_entry
+
+    _check_url(url, client)
+    return http_entry(client.name, url, _get_token(session, client, url, token_file) if with_token else "")
 
 
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(f"{name!r} is no name for an entry. Use letters, digits, - and _: --name athand-work")
+def _check_url(url: str, client: "Client") -> None:
+    from athand.adapters.cli.install_clients import WITHOUT_URL
 
-
-def _checked(url: str, client: "Client") -> str:
     if not re.fullmatch(r"https?://\S+", url):
-        raise InvalidInput(f"{url!r} is no address. Write it like this: --http {SERVED}")
+        raise InvalidInput(f"{url!r} is no address. Write it like this: --http {DEFAULT_URL}")
     if client.project is not None:
         raise InvalidInput("A project's file is shared with others, and a token must not be. Leave --project out.")
-    return url
+    if client.name in WITHOUT_URL:
+        raise InvalidInput(f"{client.name} starts its servers itself. Leave --http out.")
+
+
+# Tokens: each client that connects to a running server has its own, with the rights of an agent.
+
+
+def _get_token(session: Session, client: "Client", url: str, file: str | None) -> str:
+    """The token in a file; for a server of this machine, the one that the client has already, or a new one."""
+    if file is not None:
+        return _read_token(Path(file).expanduser())
+    if urlsplit(url).hostname not in _LOOPBACK:
+        raise InvalidInput(
+            "A token of this machine is not given to another. Save the token of that server in a file: "
+            "--token-file FILE. Create it there with: athand token create NAME --scope search"
+        )
+    return _get_own_token(session, client)
+
+
+def _read_token(path: Path) -> str:
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"No token can be read from {path}: {error}.") from error
+    if not token or not token.isprintable() or " " in token:
+        raise InvalidInput(f"{path} does not hold a token.")
+    return token
+
+
+def _get_own_token(session: Session, client: "Client") -> str:
+    """The token in the client's entry if it is still valid, else a new one that replaces it."""
+    from athand.adapters.http.token_registry import create_token, hash_token, list_tokens, owner_file
+    from athand.adapters.operations import DEFAULT_SCOPES
+
+    folder = _data_folder(session)
+    if not owner_file(folder).exists():
+        raise NotFound(f"No server has been started on {folder} yet. Start one with: athand serve")
+    token = _read_entry_token(client.entry or {})
+    if any(each.name == _token_name(client) and each.sha256 == hash_token(token).hex() for each in list_tokens(folder)):
+        return token
+    _revoke_own_token(session, client)
+    return create_token(folder, _token_name(client), DEFAULT_SCOPES)[1]
+
+
+def _read_entry_token(entry: Mapping[str, Any]) -> str:
+    headers = next((each for name, each in entry.items() if "headers" in name and isinstance(each, Mapping)), {})
+    return str(headers.get("Authorization", "")).removeprefix("Bearer ")
+
+
+def _revoke_own_token(session: Session, client: "Client") -> bool:
+    """Revoke the token of a client; whether it had one."""
+    from athand.adapters.http.token_registry import list_tokens, revoke_token
+
+    folder = _data_folder(session)
+    has_one = folder.is_dir() and any(each.name == _token_name(client) for each in list_tokens(folder))
+    if has_one:
+        revoke_token(folder, _token_name(client))
+    return has_one
+
+
+def _token_name(client: "Client") -> str:
+    return f"{client.name}-{client.entry_name}"
+
+
+def _data_folder(session: Session) -> Path:
+    from athand.config import load_settings
+
+    return load_settings(data_dir=session.data_dir).data_folder
+
+
+# Output
 
 
 def _show_entry(session: Session, client: "Client", entry: Mapping[str, Any]) -> None:
-    """What would be written where, without what is secret."""
-    hidden = _hidden(entry)
+    """Print the entry as it would be written, without secrets."""
+    public = _hide_secrets(entry)
     if session.as_json:
-        session.show({"client": client.name, "file": str(client.file), "entry": hidden})
+        session.show({"client": client.name, "file": str(client.file), "entry": public})
         return
     session.say(f" {client.file}")
-    click.echo(client.shown(hidden) if entry else "")
+    click.echo(client.format_entry(public) if entry else "")
 
 
-def _hidden(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry without a token, without a password in the address of a store, and without variables' values."""
-    shown = {name: {"Authorization": _HIDDEN} if "headers" in name else each for name, each in entry.items()}
+def _hide_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry without the token, the password in a store's address, and the values of variables."""
+    shown = {name: {"Authorization": _HIDDEN_HEADER} if "headers" in name else each for name, each in entry.items()}
     if isinstance(variables := entry.get("env"), Mapping):
         shown["env"] = dict.fromkeys(variables, HIDDEN)
     if isinstance(words := entry.get("args"), list):
@@ -232,55 +315,47 @@ def _hidden(entry: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _tell(session: Session, client: "Client", change: "Change", same: str, done: str) -> None:
+def _report_change(session: Session, client: "Client", change: "Change", same: str, done: str) -> None:
     if session.print_plain(change, data="file"):
         return
     text = (same if change.action == "same" else done).format(client=change.client)
     session.say(f"{text}: {change.file}")
     if change.backup:
-        session.say(f" What was there before is in {change.backup}")
+        session.say(f" The previous file is kept as {change.backup}")
     if change.action in ("added", "replaced"):
-        session.say(f" Start {change.client} again to use it. Take it out with: athand uninstall {client.typed}")
+        session.say(f" Restart {change.client} to use it. Remove it with: athand uninstall {client.command_arguments}")
 
 
-def _list(session: Session, project: Path | None, name: str) -> None:
+def _list_clients(session: Session, project: Path | None, name: str) -> None:
     from athand.adapters.cli.install_clients import Client
 
-    rows = [_row(Client(each, project, name)) for each in CLIENTS if project is None or each in _OF_PROJECTS]
+    names = [each for each in CLIENTS if project is None or each not in _WITHOUT_PROJECTS]
+    rows = [_to_row(Client(each, project, name)) for each in names]
     if session.as_json:
         session.show(rows)
     elif session.quiet:
         click.echo("\n".join(row["client"] for row in rows if row["installed"]))
     else:
         _print_rows(session, rows)
-        session.say(" Add it with:  athand install CLIENT")
+        session.say(" Add Athand with:  athand install CLIENT")
 
 
-_OF_PROJECTS = tuple(name for name in CLIENTS if name not in ("claude-desktop", "windsurf"))
-
-
-def _row(client: "Client") -> dict[str, Any]:
-    from athand.errors import AthandError
-
+def _to_row(client: "Client") -> dict[str, Any]:
     try:
         installed, problem = client.entry is not None, None
     except AthandError as error:
         installed, problem = False, str(error)
-    found = {"client": client.name, "found": client.is_found, "installed": installed}
-    return {**found, "file": str(client.file), "problem": problem}
+    row = {"client": client.name, "found": client.is_found, "installed": installed}
+    return {**row, "file": str(client.file), "problem": problem}
 
 
 def _print_rows(session: Session, rows: list[dict[str, Any]]) -> None:
     from athand.adapters.cli.render import make_cell, make_table, print_table
 
-    table = make_table("", "client", "", "file", flexible="file")
+    table = make_table("", "client", "Athand", "file", flexible="file")
     for row in rows:
         mark, style = ("✓", "green") if row["installed"] else ("!", "yellow") if row["problem"] else ("·", "dim")
-        state = "installed" if row["installed"] else "found" if row["found"] else "not found"
-        table.add_row(
-            make_cell(mark, style),
-            row["client"],
-            make_cell(state, "dim"),
-            make_cell(abbreviate_home(row["problem"] or row["file"]), "dim"),
-        )
+        state = "installed" if row["installed"] else "not installed" if row["found"] else "client not found"
+        file = abbreviate_home(row["problem"] or row["file"])
+        table.add_row(make_cell(mark, style), row["client"], make_cell(state, "dim"), make_cell(file, "dim"))
     print_table(session.console(), table)

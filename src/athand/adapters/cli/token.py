@@ -76,7 +76,7 @@ def revoke(session: Session, /, name: str) -> None:
     if session.as_json:
         session.show(gone.to_dict())
     else:
-        session.say(f"{click.style(name, fg='cyan')} opens nothing any more.")
+        session.say(f"{click.style(name, fg='cyan')} is revoked.")
 
 
 def _folder(session: Session) -> Path:
