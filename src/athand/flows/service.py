@@ -1,9 +1,8 @@
 """The service of flows: record, search, predict, replay, import and export sessions."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,37 @@ from athand.flows import rows, search, sessions, transfer
 from athand.flows.context import FlowContext
 from athand.flows.export import LANGUAGES, export_script
 from athand.flows.filters import FlowFilters
-from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, Observation, PriorKnowledge, SessionSummary, Step
+from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
+from athand.flows.parameters import (
+    AfterScreen,
+    App,
+    Before,
+    CreatedAt,
+    CurrentSession,
+    Failure,
+    Filters,
+    FlowTags,
+    FreeTags,
+    Git,
+    Goal,
+    ImportApp,
+    Input,
+    Language,
+    Launch,
+    Milliseconds,
+    NewSessionId,
+    OfSession,
+    Ok,
+    PicturePath,
+    Scope,
+    Seen,
+    SessionId,
+    ShownKnowledge,
+    Target,
+    Timestamp,
+    Tool,
+    Version,
+)
 from athand.flows.prior import suggest
 from athand.flows.profiles import Profile
 from athand.flows.record import ToolCall, identify_screen, record_step
@@ -36,6 +65,7 @@ from athand.flows.validation import (
     check_tool,
 )
 from athand.inputs import check_choice, check_limit, check_name, check_past
+from athand.parameters import FilePath, Limit, MinScore, Question
 from athand.store import Snapshot, Store, to_microseconds
 from athand.types import Hits, Noun
 
@@ -65,37 +95,37 @@ class Flows(FlowContext):
     def start_session(
         self,
         *,
-        goal: str | None = None,
-        flow_tags: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        app: str = DEFAULT_APP,
-        app_version: str | None = None,
-        git: Mapping[str, Any] | None = None,
-        launch: Mapping[str, Any] | None = None,
-        id: str | None = None,
-        created_at: datetime | str | None = None,
+        goal: Goal = None,
+        flow_tags: FlowTags = (),
+        tags: FreeTags = (),
+        app: App = DEFAULT_APP,
+        app_version: Version = None,
+        git: Git = None,
+        launch: Launch = None,
+        id: NewSessionId = None,
+        created_at: CreatedAt = None,
     ) -> FlowSession:
-        """Starts a session; its steps are recorded under its id."""
+        """Start a session, to record steps of a browser that is driven elsewhere. ui_launch starts one by itself."""
         args = sessions.SessionArgs(goal, flow_tags, tags, app, app_version, git, launch, id, created_at)
         return sessions.start_session(self, args)
 
     def record(
         self,
-        session_id: str,
+        session_id: SessionId,
         *,
-        tool: str,
-        target: Mapping[str, Any] | None = None,
-        input: Mapping[str, Any] | None = None,
-        ok: bool = True,
-        error: Mapping[str, Any] | None = None,
-        before: Observation | Mapping[str, Any] | None = None,
-        after_screen: str | None = None,
-        screenshot: str | PathLike[str] | None = None,
-        duration_ms: float | None = None,
-        prior_knowledge: PriorKnowledge | Mapping[str, Any] | None = None,
-        timestamp: datetime | str | None = None,
+        tool: Tool,
+        target: Target = None,
+        input: Input = None,
+        ok: Ok = True,
+        error: Failure = None,
+        before: Before = None,
+        after_screen: AfterScreen = None,
+        screenshot: PicturePath = None,
+        duration_ms: Milliseconds = None,
+        prior_knowledge: ShownKnowledge = None,
+        timestamp: Timestamp = None,
     ) -> Step:
-        """Records a call of a tool and what was seen before it, without secrets; durable when it returns."""
+        """Record one step of a session with what was seen before it, without secrets; durable when this answers."""
         shown = prior_knowledge.to_dict() if isinstance(prior_knowledge, Noun) else prior_knowledge
         call = ToolCall(
             tool=check_tool(tool),
@@ -119,13 +149,13 @@ class Flows(FlowContext):
 
     def search(
         self,
-        query: str,
+        query: Question,
         *,
-        limit: int = 20,
-        scope: str | Mapping[str, str] = "all",
-        session: str | None = None,
-        filters: Mapping[str, Any] | None = None,
-        min_score: float | None = None,
+        limit: Limit = 20,
+        scope: Scope = "all",
+        session: CurrentSession = None,
+        filters: Filters = None,
+        min_score: MinScore = None,
         once: bool = False,
     ) -> Hits[FlowHit]:
         """The matching steps, best first; with `once`, only the best step of each session."""
@@ -144,7 +174,7 @@ class Flows(FlowContext):
     def prior_knowledge(
         self,
         session_id: str,
-        observation: Observation | Mapping[str, Any],
+        observation: Seen,
         *,
         previous: Step | None = None,
         window_hours: float | None = None,
@@ -169,29 +199,29 @@ class Flows(FlowContext):
         seen, previous = sessions.last_observation(session_id, self.steps(session_id))
         return self.prior_knowledge(session_id, seen, previous=previous)
 
-    def last(self, n: int = 20, session: str | None = None) -> list[Step]:
-        """The newest steps, newest first."""
+    def last(self, n: Limit = 20, session: OfSession = None) -> list[Step]:
+        """The newest steps, newest first, with what was seen before each and how it ended."""
         limit = check_limit(n)
         with self.store.snapshot() as snapshot:
             within = None if session is None else rows.get_session(snapshot, check_id("session id", session))
             return rows.newest_steps(snapshot, limit, within)
 
-    def sessions(self, limit: int = 10, filters: Mapping[str, Any] | None = None) -> list[FlowSession]:
-        """The sessions that match the filters, newest first."""
+    def sessions(self, limit: Limit = 10, filters: Filters = None) -> list[FlowSession]:
+        """The newest sessions first: their goals, tags and number of steps."""
         return sessions.list_sessions(self, check_limit(limit), FlowFilters.parse(filters))
 
-    def session(self, id: str) -> FlowSession:
-        """The session with this id."""
+    def session(self, session_id: SessionId) -> FlowSession:
+        """One session: its goal, its tags, and where it comes from."""
         with self.store.snapshot() as snapshot:
-            return rows.get_session(snapshot, check_id("session id", id))
+            return rows.get_session(snapshot, check_id("session id", session_id))
 
-    def steps(self, session_id: str) -> list[Step]:
-        """All steps of a session, in order."""
+    def steps(self, session_id: SessionId) -> list[Step]:
+        """All steps of a session in order, with what was seen before each."""
         with self.store.snapshot() as snapshot:
             return rows.read_steps(snapshot, rows.get_session(snapshot, check_id("session id", session_id)))
 
-    def summarize(self, session_id: str) -> SessionSummary:
-        """Counts, screens, errors and actions of a session."""
+    def summarize(self, session_id: SessionId) -> SessionSummary:
+        """A session in short: the screens it saw, what it did, and what failed."""
         return sessions.summarize_session(self.session(session_id), self.steps(session_id))
 
     def delete(self, session_id: str) -> int:
@@ -247,8 +277,8 @@ class Flows(FlowContext):
         """Replays the actions of a session from step `start` on; stops where the page differs and reports it."""
         return replay(self, browser, session_id, start=start, goal=goal, values=values, heal=heal, progress=progress)
 
-    def script(self, session_id: str, language: str = "python") -> str:
-        """A session as a self-contained Playwright test."""
+    def script(self, session_id: SessionId, language: Language = "python") -> str:
+        """A session as a Playwright test that runs by itself, with the locators that were really used."""
         check_choice("language", language, LANGUAGES)
         session = self.session(session_id)
         attribute = self.profile(session.app).test_id_attribute
@@ -270,9 +300,9 @@ class Flows(FlowContext):
     # Import, export and maintenance
 
     def import_(
-        self, path: str | PathLike[str], *, app: str = DEFAULT_APP, progress: Callable[[int, int], None] | None = None
+        self, path: FilePath, *, app: ImportApp = DEFAULT_APP, progress: Callable[[int, int], None] | None = None
     ) -> Imported:
-        """Imports a folder of sessions, each `<session>/session.json` with `steps/*.json`; existing steps are kept."""
+        """Import the sessions in a folder, each a folder with session.json and steps/*.json; existing steps stay."""
         return transfer.import_folder(self, Path(path), check_id("app", app), progress or (lambda done, total: None))
 
     def export(self, path: str | PathLike[str], session: str | None = None) -> list[Path]:

@@ -1,190 +1,69 @@
-"""Flows: sessions of UI steps, recorded, found, asked for what comes next, and done again."""
+"""Operations on flows: sessions of UI steps are recorded, found, asked for what comes next, and replayed."""
 
 from itertools import count
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from athand.adapters.operations.context import AppContext
-from athand.adapters.operations.model import Progress, operation
-from athand.adapters.operations.parameters import Limit, MinScore, Question, ServerPath
+from athand.adapters.operations.model import Operation, Progress, row
 from athand.errors import NotFound
-from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
+from athand.flows import Flows
+from athand.flows.model import FlowHit, FlowSession, PriorKnowledge, Step
 from athand.flows.parameters import (
-    App,
+    CurrentSession,
     Extension,
-    Failure,
     Filters,
-    FlowTags,
-    FreeTags,
-    Git,
-    Goal,
     Headless,
     OfSession,
+    Scope,
     Seen,
     SessionId,
-    Target,
-    Version,
 )
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
-from athand.flows.transfer import Imported
 from athand.inputs import show_value
-from athand.parameters import Help, Range
+from athand.parameters import FilePath, Help, Limit, MinScore, Question, Range
 from athand.types import Hits
 
-# Finding
 
-
-@operation("flows/search", toolset="flows", title="Search recorded steps")
 def knowledge_search(
     ctx: AppContext,
     query: Question,
     limit: Limit = 20,
-    scope: Annotated[
-        Literal["all", "current"] | dict[str, str],
-        Help('All sessions, the one of the open browser, or one: {"session": id}'),
-    ] = "all",
-    session: Annotated[str | None, Help("Which one is current, if not that of the open browser")] = None,
+    scope: Scope = "all",
+    session: CurrentSession = None,
     filters: Filters = None,
     min_score: MinScore = None,
 ) -> Hits[FlowHit]:
     """Find steps of recorded sessions by what was done, where, on what and what for, best first, each with why."""
-    current = ctx.browsers.get().session_id if scope == "current" and session is None else session
+    if scope == "current" and session is None:
+        session = ctx.browsers.get().session_id
     return ctx.athand.flows.search(
-        query, limit=limit, scope=scope, session=current, filters=filters, min_score=min_score
+        query, limit=limit, scope=scope, session=session, filters=filters, min_score=min_score
     )
 
 
-@operation("flows/last", toolset="flows", title="Newest steps")
-def knowledge_last(ctx: AppContext, n: Limit = 20, session: OfSession = None) -> list[Step]:
-    """List the newest steps, newest first, with what was seen and what came of them."""
-    return ctx.athand.flows.last(n, session)
-
-
-@operation("flows/sessions", toolset="flows", title="Newest sessions")
-def knowledge_sessions(
-    ctx: AppContext,
-    limit: Limit = 10,
-    filters: Filters = None,
-) -> list[FlowSession]:
-    """List the newest sessions: their goals, tags and number of steps."""
-    return ctx.athand.flows.sessions(limit, filters)
-
-
-@operation("flows/session", toolset="flows", title="One session")
-def knowledge_session(ctx: AppContext, session_id: SessionId) -> FlowSession:
-    """Tell what a session was for, and where it came from."""
-    return ctx.athand.flows.session(session_id)
-
-
-@operation("flows/steps", toolset="flows", title="Steps of a session")
-def knowledge_steps(ctx: AppContext, session_id: SessionId) -> list[Step]:
-    """List all steps of a session in order, with what was seen before each."""
-    return ctx.athand.flows.steps(session_id)
-
-
-@operation("flows/summarize", toolset="flows", title="Sum up a session")
-def knowledge_summarize(ctx: AppContext, session_id: SessionId) -> SessionSummary:
-    """Tell in short where a session went, what it did, and what failed."""
-    return ctx.athand.flows.summarize(session_id)
-
-
-@operation("flows/prior_knowledge", toolset="flows", title="What worked here before")
 def knowledge_prior(
     ctx: AppContext,
     session_id: SessionId,
-    observation: Annotated[Seen | None, Help("What is on the screen; what the session saw last, if not")] = None,
+    observation: Annotated[Seen | None, Help("What is on the screen; default: what the session saw last")] = None,
     previous: Annotated[str | None, Help("The id of the step that led here, beside an observation")] = None,
 ) -> PriorKnowledge | None:
-    """Tell what earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
+    """What earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
 
-    Null when there is nothing to say.
+    Null if they know nothing.
     """
     flows = ctx.athand.flows
     if observation is None:
         return flows.suggest(session_id)
-    step = None if previous is None else _step(ctx, session_id, previous)
+    step = None if previous is None else _find_step(ctx, session_id, previous)
     return flows.prior_knowledge(session_id, observation, previous=step)
 
 
-def _step(ctx: AppContext, session_id: str, wanted: str | int) -> Step:
-    """A step of a session, by its id or its position."""
-    for step in ctx.athand.flows.steps(session_id):
-        if wanted in (step.id, step.position):
-            return step
-    told = f"Session {session_id} has no step {show_value(wanted)}."
-    raise NotFound(f"{told} See its steps with: athand flows show {session_id}")
-
-
-@operation("flows/profiles", toolset="flows", title="App profiles")
 def knowledge_profiles(ctx: AppContext) -> list[Profile]:
-    """List how apps are read: their screens, the prefix of their tools, their flow tags and secret fields."""
+    """The profiles of apps: their screens, the prefix of their tools, their flow tags and secret fields."""
     return [ctx.athand.flows.profile(name) for name in ctx.athand.flows.profiles()]
 
 
-# Recording
-
-
-@operation("flows/start_session", toolset="flows", scope="write", kind="write", title="Begin a session")
-def knowledge_start_session(
-    ctx: AppContext,
-    goal: Goal = None,
-    flow_tags: FlowTags = (),
-    tags: FreeTags = (),
-    app: App = DEFAULT_APP,
-    app_version: Version = None,
-    git: Git = None,
-    launch: Annotated[dict[str, Any] | None, Help("How the app was started")] = None,
-    id: Annotated[str | None, Help("Its id, if it should not be made up")] = None,
-    created_at: Annotated[str | None, Help("When it began, as ISO time; now, if not given")] = None,
-) -> FlowSession:
-    """Begin a session, to record steps of a browser that is not driven from here. ui_launch begins one by itself."""
-    return ctx.athand.flows.start_session(
-        goal=goal,
-        flow_tags=flow_tags,
-        tags=tags,
-        app=app,
-        app_version=app_version,
-        git=git,
-        launch=launch,
-        id=id,
-        created_at=created_at,
-    )
-
-
-@operation("flows/record", toolset="flows", scope="write", kind="write", title="Record a step")
-def knowledge_record(
-    ctx: AppContext,
-    session_id: SessionId,
-    tool: Annotated[str, Help("What was called: click, type, navigate …, with or without a prefix")],
-    target: Target = None,
-    input: Annotated[dict[str, Any] | None, Help("What it was given; secrets are taken out")] = None,
-    ok: Annotated[bool, Help("Whether it went well")] = True,
-    error: Failure = None,
-    before: Annotated[Seen | None, Help("What was on the screen that it was done on")] = None,
-    after_screen: Annotated[str | None, Help("The screen it led to")] = None,
-    screenshot: Annotated[str | None, Help("Where a picture is; it is only told, never opened")] = None,
-    duration_ms: Annotated[float | None, Range(0), Help("How long it took")] = None,
-    prior_knowledge: Annotated[dict[str, Any] | None, Help("What was known and shown before it")] = None,
-    timestamp: Annotated[str | None, Help("When, as ISO time; now, if not given")] = None,
-) -> Step:
-    """Keep one step of a session with what was seen before it. Durable when this answers; secrets are not kept."""
-    return ctx.athand.flows.record(
-        session_id,
-        tool=tool,
-        target=target,
-        input=input,
-        ok=ok,
-        error=error,
-        before=before,
-        after_screen=after_screen,
-        screenshot=screenshot,
-        duration_ms=duration_ms,
-        prior_knowledge=prior_knowledge,
-        timestamp=timestamp,
-    )
-
-
-@operation("flows/delete", toolset="flows", scope="write", kind="destructive", title="Delete a session")
 def knowledge_delete(ctx: AppContext, session_id: SessionId) -> FlowSession:
     """Delete a session and its steps for good; answers what it was."""
     session = ctx.athand.flows.session(session_id)
@@ -192,27 +71,23 @@ def knowledge_delete(ctx: AppContext, session_id: SessionId) -> FlowSession:
     return session
 
 
-# Using again
-
-
-@operation("flows/replay", toolset="flows", scope="call-tools", kind="write", title="Replay a session", open_world=True)
 def knowledge_replay(
     ctx: AppContext,
     session_id: SessionId,
     *,
-    start: Annotated[int, Range(1), Help("Begin with this step")] = 1,
-    goal: Annotated[str | None, Help("Do it for this goal; its values take the place of the old")] = None,
-    values: Annotated[dict[str, str] | None, Help("What goes into fields, by name; also secrets")] = None,
-    heal: Annotated[bool, Help("Find an element again that has another name now")] = True,
-    url: Annotated[str | None, Help("Begin at this address")] = None,
-    browser: Annotated[str | None, Help("In the open browser of this session; else in a new one")] = None,
+    start: Annotated[int, Range(1), Help("The position of the first step to replay")] = 1,
+    goal: Annotated[str | None, Help("Another goal, whose values take the place of the recorded ones")] = None,
+    values: Annotated[dict[str, str] | None, Help("Texts for fields, by the name of the field; also secrets")] = None,
+    heal: Annotated[bool, Help("Find elements again that have another name now")] = True,
+    url: Annotated[str | None, Help("The address to open first, in a new browser")] = None,
+    browser: Annotated[str | None, Help("The session of the open browser to use; default: a new browser")] = None,
     headless: Headless = True,
     extension: Extension = None,
     progress: Progress,
 ) -> Replay:
-    """Do again in a real browser what a session did. Stops where the page differs, and says how.
+    """Repeat in a real browser what a session did. Stops where the page differs, and says how.
 
-    What was secret is not kept, so its values must be given. The replay is recorded as a session of its own.
+    Secrets are not stored, so their values must be given. The replay is recorded as a session of its own.
     """
     flows, done = ctx.athand.flows, count(1)
     session = flows.session(session_id)
@@ -229,55 +104,70 @@ def knowledge_replay(
         )
 
 
-@operation(
-    "flows/reject_heal", toolset="flows", scope="write", kind="write", title="Reject a healed element", idempotent=True
-)
 def knowledge_reject_heal(
     ctx: AppContext,
     session_id: SessionId,
-    position: Annotated[int, Range(1), Help("Which step of the session, from 1")],
+    position: Annotated[int, Range(1), Help("The position of the step in the session, from 1")],
     element: Annotated[str, Help("The element as the replay names it under healed")],
 ) -> Step:
-    """Say that a replay took a wrong element for that of a step: no replay takes it for that again."""
-    step = _step(ctx, session_id, position)
+    """Say that a replay used a wrong element for a step: no replay uses it for that step again."""
+    step = _find_step(ctx, session_id, position)
     ctx.athand.flows.reject_heal(step, element)
     return step
 
 
-@operation("flows/script", toolset="flows", title="A session as a test")
-def knowledge_script(
-    ctx: AppContext,
-    session_id: SessionId,
-    language: Annotated[Literal["python", "typescript"], Help("Of the test")] = "python",
-) -> str:
-    """Write a session as a Playwright test that runs by itself, with the locators that were really used."""
-    return ctx.athand.flows.script(session_id, language)
-
-
-# Moving
-
-
-@operation("flows/export", toolset="flows", scope="admin", kind="write", title="Export sessions", open_world=True)
-def knowledge_export(ctx: AppContext, path: ServerPath, session: OfSession = None) -> dict[str, list[str]]:
+def knowledge_export(ctx: AppContext, path: FilePath, session: OfSession = None) -> dict[str, list[str]]:
     """Write sessions as folders that can be imported; answers the folders."""
     return {"folders": [str(folder) for folder in ctx.athand.flows.export(path, session)]}
 
 
-@operation(
-    "flows/import",
-    toolset="flows",
-    scope="admin",
-    kind="write",
-    title="Import sessions",
-    idempotent=True,
-    open_world=True,
+def _find_step(ctx: AppContext, session_id: str, wanted: str | int) -> Step:
+    """A step of a session, by its id or its position."""
+    for step in ctx.athand.flows.steps(session_id):
+        if wanted in (step.id, step.position):
+            return step
+    problem = f"Session {session_id} has no step {show_value(wanted)}."
+    raise NotFound(f"{problem} See its steps with: athand flows show {session_id}")
+
+
+def _row(name: str, run: Any, title: str, **options: Any) -> Operation:
+    return row(name, run, title, **{"toolset": "flows", **options})
+
+
+def _write(name: str, run: Any, title: str, **options: Any) -> Operation:
+    return _row(name, run, title, **{"scope": "write", "kind": "write", **options})
+
+
+_ADMIN: dict[str, Any] = {"scope": "admin", "open_world": True}
+
+OPERATIONS = (
+    _row("knowledge_search", knowledge_search, "Search recorded steps", path="flows/search"),
+    _row("knowledge_last", Flows.last, "Newest steps"),
+    _row("knowledge_sessions", Flows.sessions, "Newest sessions"),
+    _row("knowledge_session", Flows.session, "One session"),
+    _row("knowledge_steps", Flows.steps, "Steps of a session"),
+    _row("knowledge_summarize", Flows.summarize, "Sum up a session"),
+    _row("knowledge_prior", knowledge_prior, "What worked here before", path="flows/prior_knowledge"),
+    _row("knowledge_profiles", knowledge_profiles, "App profiles", path="flows/profiles"),
+    _write("knowledge_start_session", Flows.start_session, "Begin a session"),
+    _write("knowledge_record", Flows.record, "Record a step"),
+    _write("knowledge_delete", knowledge_delete, "Delete a session", path="flows/delete", kind="destructive"),
+    _write(
+        "knowledge_replay",
+        knowledge_replay,
+        "Replay a session",
+        path="flows/replay",
+        scope="call-tools",
+        open_world=True,
+    ),
+    _write(
+        "knowledge_reject_heal",
+        knowledge_reject_heal,
+        "Reject a healed element",
+        path="flows/reject_heal",
+        idempotent=True,
+    ),
+    _row("knowledge_script", Flows.script, "A session as a test"),
+    _write("knowledge_export", knowledge_export, "Export sessions", path="flows/export", **_ADMIN),
+    _write("knowledge_import", Flows.import_, "Import sessions", idempotent=True, **_ADMIN),
 )
-def knowledge_import(
-    ctx: AppContext,
-    path: ServerPath,
-    *,
-    app: Annotated[str, Help("Whose sessions they are, if they do not say")] = DEFAULT_APP,
-    progress: Progress,
-) -> Imported:
-    """Read the sessions in a folder: each a folder with session.json, and steps/*.json. What is known stays."""
-    return ctx.athand.flows.import_(path, app=app, progress=progress)
