@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE
 
 from athand import Athand
 from athand.adapters.cli import demo, demo_store
-from athand.adapters.cli.demo_home import Home, note_server
+from athand.adapters.cli.demo_server import Home, note_server
 from athand.errors import Conflict
 
 HOLDS = "import sys, time; print('ready', flush=True); time.sleep(600)"
@@ -102,7 +102,7 @@ def test_stopping_leaves_no_process_and_no_file(newcomer, shown):
 def test_the_demo_is_told_in_words_and_leaves_the_users_store_alone(run, tmp_path, monkeypatch):
     def add_tools(athand, folder):
         athand.tools.add("git", [BRANCHING])
-        return demo_store.Filled("tools", "1 of git", {})
+        return demo_store.CorpusSummary("tools", "1 of git", {})
 
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(demo_store, "_add_tools", add_tools)  # real servers are started by the demo of a newcomer
@@ -133,45 +133,45 @@ def test_what_is_printed_can_be_typed_where_the_demo_was_run(tmp_path, monkeypat
     program.touch(mode=0o755)
     monkeypatch.setattr(demo, "own_command", lambda: [str(program)])
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert demo._program() == "~/.venv/bin/athand"
+    assert demo._quote_program() == "~/.venv/bin/athand"
     monkeypatch.chdir(tmp_path)
-    assert demo._program() == ".venv/bin/athand"
+    assert demo._quote_program() == ".venv/bin/athand"
     monkeypatch.setenv("PATH", str(program.parent))
-    assert demo._program() == "athand"
+    assert demo._quote_program() == "athand"
 
 
 def test_the_next_demo_ends_the_server_of_the_last(home):
-    with home.taken() as handle:
+    with home.lock() as handle:
         server = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, pass_fds=(handle,))
         note_server(handle, server.pid)
         server.stdout.readline()
-    with home.taken():
+    with home.lock():
         assert server.wait(PATIENCE) != 0
     server.stdout.close()
 
 
 def test_the_folders_that_a_demo_makes_are_private(tmp_path):
-    with Home(tmp_path / "data" / "demo").taken():
+    with Home(tmp_path / "data" / "demo").lock():
         assert stat.S_IMODE((tmp_path / "data" / "demo").stat().st_mode) == 0o700
         assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
 def test_two_demos_at_once_are_refused(home):
-    with home.taken(), pytest.raises(Conflict, match="Another demo is running"), home.taken():
+    with home.lock(), pytest.raises(Conflict, match="Another demo is running"), home.lock():
         pass
 
 
 def test_a_folder_of_somebody_else_is_never_emptied(home):
     home.folder.mkdir()
     (home.folder / "thesis.md").write_text("years of work")
-    with pytest.raises(Conflict, match="not made by a demo"), home.taken():
+    with pytest.raises(Conflict, match="not made by a demo"), home.lock():
         pass
     assert (home.folder / "thesis.md").read_text() == "years of work"
 
 
 def test_a_demo_that_is_interrupted_leaves_nothing(home):
     def interrupted():
-        with home.taken():
+        with home.lock():
             (home.folder / "athand.db").write_text("half a store")
             raise KeyboardInterrupt
 

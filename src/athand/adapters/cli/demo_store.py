@@ -1,4 +1,4 @@
-"""What the demo asks about: the project's own docs, a real server's tools, a few memories, two recorded walks."""
+"""Fills the demo's store: Athand's own docs, tools of real MCP servers, a few memories, two recorded sessions."""
 
 import json
 import sys
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from athand.app import Athand
 
 _PACKAGE = Path(__file__).parents[2]
-_WALKS = Path(__file__).parent / "demo_data" / "walks"
+_SESSIONS = Path(__file__).parent / "demo_data" / "walks"
 _SERVERS = {"git": "mcp_server_git", "time": "mcp_server_time"}
-_WAIT = 60.0  # seconds; a server has a limit of its own
-# Of which project, how many days ago, what, and who said it. The first is superseded by the second.
+_CONNECT_SECONDS = 60.0
+# Project, age in days, content, author. The second supersedes the first.
 MEMORIES = (
     ("harbour", 90, "Branches start from develop and are named after their ticket.", "mira"),
     ("harbour", 12, "Branches start from main, since develop is gone; the name begins with the ticket.", "mira"),
@@ -36,31 +36,31 @@ MEMORIES = (
     ("home", 9, "Prefers short answers with the command first and the reason after it.", "user"),
     ("home", 200, "Grandma's birthday is on the 14th of June; she likes tulips.", "user"),
 )
-_REPLACED = "what do branches start from?"
+_ABOUT_SUPERSEDED = "what do branches start from?"
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """What was put into a corpus, in words and as data."""
+class CorpusSummary:
+    """What a corpus of the demo holds, as text and as data."""
 
     corpus: str
     text: str
     data: dict[str, Any]
 
 
-def fill(session: Session, athand: "Athand", folder: Path) -> Iterator[Filled]:
-    """Put something into each corpus; tells of each when it is done."""
+def fill_store(session: Session, athand: "Athand", folder: Path) -> Iterator[CorpusSummary]:
+    """Fill each corpus; yields its summary when it is done."""
     yield _add_documents(session, athand)
     yield _add_tools(athand, folder)
     yield _add_memories(athand)
     yield _add_flows(athand)
 
 
-def _add_documents(session: Session, athand: "Athand") -> Filled:
+def _add_documents(session: Session, athand: "Athand") -> CorpusSummary:
     with indexing_bar(session, "the docs of Athand") as progress:
         added = athand.documents.add(docs_folder(), folder_id="athand-docs", progress=progress)
-    text = f"{pluralize(added.documents, 'document')}, the docs of Athand, in {pluralize(added.chunks, 'passage')}"
-    return Filled("documents", f"{text} · {format_duration(progress.seconds)}", added.to_dict())
+    text = f"{pluralize(added.documents, 'document')} (the docs of Athand) in {pluralize(added.chunks, 'passage')}"
+    return CorpusSummary("documents", f"{text} · {format_duration(progress.seconds)}", added.to_dict())
 
 
 def docs_folder() -> Path:
@@ -69,28 +69,31 @@ def docs_folder() -> Path:
     return packaged if packaged.is_dir() else _PACKAGE.parents[1] / "docs"
 
 
-def _add_tools(athand: "Athand", folder: Path) -> Filled:
-    """Start real servers, and take in what they offer."""
-    began = time.perf_counter()
+def _add_tools(athand: "Athand", folder: Path) -> CorpusSummary:
+    """Start real MCP servers and add their tools."""
+    started = time.perf_counter()
     installed = {name: _entry(module) for name, module in _SERVERS.items() if find_spec(module)}
-    # Our own server has another home than the demo: in the same one, it would start itself.
+    # Athand's own server gets another home than the demo: in the same one, it would start itself.
     own = {"athand": _entry("athand", "mcp") | {"env": {"ATHAND_HOME": str(folder / "server")}}}
     config = folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": installed or own}, indent=2), "utf-8")
     athand.tools.load(config, origin="user")
-    athand.tools.wait(_WAIT)
+    athand.tools.wait(_CONNECT_SECONDS)
     servers = athand.tools.servers()
-    told = [f"{each.tools} of {each.name}" if each.tools else f"none of {each.name}: {each.reason}" for each in servers]
-    text = f"{', '.join(told)}: real MCP servers, started just now · {format_duration(time.perf_counter() - began)}"
-    more = "" if installed else f"\nFor those of git: {install_hint('demo')}"
-    return Filled("tools", text + more, {"servers": [each.to_dict() for each in servers]})
+    counts = [
+        f"{each.tools} of {each.name}" if each.tools else f"none of {each.name}: {each.reason}" for each in servers
+    ]
+    duration = format_duration(time.perf_counter() - started)
+    text = f"{', '.join(counts)}: real MCP servers, started for this demo · {duration}"
+    more = "" if installed else f"\nTo try the tools of git too: {install_hint('demo')}"
+    return CorpusSummary("tools", text + more, {"servers": [each.to_dict() for each in servers]})
 
 
 def _entry(module: str, *arguments: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-m", module, *arguments]}
 
 
-def _add_memories(athand: "Athand") -> Filled:
+def _add_memories(athand: "Athand") -> CorpusSummary:
     now = datetime.now(UTC)
     added = athand.memories.add_many(
         {"project": project, "content": content, "author": author, "created_at": now - timedelta(days=days)}
@@ -98,28 +101,30 @@ def _add_memories(athand: "Athand") -> Filled:
     )
     old, new = added[:2]
     athand.memories.supersede(old.id, new.id)
-    answers = athand.memories.search(_REPLACED, reinforce=False)
+    answers = athand.memories.search(_ABOUT_SUPERSEDED, reinforce=False)
     text = (
-        f"{len(added)} of two projects. One has superseded another, which does not answer any more:"
-        f"\nwas “{old.content}”\nnow “{answers[0].item.content}”"
+        f"{len(added)} in two projects. A newer one supersedes an older one, which is no longer found:"
+        f"\nolder: “{old.content}”\nnewer: “{answers[0].item.content}”"
     )
-    return Filled("memories", text, {"superseded": old.id, "answers": [hit.id for hit in answers]})
+    return CorpusSummary("memories", text, {"superseded": old.id, "answers": [hit.id for hit in answers]})
 
 
-def _add_flows(athand: "Athand") -> Filled:
+def _add_flows(athand: "Athand") -> CorpusSummary:
     with tempfile.TemporaryDirectory() as folder:
-        _copy_walks(Path(folder))
+        _copy_sessions(Path(folder))
         done = athand.flows.import_(folder)
     goals = " and ".join(f"“{session.goal}”" for session in athand.flows.sessions())
-    return Filled("flows", f"{pluralize(done.sessions, 'walk')} recorded in a browser: {goals}", done.to_dict())
+    return CorpusSummary(
+        "flows", f"{pluralize(done.sessions, 'session')} recorded in a browser: {goals}", done.to_dict()
+    )
 
 
-def _copy_walks(folder: Path) -> None:
-    """The walks as if the last had ended an hour ago: prior knowledge is of the last days."""
-    walks = {file.relative_to(_WALKS): json.loads(file.read_text("utf-8")) for file in _WALKS.rglob("*.json")}
-    last = max(datetime.fromisoformat(walk["timestamp"]) for walk in walks.values() if "timestamp" in walk)
-    by = datetime.now(UTC) - timedelta(hours=1) - last
-    for name, walk in walks.items():
-        times = {key: datetime.fromisoformat(walk[key]) + by for key in ("timestamp", "createdAt") if key in walk}
+def _copy_sessions(folder: Path) -> None:
+    """Copy the recorded sessions as if the last had ended an hour ago: predictions use sessions of the last days."""
+    files = {file.relative_to(_SESSIONS): json.loads(file.read_text("utf-8")) for file in _SESSIONS.rglob("*.json")}
+    last = max(datetime.fromisoformat(data["timestamp"]) for data in files.values() if "timestamp" in data)
+    shift = datetime.now(UTC) - timedelta(hours=1) - last
+    for name, data in files.items():
+        times = {key: datetime.fromisoformat(data[key]) + shift for key in ("timestamp", "createdAt") if key in data}
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(json.dumps(walk | {key: at.isoformat() for key, at in times.items()}), "utf-8")
+        (folder / name).write_text(json.dumps(data | {key: time_.isoformat() for key, time_ in times.items()}), "utf-8")

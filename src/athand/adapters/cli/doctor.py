@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from athand.adapters.cli.answers import EVERYTHING
-from athand.adapters.cli.doctor_checks import (
-    LONG_LOG,
-    REINDEX,
-    Check,
-    find_leftovers,
-    find_readable_by_others,
-    run_checks,
-)
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import abbreviate_home, escape_controls, pluralize
 from athand.errors import AthandError
 
 if TYPE_CHECKING:
+    from athand.adapters.cli.doctor_checks import Check
     from athand.app import Athand
 
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "broken": ("✗", "red"), "damaged": ("✗", "red")}
@@ -47,6 +40,8 @@ def doctor(session: Session, /, fix: bool) -> None:
       athand doctor
       athand doctor --fix
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    from athand.adapters.cli.doctor_checks import run_checks
+
     repairs = _repair(session) if fix else []
     checks = run_checks(session)
     if session.as_json:
@@ -63,7 +58,7 @@ def doctor(session: Session, /, fix: bool) -> None:
         raise SystemExit(65 if "damaged" in states else 1)
 
 
-def _print_checks(session: Session, checks: list[Check]) -> None:
+def _print_checks(session: Session, checks: "list[Check]") -> None:
     for check in checks:
         if session.quiet and check.state == "ok":
             continue
@@ -83,12 +78,12 @@ def _wrap(text: str) -> str:
     return f"\n{_INDENT}".join(lines)
 
 
-def _count_problems(checks: list[Check]) -> dict[str, int]:
+def _count_problems(checks: "list[Check]") -> dict[str, int]:
     broken = sum(check.state in ("broken", "damaged") for check in checks)
     return {"warnings": sum(check.state == "warning" for check in checks), "broken": broken}
 
 
-def _summarize(checks: list[Check]) -> str:
+def _summarize(checks: "list[Check]") -> str:
     counts = _count_problems(checks)
     pieces = [f"{counts['broken']} broken"] if counts["broken"] else []
     pieces += [pluralize(counts["warnings"], "warning")] if counts["warnings"] else []
@@ -97,6 +92,7 @@ def _summarize(checks: list[Check]) -> str:
 
 def _repair(session: Session) -> list[str]:
     """Repair what can be repaired; returns what was done. Errors are left to the checks that follow."""
+    from athand.adapters.cli.doctor_checks import find_leftovers, find_readable_by_others
     from athand.config import load_settings
 
     repairs: list[str] = []
@@ -123,6 +119,8 @@ def _remove_leftovers(paths: list[Path]) -> Iterator[str]:
 
 def _rebuild_derived(athand: "Athand") -> Iterator[str]:
     """Rebuild indexes that are wrong, add vectors that are missing, and shorten a long log."""
+    from athand.adapters.cli.doctor_checks import LONG_LOG, REINDEX
+
     if any(finding.endswith(REINDEX) for finding in athand.check()):
         for name in EVERYTHING:
             getattr(athand, name).reindex()
