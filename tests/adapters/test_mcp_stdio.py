@@ -18,7 +18,7 @@ from tests.tools.servers.kit import FILES, Board, write_config
 from tests.waiting import PATIENCE
 
 from athand import Athand
-from athand.adapters.cli import mcp_server as command
+from athand.adapters.cli import token
 from athand.adapters.mcp import stdio
 from athand.adapters.mcp.server import create_mcp_server
 from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, AppContext
@@ -225,4 +225,4 @@ def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog)
 
 
 def test_the_words_of_the_command_are_those_of_the_engine():
-    assert command.SCOPES == SCOPES and command.AGENTS == DEFAULT_SCOPES
+    assert token.SCOPES == SCOPES and token.AGENT_SCOPES == DEFAULT_SCOPES

@@ -29,7 +29,7 @@ _SECTIONS = {
     },
     "Serve": {
         "serve": ("serve", "Serve everything over HTTP: MCP, REST, and a page that describes it."),
-        "mcp": ("mcp_server", "Serve MCP on standard input and output, for a client that starts it."),
+        "mcp": ("serve", "Serve MCP on standard input and output, for a client that starts it."),
         "token": ("token", "Give others a token for the server, and take it back."),
         "install": ("install", "Add Athand to an MCP client."),
         "uninstall": ("install", "Take Athand out of an MCP client."),

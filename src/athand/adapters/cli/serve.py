@@ -1,43 +1,76 @@
-"""`athand serve`: everything over HTTP, for programs and for MCP clients."""
+"""`athand serve` and `athand mcp`: serve everything over HTTP, or MCP on standard input and output."""
 
+import logging
 import shlex
 import socket
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from athand.adapters.cli.session import Session, command
-from athand.errors import InvalidInput, Refused
+from athand.adapters.cli.token import AGENT_SCOPES, SCOPES
+from athand.adapters.cli.tools_catalogues import servers_file
+from athand.errors import AthandError, InvalidInput, Refused
 
 if TYPE_CHECKING:
     import ssl
 
+    from athand.adapters.http.app import ServerOptions
+    from athand.app import Athand
+
+log = logging.getLogger("athand")
 _top = click.Group()
-_TOOLSETS = ("memories", "documents", "tools", "flows", "store", "all")
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
+_toolsets = click.option(
+    "--toolsets",
+    metavar="NAMES",
+    help="The MCP tools to offer: memories, documents, tools, flows, store, with commas between, or all; "
+    "default: the 12 that agents use most.",
+)
+_profile = click.option(
+    "--profile", metavar="APP", help="Name the MCP tools of the browser as this profile of flows does."
+)
 
 
 @command(_top, "serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", default=7325, show_default=True, type=click.IntRange(0, 65535), help="0 takes any free port.")
-@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server; repeatable.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", default=7325, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 takes any free port."
+)
+@click.option(
+    "--allow-host", "names", metavar="NAME", multiple=True, help="Another host name of this server; may be repeated."
+)
 @click.option("--tls-cert", "certificate", metavar="FILE", type=_file, help="Serve HTTPS with this certificate.")
-@click.option("--tls-key", "key", metavar="FILE", type=_file, help="The key of the certificate.")
-@click.option("--insecure-bind", is_flag=True, help="Let other machines in without TLS.")
-@click.option("--toolsets", metavar="NAMES", help=f"What MCP clients get: {', '.join(_TOOLSETS)}; commas between.")
-@click.option("--profile", metavar="NAME", help="The profile of flows whose prefix browser tools get over MCP.")
-@click.option("--no-mcp", is_flag=True, help="Serve no MCP.")
-@click.option("--stop-after", metavar="SECONDS", type=click.FloatRange(min=0), help="End by itself after that time.")
-@click.option("--verbose", "-v", is_flag=True, help="A line on stderr for each request.")
-@click.option("--log-json", is_flag=True, help="The log as lines of JSON, one for each request.")
-def serve(session: Session, /, host: str, port: int, verbose: bool, log_json: bool, **given: Any) -> None:
-    """Serve everything over HTTP: MCP, REST, and a page that describes it.
+@click.option("--tls-key", "key", metavar="FILE", type=_file, help="The private key of the certificate.")
+@click.option("--insecure-bind", is_flag=True, help="Let other machines connect without TLS.")
+@_toolsets
+@_profile
+@click.option("--no-mcp", is_flag=True, help="Do not serve MCP.")
+@click.option("--stop-after", metavar="SECONDS", type=click.FloatRange(min=0), help="Stop after this time.")
+@click.option("--verbose", "-v", is_flag=True, help="Log a line for each request to stderr.")
+@click.option("--log-json", is_flag=True, help="Log as JSON, one line for each request.")
+def serve(
+    session: Session,
+    /,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    key: Path | None,
+    insecure_bind: bool,
+    verbose: bool,
+    log_json: bool,
+    names: tuple[str, ...],
+    toolsets: str | None,
+    profile: str | None,
+    no_mcp: bool,
+    stop_after: float | None,
+) -> None:
+    """Serve everything over HTTP: MCP at /mcp, REST at /v1, and a page that describes it at /docs.
 
-    MCP is at /mcp, REST at /v1, the page at /docs.
-
-    Every route needs a token. Yours is made at the first start and told on stderr; `athand token create` makes
-    others with fewer rights. Other machines are let in with TLS only. Ctrl-C ends it.
+    Every route needs a token. Yours is created at the first start, and its file is printed on stderr; `athand token
+    create` creates others with fewer rights. Other machines can connect with TLS only. Stop it with Ctrl-C.
 
     \b
     Examples:
@@ -46,15 +79,23 @@ def serve(session: Session, /, host: str, port: int, verbose: bool, log_json: bo
       athand serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host athand.example.com
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.http import server
+    from athand.adapters.http.app import ServerOptions
 
-    tls = _tls(host, given.pop("certificate"), given.pop("key"), given.pop("insecure_bind"))
+    tls = _create_tls_context(host, certificate, key, insecure_bind)
+    own_name = (host,) if server.is_name(host) else ()  # an address needs no name: requests come in at it
+    options = ServerOptions(
+        host_names=(*own_name, *names), mcp=not no_mcp, toolsets=_split_names(toolsets or None), profile=profile
+    )
     with server.bind(host, port) as bound:
         server.configure_logging(as_json=log_json, log_requests=verbose)
-        if _serve(session, bound, tls, host, **given):
+        if _run_server(session, bound, _format_url(host, bound, tls is not None), tls, options, stop_after):
             raise KeyboardInterrupt
 
 
-def _tls(host: str, certificate: Path | None, key: Path | None, insecure: bool) -> "ssl.SSLContext | None":
+def _create_tls_context(
+    host: str, certificate: Path | None, key: Path | None, insecure: bool
+) -> "ssl.SSLContext | None":
+    """The TLS context of the certificate; None without one, which only this machine may use unless `insecure`."""
     from athand.adapters.http.server import is_loopback, tls_context
 
     if certificate is not None and key is not None:
@@ -63,70 +104,120 @@ def _tls(host: str, certificate: Path | None, key: Path | None, insecure: bool) 
         raise InvalidInput("A certificate needs its key. Give both: --tls-cert FILE --tls-key FILE")
     if not is_loopback(host) and not insecure:
         raise Refused(
-            f"At {host} other machines could read along. Give --tls-cert and --tls-key, "
-            "or --insecure-bind if something else protects the way."
+            f"At {host} the connection to other machines would not be encrypted. Give --tls-cert and --tls-key, "
+            "or --insecure-bind if something else encrypts it."
         )
     return None
 
 
-def _serve(
+def _format_url(host: str, bound: socket.socket, is_secure: bool) -> str:
+    """The address to connect to; that of this machine if the server listens on all addresses."""
+    port = bound.getsockname()[1]
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"{'https' if is_secure else 'http'}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def _run_server(
     session: Session,
     bound: socket.socket,
+    url: str,
     tls: "ssl.SSLContext | None",
-    host: str,
-    *,
-    names: tuple[str, ...],
-    toolsets: str | None,
-    profile: str | None,
-    no_mcp: bool,
+    options: "ServerOptions",
     stop_after: float | None,
 ) -> bool:
+    """Serve until the server is stopped; whether Ctrl-C stopped it."""
     from contextlib import closing
 
-    from athand.adapters.cli.serving import open_for_serving
-    from athand.adapters.http.app import ServerOptions, create_app
-    from athand.adapters.http.server import is_name, serve
+    from athand.adapters.http.app import create_app
+    from athand.adapters.http.server import serve
     from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
     from athand.adapters.operations import AppContext
     from athand.config import load_settings
 
     folder = load_settings(data_dir=session.data_dir).data_folder
     ensure_owner_token(folder)
-    chosen = [each.strip() for each in toolsets.split(",")] if toolsets else None
-    own = (host,) if is_name(host) else ()  # a request to an address is known by the address it came in at
-    options = ServerOptions(host_names=(*own, *names), mcp=not no_mcp, toolsets=chosen, profile=profile)
-    with closing(AppContext(lambda: open_for_serving(session))) as workspace:
-        app = create_app(workspace, tokens=TokenRegistry(folder), options=options)
-        told = _Told(session, _url(host, bound, tls is not None), folder, not no_mcp)
-        return serve(app, bound, tls=tls, on_ready=told.ready, stop_after=stop_after)
+    with closing(AppContext(lambda: _open_for_serving(session))) as context:
+        app = create_app(context, tokens=TokenRegistry(folder), options=options)
+
+        def print_ready() -> None:
+            _print_ready(session, url, folder, has_mcp=options.mcp)
+
+        return serve(app, bound, tls=tls, on_ready=print_ready, stop_after=stop_after)
 
 
-def _url(host: str, bound: socket.socket, is_secure: bool) -> str:
-    """The address to call; that of this machine where it listens at all addresses."""
-    port = bound.getsockname()[1]
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    return f"{'https' if is_secure else 'http'}://{f'[{name}]' if ':' in name else name}:{port}"
+def _print_ready(session: Session, url: str, folder: Path, *, has_mcp: bool) -> None:
+    """The address and the token's file: as JSON on stdout, or in words on stderr."""
+    from athand.adapters.http.token_registry import owner_file
+
+    token = owner_file(folder)
+    if session.as_json:
+        session.show({"url": url, "mcp": f"{url}/mcp" if has_mcp else None, "token_file": str(token)})
+        return
+    session.say(f" Serving at {click.style(url, fg='cyan')}  (routes: {url}/docs)")
+    session.say(f" Your token is in {token}")
+    if has_mcp:
+        where = f" --data-dir {shlex.quote(session.data_dir)}" if session.data_dir else ""
+        session.say(" Add it to a client, with a token of its own:")
+        session.say(f"   athand install claude-code --http {url}/mcp{where}")
+    session.say(" Stop it with Ctrl-C.")
 
 
-class _Told:
-    """What is said when the server is ready."""
+@command(_top, "mcp")
+@_toolsets
+@_profile
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="What the agent may do; may be repeated; default: all but admin.",
+)
+@click.option("--admin", is_flag=True, help="Let the agent also approve tools, add folders and write files.")
+def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: tuple[str, ...], admin: bool) -> None:
+    """Serve MCP on standard input and output, for a client that starts it.
 
-    def __init__(self, session: Session, url: str, folder: Path, mcp: bool) -> None:
-        from athand.adapters.http.token_registry import owner_file
+    \b
+    Examples:
+      athand install claude-code
+      athand mcp --toolsets memories,documents
+      athand mcp --toolsets flows --profile metamask
+      athand mcp --scope search
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    if sys.stdin.isatty():
+        session.say("Waiting for an MCP client on standard input; stop with Ctrl-C. Add it to one with: athand install")
+    from athand.adapters.mcp.stdio_fds import StdioFds
 
-        self._session, self._url, self._mcp = session, url, mcp
-        self._token = owner_file(folder)
+    fds = StdioFds()
+    from athand.adapters.mcp.server import create_mcp_server
+    from athand.adapters.mcp.stdio import serve
+    from athand.adapters.operations import AppContext
 
-    def ready(self) -> None:
-        """The address and the token's file: as JSON on stdout, or in words on stderr."""
-        if self._session.as_json:
-            mcp = f"{self._url}/mcp" if self._mcp else None
-            self._session.show({"url": self._url, "mcp": mcp, "token_file": str(self._token)})
-            return
-        self._session.say(f" Serving at {click.style(self._url, fg='cyan')}  (routes: {self._url}/docs)")
-        self._session.say(f" Your token is in {self._token}")
-        if self._mcp:
-            where = f" --data-dir {shlex.quote(self._session.data_dir)}" if self._session.data_dir else ""
-            self._session.say(" Add it to a client, with a token of its own:")
-            self._session.say(f"   athand install claude-code --http {self._url}/mcp{where}")
-        self._session.say(" End it with Ctrl-C.")
+    context = AppContext(lambda: _open_for_serving(session))
+    granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
+    mcp_server = create_mcp_server(context, toolsets=_split_names(toolsets), profile=profile, scopes=granted)
+    serve(fds, context, mcp_server)
+
+
+def _split_names(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",")]
+
+
+def _open_for_serving(session: Session) -> "Athand":
+    """The store with its folders watched and the servers of the user and the project connected."""
+    athand = session.open()
+    try:
+        _connect_servers(session, athand)
+        athand.documents.watch()
+    except BaseException:
+        athand.close()
+        raise
+    return athand
+
+
+def _connect_servers(session: Session, athand: "Athand") -> None:
+    """Load and connect the servers; a file of servers that cannot be read is logged, and costs only its tools."""
+    try:
+        catalogues = athand.tools.load_all(user=servers_file(session), folder=Path.cwd())
+        athand.tools.connect_new(catalogues)
+    except AthandError as error:
+        log.warning("Serving without the tools of other servers. %s", error)

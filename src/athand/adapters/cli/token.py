@@ -1,4 +1,4 @@
-"""`athand token …`: who may call the server, and what for."""
+"""`athand token …`: create, list and revoke the tokens of `athand serve`."""
 
 from pathlib import Path
 
@@ -7,17 +7,18 @@ import click
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import pluralize
 
-_SCOPES = ("search", "write", "call-tools", "admin")
-_FOR_AGENTS = ("search", "write", "call-tools")
+# Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
+SCOPES = ("search", "write", "call-tools", "admin")
+AGENT_SCOPES = ("search", "write", "call-tools")
 
 
 @click.group("token")
 def token() -> None:
-    """Give others a token for the server, and take it back.
+    """Create and revoke tokens for the server.
 
     \b
     Scopes:
-      search      ask and read
+      search      search and read
       write       add and change memories and flows
       call-tools  call tools, drive the browser
       admin       approve tools, add folders, export, reindex
@@ -26,9 +27,9 @@ def token() -> None:
 
 @command(token, "create")
 @click.argument("name")
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(_SCOPES), help="What it may do; repeatable.")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What it may do; may be repeated.")
 def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
-    """Make a token, and print it this once.
+    """Create a token and print it. It is not stored, so it cannot be shown again.
 
     Without --scope it may search, write and call tools.
 
@@ -39,17 +40,17 @@ def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.http.token_registry import create_token
 
-    made, text = create_token(_folder(session), name, scopes or _FOR_AGENTS)
+    token, text = create_token(_folder(session), name, scopes or AGENT_SCOPES)
     if session.as_json:
-        session.show(made.to_dict() | {"token": text})
+        session.show(token.to_dict() | {"token": text})
         return
     click.echo(text)
-    session.say(f" {click.style(name, fg='cyan')} may: {', '.join(made.scopes)}. It is not shown again.")
+    session.say(f" {click.style(name, fg='cyan')} may: {', '.join(token.scopes)}. Copy it now: it is not shown again.")
 
 
 @command(token, "list")
 def list_(session: Session, /) -> None:
-    """Show who has a token; the tokens themselves are not kept."""
+    """List the names and scopes of tokens; the tokens themselves are not stored."""
     from athand.adapters.http.token_registry import list_tokens
 
     found = list_tokens(_folder(session))
@@ -58,13 +59,13 @@ def list_(session: Session, /) -> None:
         return
     for each in found:
         click.echo(each.name if session.quiet else f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}")
-    session.say(f" {pluralize(len(found), 'token')}, besides your own.")
+    session.say(f" {pluralize(len(found), 'token')}, not counting your own.")
 
 
 @command(token, "revoke")
 @click.argument("name")
 def revoke(session: Session, /, name: str) -> None:
-    """Take a token back; a running server notices within a second.
+    """Revoke a token; a running server notices within a second.
 
     \b
     Example:
@@ -72,11 +73,11 @@ def revoke(session: Session, /, name: str) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.http.token_registry import revoke_token
 
-    gone = revoke_token(_folder(session), name)
+    revoked = revoke_token(_folder(session), name)
     if session.as_json:
-        session.show(gone.to_dict())
+        session.show(revoked.to_dict())
     else:
-        session.say(f"{click.style(name, fg='cyan')} is revoked.")
+        session.say(f"The token {click.style(name, fg='cyan')} is revoked.")
 
 
 def _folder(session: Session) -> Path:
