@@ -1,4 +1,4 @@
-"""Flows: UI sessions that were walked, found again by their goal, and what is known about each screen."""
+"""Flows: recorded UI sessions, found by their goal, and what they know about each screen."""
 
 from athand.flows.model import (
     DEFAULT_APP,

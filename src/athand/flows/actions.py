@@ -19,6 +19,8 @@ _CONFIRMATION_WORDS = ("confirm", "approve", "submit", "sign", "accept", "save",
 _LOCATOR_KINDS = ("selector", "testId", "role")  # a ref gets a selector only where nothing else identifies it
 _INPUT_NAMES = {"type": ("text",), "press": ("key",), "select": ("value", "label"), "navigate": ("url",)}
 _REDACTED = "[redacted:"
+# The input that belongs to the action itself; typed text does not.
+IDENTIFYING_INPUTS = {"press": "key", "navigate": "url", "select": "value"}
 
 Locator = dict[str, str]  # {"testId"}, {"selector"}, or {"role", "name"}
 
@@ -64,8 +66,8 @@ def action_key(verb: str, target: Target, input: Mapping[str, Any]) -> str:
         element = json.dumps([target.get("role"), target["name"]], ensure_ascii=False)
     else:
         element = ""
-    more = {"press": "key", "navigate": "url", "select": "value"}.get(verb)
-    key = f"{verb} {element} {input.get(more, '') if more else ''}".strip()
+    name = IDENTIFYING_INPUTS.get(verb)
+    key = f"{verb} {element} {input.get(name, '') if name else ''}".strip()
     return key if len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…{text_hash(key).hex()[:16]}"
 
 

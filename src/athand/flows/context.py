@@ -1,4 +1,4 @@
-"""What the functions of this room work with: the corpus with the profiles of apps, and what is kept in memory only."""
+"""What the functions of this package work with: the corpus, the profiles of apps, and what is kept in memory only."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

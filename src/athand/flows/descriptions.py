@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
-from athand.flows.actions import input_value
+from athand.flows.actions import IDENTIFYING_INPUTS, input_value, is_redacted
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step, Target
 from athand.text import terms
 
 _MAX_SELECTOR = 30
 _MAX_MATCHES = 3
-_REDACTED = "[redacted"
 
 QueryTerms = Sequence[Set[str]]  # for each word of the query, the terms that match it
 Field = tuple[str, str]  # its name in the result, and the text that is matched
@@ -117,6 +116,5 @@ def describe_step(step: Step) -> str:
 def summarize_action(verb: str, target: Target, input: Mapping[str, Any]) -> str:
     """Verb, key or URL, and element in a few words, without secrets."""
     element = target.get("name") or target.get("testId") or target.get("selector") or ""
-    input_name = {"press": "key", "navigate": "url", "select": "value"}.get(verb, "")
-    value = str(input.get(input_name, ""))
-    return " ".join(filter(None, (verb, "" if _REDACTED in value else value, element)))
+    value = str(input.get(IDENTIFYING_INPUTS.get(verb, ""), ""))
+    return " ".join(filter(None, (verb, "" if is_redacted(value) else value, element)))

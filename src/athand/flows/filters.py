@@ -1,31 +1,41 @@
-"""FlowFilters of sessions and steps, parsed from a dictionary and turned into SQL conditions."""
+"""Filters of sessions and steps: which there are, how their values are checked, and their SQL conditions."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from athand.errors import InvalidInput
 from athand.flows.validation import check_id, check_number
 from athand.inputs import check_choice, check_name
+from athand.parameters import Choice, Range
 from athand.store import to_microseconds
 from athand.types import Filter
 
 OUTCOMES = ("ok", "error")
 
 
-# The filters, and how each value is checked.
-_CHECKS: Mapping[str, Callable[[object], object]] = {
-    "flow_tag": lambda value: check_name("flow_tag", value),
-    "tag": lambda value: check_name("tag", value),
-    "screen": lambda value: check_name("screen", value),
-    "since_hours": lambda value: check_number("since_hours", value),
-    "git_branch": lambda value: check_name("git_branch", value),
-    "app": lambda value: check_id("app", value),
-    "app_version": lambda value: check_name("app_version", value),
-    "outcome": lambda value: check_choice("outcome", value, OUTCOMES),
-    "session": lambda value: check_id("session", value),
+class FilterKeys(TypedDict, total=False):
+    """Which sessions and steps are searched."""
+
+    flow_tag: str
+    tag: str
+    screen: str
+    since_hours: Annotated[float, Range(0)]
+    git_branch: str
+    app: str
+    app_version: str
+    outcome: Annotated[str, Choice(OUTCOMES)]
+    session: str
+
+
+# How a value is checked that is not just a name.
+_CHECKS: Mapping[str, Callable[[str, object], object]] = {
+    "since_hours": check_number,
+    "app": check_id,
+    "outcome": lambda what, value: check_choice(what, value, OUTCOMES),
+    "session": check_id,
 }
 _CAMEL = {
     "flowTag": "flow_tag",
@@ -62,9 +72,10 @@ class FlowFilters:
         if not isinstance(given, Mapping):
             raise InvalidInput(f"filters must be a dictionary, not {type(given).__name__}.")
         named = {_CAMEL.get(str(name), str(name)): value for name, value in given.items() if value is not None}
-        if unknown := sorted(set(named) - set(_CHECKS)):
-            raise InvalidInput(f"Flows cannot be chosen by {', '.join(unknown)}. Known: {', '.join(_CHECKS)}.")
-        return cls({name: _CHECKS[name](value) for name, value in named.items()})
+        known = FilterKeys.__annotations__
+        if unknown := sorted(set(named) - set(known)):
+            raise InvalidInput(f"Flows have no filter {', '.join(unknown)}. Known: {', '.join(known)}.")
+        return cls({name: _CHECKS.get(name, check_name)(name, value) for name, value in named.items()})
 
     @property
     def app(self) -> str | None:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import overload
 from urllib.parse import quote, quote_plus, unquote_plus
 
+from athand.flows.actions import is_redacted
 from athand.flows.model import Target
 from athand.text import FLOW_STOP_WORDS, fold, synonym_table
 
@@ -59,7 +60,7 @@ class Bindings:
     def apply(self, text: str) -> str:
         """A text of the old session with the values of the new goal."""
         folded = fold(text)
-        pairs = _url_encoded(self.pairs) if "://" in text else self.pairs
+        pairs = _encode_for_urls(self.pairs) if "://" in text else self.pairs
         inside = [(old, new) for old, new in pairs if old != new and fold(old) in folded]
         whole = next((new for old, new in inside if fold(old) == folded.strip()), None)
         return whole if whole is not None else _replace_words(text, inside)
@@ -107,21 +108,16 @@ def words_in(goal: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def match_goals(old_goal: str, new_goal: str) -> Bindings:
-    """Pairs the values of the old goal with those of the new one."""
+    """Pairs the values of the old goal with those of the new one; a redacted value has no counterpart."""
     pairs: list[tuple[str, str]] = []
     unpaired_old: list[str] = []
     unpaired_new: list[str] = []
     old, new = _tokens(old_goal), _tokens(new_goal)
     for some_old, some_new in (*_match_explicit_values(old, new), *_match_replaced_words(old, new)):
-        pairs += [each for each in zip(some_old, some_new, strict=False) if not any(map(_is_secret, each))]
+        pairs += [each for each in zip(some_old, some_new, strict=False) if not any(map(is_redacted, each))]
         unpaired_old += some_old[len(some_new) :]
         unpaired_new += some_new[len(some_old) :]
     return Bindings(tuple(dict.fromkeys(pairs)), tuple(unpaired_old), tuple(unpaired_new))
-
-
-def _is_secret(value: str) -> bool:
-    """Whether a value was redacted, so that nothing can be put in its place."""
-    return "[redacted" in value
 
 
 @overload
@@ -160,8 +156,8 @@ def mask_numbers(name: str) -> str:
     return rest if found and any(map(str.isalpha, rest)) else ""
 
 
-def _url_encoded(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs, also as URLs write them."""
+def _encode_for_urls(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs as they are, and as URLs write them."""
     return list(dict.fromkeys((form(old), form(new)) for form in (str, quote, quote_plus) for old, new in pairs))
 
 

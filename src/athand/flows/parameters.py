@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Annotated, Any, TypedDict
 
 from athand.flows.export import LANGUAGES
-from athand.flows.filters import OUTCOMES
+from athand.flows.filters import FilterKeys
 from athand.flows.model import Observation, PriorKnowledge
 from athand.parameters import Choice, Help, Keys, Name, PythonOnly, Range
 
@@ -77,20 +77,6 @@ Timestamp = Annotated[datetime | str | None, Help("When it was done, ISO 8601; d
 
 
 # Finding
-class FilterKeys(TypedDict, total=False):
-    """Which sessions and steps are searched."""
-
-    flow_tag: str
-    tag: str
-    screen: str
-    since_hours: Annotated[float, Range(0)]
-    git_branch: str
-    app: str
-    app_version: str
-    outcome: Annotated[str, Choice(OUTCOMES)]
-    session: str
-
-
 Filters = Annotated[
     Annotated[Mapping[str, Any], Keys(FilterKeys)] | None, Help("Only sessions and steps with all of these")
 ]

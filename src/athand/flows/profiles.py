@@ -19,7 +19,7 @@ log = logging.getLogger("athand")
 
 _BUNDLED = files("athand.flows") / "profiles_data"
 _LARGEST = 1_000_000
-_LONGEST = 60  # characters of a name; whatever they are, 256 bytes
+_LONGEST = 60  # characters of a name, so that it has at most 256 bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Relevance:
     """The parts of every candidate's score, and whether it matches at all."""
 
     parts: Mapping[str, Part]
-    answers: npt.NDArray[np.bool_]
+    is_match: npt.NDArray[np.bool_]
 
 
 def relevance(
@@ -61,24 +61,24 @@ def relevance(
     """Scores every candidate by keywords, by the meaning of its session, and by the similarity of its goal."""
     worths = _word_worths(candidates, found)
     rarity = np.array([_rarity(word, found.statistics.passages) for word in found.words])
-    said = rarity @ (1 - np.exp(-worths.sum(axis=1) / SATURATION)) / (rarity.sum() or 1.0)
-    parts = {"keyword": Part(worths.sum(axis=(0, 1)), said, 1.0)}
-    has = (worths / _FIELDS).max(axis=1)
-    answers = has.sum(axis=0) >= MIN_WORDS * max(1, len(found.words))
+    coverage = rarity @ (1 - np.exp(-worths.sum(axis=1) / SATURATION)) / (rarity.sum() or 1.0)
+    parts = {"keyword": Part(worths.sum(axis=(0, 1)), coverage, 1.0)}
+    in_any_field = (worths / _FIELDS).max(axis=1)
+    is_match = in_any_field.sum(axis=0) >= MIN_WORDS * max(1, len(found.words))
     if calibration is not None:
         cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
         meaning = calibrate_cosine(cosines, calibration)
-        parts["semantic"] = Part(cosines, meaning * (1 - said), 1.0)
-        answers |= meaning >= MIN_MEANING
-    alike = _goal_similarity(text, candidates)
-    parts["goal"] = Part(alike, alike**4, GOAL_WEIGHT)  # far from the same counts little
-    return Relevance(parts, answers)
+        parts["semantic"] = Part(cosines, meaning * (1 - coverage), 1.0)
+        is_match |= meaning >= MIN_MEANING
+    similarity = _goal_similarity(text, candidates)
+    parts["goal"] = Part(similarity, similarity**4, GOAL_WEIGHT)  # goals that are only somewhat similar count little
+    return Relevance(parts, is_match)
 
 
-def recency_factor(candidates: Sequence[Candidate], now: int, same: Numbers) -> Factor:
+def recency_factor(candidates: Sequence[Candidate], now: int, goal_similarity: Numbers) -> Factor:
     """Recency boost with exponential decay; weaker the more the goal equals the query."""
     hours = np.array([max(0, now - candidate.item[0]) / _HOUR for candidate in candidates])
-    return Factor(hours, 1 + (modulate(np.exp(-hours / RECENCY_DECAY), RECENCY_RANGE) - 1) * (1 - same))
+    return Factor(hours, 1 + (modulate(np.exp(-hours / RECENCY_DECAY), RECENCY_RANGE) - 1) * (1 - goal_similarity))
 
 
 def _goal_similarity(text: str, candidates: Sequence[Candidate]) -> Numbers:

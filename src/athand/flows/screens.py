@@ -18,7 +18,7 @@ _LONGEST_NAME = 40
 _LONGEST = 80
 _LONGEST_HEADING = 200
 _LONGEST_URL = 10_000
-_OF_A_FILE = 2  # so many last segments of a file's path
+_FILE_SEGMENTS = 2  # the last segments of a file's path are its route
 _SCHEMES_WITHOUT_ROUTE = ("data", "blob", "javascript")
 _BROWSER_SCHEMES = ("about", "chrome", "chrome-error", "edge", "view-source")
 
@@ -141,7 +141,7 @@ def _route_segments(address: SplitResult) -> list[str]:
     path = _segments(address.path)
     is_file = address.scheme == "file"
     if not _has_route(address):
-        return path[-_OF_A_FILE:] if is_file else path[:_MOST_SEGMENTS]
+        return path[-_FILE_SEGMENTS:] if is_file else path[:_MOST_SEGMENTS]
     base = [] if is_file else [segment for segment in path if not _PAGE.search(segment)]
     return [*base, *_hash_route(address.fragment)][:_MOST_SEGMENTS]
 

@@ -132,8 +132,8 @@ def _rank_candidates(
     judged = relevance(request.query.text, candidates, answer.found, answer.calibration)
     factors = {"recency": recency_factor(candidates, request.now, judged.parts["goal"].calibrated)}
     scores = totals(judged.parts, factors)
-    compared: Numbers = scores.round(9)
-    kept = np.flatnonzero(judged.answers & (compared >= request.min_score)).tolist()
+    compared: Numbers = scores.round(9)  # equal scores are ties on every machine
+    kept = np.flatnonzero(judged.is_match & (compared >= request.min_score)).tolist()
     best = _order(snapshot, candidates, compared, kept, len(candidates) if request.once else request.limit)
     matches = [Match(candidates[row], float(scores[row]), row) for row in best]
     return Ranking(request, matches, judged.parts, factors, answer)
@@ -148,9 +148,9 @@ def _order(
         return -scores[at], -candidates[at].item[0], candidates[at].item_id
 
     ranked = sorted((sort_key(at), at) for at in kept)
-    first = [(each, at) for each, at in ranked if each <= ranked[:most][-1][0]]
-    positions = rows.read_positions(snapshot, [candidates[at].id for _, at in first])
-    return [at for _, _, at in sorted((each, positions[candidates[at].id], at) for each, at in first)][:most]
+    best = [(key, at) for key, at in ranked if key <= ranked[:most][-1][0]]  # with all that tie with the last one
+    positions = rows.read_positions(snapshot, [candidates[at].id for _, at in best])
+    return [at for _, _, at in sorted((key, positions[candidates[at].id], at) for key, at in best)][:most]
 
 
 def _partial_sessions(candidates: Sequence[Candidate], matches: Sequence[Match]) -> list[str]:

@@ -142,7 +142,7 @@ class Flows(FlowContext):
         return record_step(self, check_id("session id", session_id), call)
 
     def share_secrets(self, session_id: str, other_id: str) -> None:
-        """Masks the typed secrets of one session in another too, which the same browser records."""
+        """Mask the typed secrets of one session in another too, which the same browser records."""
         self.typed_secrets.share(session_id, other_id)
 
     # Finding
@@ -181,7 +181,7 @@ class Flows(FlowContext):
     ) -> PriorKnowledge | None:
         """What earlier sessions know about a screen; None if they know nothing."""
         if not isinstance(previous, Step | None):
-            raise InvalidInput(f"previous must be a Step, as record returns it, not {type(previous).__name__}.")
+            raise InvalidInput(f"previous must be a Step, as record() returns it, not {type(previous).__name__}.")
         session, seen = self.session(session_id), check_observation(observation)
         if seen is None:
             raise InvalidInput("Say what is on the screen: an Observation.")
@@ -225,7 +225,7 @@ class Flows(FlowContext):
         return sessions.summarize_session(self.session(session_id), self.steps(session_id))
 
     def delete(self, session_id: str) -> int:
-        """Deletes a session with all that is derived from it; returns the number of its steps."""
+        """Delete a session with all that is derived from it; returns the number of its steps."""
         steps = sessions.delete_session(self, check_id("session id", session_id))
         pictures = self.pictures(session_id)
         if pictures and pictures.is_dir():
@@ -274,7 +274,7 @@ class Flows(FlowContext):
         heal: bool = True,
         progress: Callable[[Any], None] = lambda step: None,
     ) -> Replay:
-        """Replays the actions of a session from step `start` on; stops where the page differs and reports it."""
+        """Replay the actions of a session from step `start` on; stops where the page differs and reports it."""
         return replay(self, browser, session_id, start=start, goal=goal, values=values, heal=heal, progress=progress)
 
     def script(self, session_id: SessionId, language: Language = "python") -> str:
@@ -285,7 +285,7 @@ class Flows(FlowContext):
         return export_script(session, self.steps(session_id), language, test_id_attribute=attribute)
 
     def reject_heal(self, step: Step, element: str) -> None:
-        """Stores that an element is not the one a step acted on: healing does not propose it again."""
+        """Store that an element is not the one a step acted on: healing does not propose it again."""
         _check_step(step)
         name, now = check_name("element", element), to_microseconds(self.now())
         with self.store.transaction(spaces=(step.app,)) as transaction:
@@ -306,7 +306,7 @@ class Flows(FlowContext):
         return transfer.import_folder(self, Path(path), check_id("app", app), progress or (lambda done, total: None))
 
     def export(self, path: str | PathLike[str], session: str | None = None) -> list[Path]:
-        """Exports all sessions, or one, as folders that can be imported; returns the folders."""
+        """Export all sessions, or one, as folders that can be imported; returns the folders."""
         chosen = None if session is None else [self.session(session)]
         return transfer.export_folder(self, Path(path), chosen)
 
@@ -341,7 +341,7 @@ class Flows(FlowContext):
         return indexing.Corpus(INDEX, self.passages_of, self.all_passages)
 
     def close(self) -> None:
-        """Closes every open browser."""
+        """Close every open browser."""
         with ExitStack() as ending:  # all of them, even if one fails
             for browser in list(self._browsers):
                 ending.callback(browser.cleanup)
@@ -349,4 +349,4 @@ class Flows(FlowContext):
 
 def _check_step(step: object) -> None:
     if not isinstance(step, Step):
-        raise InvalidInput(f"step must be a Step, as steps returns them, not {type(step).__name__}.")
+        raise InvalidInput(f"step must be a Step, as steps() returns it, not {type(step).__name__}.")

@@ -87,7 +87,7 @@ def import_folder(context: FlowContext, path: Path, app: str, progress: Progress
 
 def _find_session_folders(path: Path) -> list[Path]:
     if not path.is_dir():
-        raise NotFound(f"{path} is no folder. Give a folder with a session, or with sessions, in it.")
+        raise NotFound(f"{path} is not a folder. Give the folder of a session, or a folder of sessions.")
     try:
         inside = [
             each for each in path.iterdir() if not each.name.startswith(".")
@@ -96,7 +96,7 @@ def _find_session_folders(path: Path) -> list[Path]:
     except OSError as error:
         raise BadData(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
     if not found:
-        raise BadData(f"{path} has no session in it: a session is a folder with session.json or steps.")
+        raise BadData(f"{path} has no session in it. A session is a folder with session.json or steps.")
     return found
 
 
@@ -144,7 +144,7 @@ def _read_json(file: Path) -> dict[str, Any]:
     """The JSON object in a regular file of limited size."""
     try:
         if file.is_symlink() or not file.is_file() or file.stat().st_size > LARGEST_FILE:
-            raise BadData(f"{file.name} is no plain file of at most {LARGEST_FILE:,} bytes")
+            raise BadData(f"{file.name} is not a plain file of at most {LARGEST_FILE:,} bytes")
         raw = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadData(f"{file.name} cannot be read: {error}") from error

@@ -164,7 +164,7 @@ def check_json_object(what: str, value: object) -> dict[str, Any]:
 
 def _make_storable(value: Any, depth: int) -> Any:
     if not depth:
-        raise ValueError(f"it has more than {_MAX_DEPTH} objects and lists in one another")
+        raise ValueError(f"it has more than {_MAX_DEPTH} nested objects and lists")
     if isinstance(value, str):
         return to_storable(value)
     if isinstance(value, dict):
