@@ -9,7 +9,6 @@ from athand import Athand
 from athand.adapters.cli import flows
 from athand.flows import Observation
 from athand.flows.export import LANGUAGES
-from athand.flows.filters import OUTCOMES
 
 SEND = Observation(
     screen="send",
@@ -246,7 +245,6 @@ def test_an_unknown_session_is_one_clear_sentence(run, command):
 
 
 def test_words_written_out_for_the_help_are_those_of_the_engine():
-    assert flows.OUTCOMES == OUTCOMES
     assert flows.LANGUAGES == LANGUAGES
 
 

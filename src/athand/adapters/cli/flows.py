@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,23 +25,22 @@ find_commands = click.Group()
 move_commands = click.Group()
 
 # Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
-OUTCOMES = ("ok", "error")
 LANGUAGES = ("python", "typescript")
+_only_session = click.option("--session", "within", metavar="ID", help="Only this session; default: all sessions.")
 NO_SESSIONS = "No session yet. Record one with: athand flows record URL, or import some: athand flows import FOLDER"
 
 
 def filter_options(function: Command) -> Command:
     """Add the options that filter sessions and steps."""
+    add = partial(options.of, "flows.parameters:FilterKeys")
     for option in (
-        click.option(
-            "--outcome", type=click.Choice(OUTCOMES), help="Only steps that succeeded (ok) or failed (error)."
-        ),
-        click.option("--app", metavar="NAME", help="Only this app; default: all apps."),
-        click.option("--branch", "git_branch", metavar="NAME", help="Only sessions recorded on this git branch."),
-        click.option("--since", "since_hours", type=float, metavar="HOURS", help="Only the last so many hours."),
-        click.option("--screen", metavar="NAME", help="Only this screen."),
-        click.option("--tag", metavar="WORD", help="Only sessions with this tag."),
-        click.option("--flow-tag", metavar="WORD", help="Only sessions of this kind, such as send or checkout."),
+        add("outcome", help="Only steps that succeeded (ok) or failed (error)."),
+        add("app", help="Only this app; default: all apps."),
+        add("git_branch", flags="--branch", metavar="NAME", help="Only sessions recorded on this git branch."),
+        add("since_hours", flags="--since", metavar="HOURS", help="Only the last so many hours."),
+        add("screen", metavar="NAME", help="Only this screen."),
+        add("tag", metavar="WORD", help="Only sessions with this tag."),
+        add("flow_tag", metavar="WORD", help="Only sessions of this kind, such as send or checkout."),
     ):
         function = option(function)
     return function
@@ -48,7 +48,7 @@ def filter_options(function: Command) -> Command:
 
 @command(find_commands, "sessions")
 @filter_options
-@click.option("--limit", default=10, show_default=True, help="Maximum number of sessions.")
+@options.of("flows.service:Flows.sessions", "limit")
 def sessions(session: Session, /, limit: int, **filters: Any) -> None:
     """List the newest sessions.
 
@@ -72,10 +72,9 @@ def sessions(session: Session, /, limit: int, **filters: Any) -> None:
 
 @command(find_commands, "search")
 @click.argument("query")
-@click.option("--session", "within", metavar="ID", help="Only this session; default: all sessions.")
+@_only_session
 @filter_options
-@click.option("--limit", default=20, show_default=True, help="Maximum number of steps.")
-@click.option("--min-score", type=float, help="Leave out steps that score less, 0 to 1.")
+@options.of("flows.service:Flows.search", "limit", "min_score")
 @click.option("--explain", is_flag=True, help="Show how each score is computed.")
 def search(
     session: Session,
@@ -147,12 +146,12 @@ def _print_session(
 
 
 @command(find_commands, "last")
-@click.option("-n", "count", default=20, show_default=True, help="Maximum number of steps.")
-@click.option("--session", "within", metavar="ID", help="Only this session; default: all sessions.")
-def last(session: Session, /, count: int, within: str | None) -> None:
+@options.of("flows.service:Flows.last", "n", flags="-n")
+@_only_session
+def last(session: Session, /, n: int, within: str | None) -> None:
     """List the newest steps, newest first."""
     with session.open() as athand:
-        steps = athand.flows.last(count, within)
+        steps = athand.flows.last(n, within)
     if session.print_plain(steps):
         return
     if steps:
@@ -273,9 +272,7 @@ def _write_file(file: Path, source: str, *, force: bool) -> None:
 
 @command(move_commands, "import")
 @click.argument("folder")
-@click.option(
-    "--app", metavar="NAME", default="default", show_default=True, help="The app of sessions that do not name one."
-)
+@options.of("flows.service:Flows.import_", "app")
 def import_(session: Session, /, folder: str, app: str) -> None:
     """Import the sessions in FOLDER: each is a folder with session.json and steps/*.json.
 

@@ -38,16 +38,10 @@ def browser_options(function: Command) -> Command:
 
 @command(record_commands, "record")
 @click.argument("url", required=False)
-@click.option("--goal", metavar="TEXT", help="The goal of the session; searches and predictions compare goals.")
-@click.option("--app", metavar="NAME", help="The app, whose profile tells its screens apart; default: default.")
-@click.option(
-    "--flow-tag",
-    "flow_tags",
-    metavar="WORD",
-    multiple=True,
-    help="The kind of session, such as send or checkout; may be repeated.",
-)
-@click.option("--tag", "tags", metavar="WORD", multiple=True, help="A word to find it by; may be repeated.")
+@options.of("flows.service:Flows.start_session", "goal", metavar="TEXT")
+@options.of("flows.service:Flows.start_session", "app")
+@options.of("flows.service:Flows.start_session", "flow_tags", flags="--flow-tag", metavar="WORD")
+@options.of("flows.service:Flows.start_session", "tags")
 @click.option("--session", "own", metavar="ID", help="Continue this session, or start a new one with this id.")
 @click.option("--screenshots", metavar="DIR", help="The folder for screenshots.")
 @click.option(

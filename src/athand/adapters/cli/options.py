@@ -49,8 +49,9 @@ explain = click.option("--explain", is_flag=True, help="Show how each score came
 def of(method: str, *names: str, flags: str = "", **settings: Any) -> Callable[[Command], Command]:
     """Add an option for each of these parameters of a service method, such as "memories:Memories.search".
 
-    Type, range, choices, default and help are the method's; `flags` and the settings of `click.Option` given here win.
-    The options are made when the command's own help or run needs them, because the services load the engine.
+    Instead of a method, it may be a TypedDict whose keys are options. Type, range, choices, default and help are the
+    parameter's; `flags` and the settings of `click.Option` given here win. The options are made when the command's own
+    help or run needs them, because the services load the engine.
     """
 
     def decorate(command: Command) -> Command:
@@ -105,9 +106,12 @@ def make_argument(method: str, name: str, **settings: Any) -> click.Argument:
 
 
 def _find_parameter(method: str, name: str) -> "Parameter":
-    from athand.parameters import parameters_of
+    from athand.parameters import Keys, parameters_of
 
-    return parameters_of(resolve_name(f"athand.{method}"))[name]
+    owner = resolve_name(f"athand.{method}")
+    if isinstance(owner, type):
+        return next(each for each in Keys(owner).parameters if each.name == name)
+    return parameters_of(owner)[name]
 
 
 def _read_type(parameter: "Parameter") -> dict[str, Any]:

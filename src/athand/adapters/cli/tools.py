@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli import tools_calls, tools_servers
+from athand.adapters.cli import options, tools_calls, tools_servers
 from athand.adapters.cli.groups import SectionedGroup
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_catalogues import (
@@ -36,24 +36,12 @@ STATES = ("approved", "quarantined", "changed", "rejected")
 LANGUAGES = ("typescript", "python")
 _OUTPUTS = {"types": "typescript", "python": "python"}
 
-_server = click.option("--server", metavar="NAME", help="Only tools of this server; default: all servers.")
 _gateway = click.option("--gateway", metavar="URL", help="The address that the typed functions call.")
 
 
 @command(commands, "search")
 @click.argument("query")
-@click.option("--limit", type=int, help="Maximum number of tools, 1 to 100; default: 3 or ATHAND_SEARCH_LIMIT.")
-@click.option(
-    "--threshold",
-    type=float,
-    help="Leave out tools that score less, 0 to 1; default: 0.35 or ATHAND_SEARCH_THRESHOLD.",
-)
-@click.option(
-    "--alpha",
-    type=float,
-    help="Weight of meaning against words, 0 to 1; default: 0.7 or ATHAND_SEARCH_ALPHA.",
-)
-@_server
+@options.of("tools.service:Tools.search", "limit", "threshold", "alpha", "server")
 @catalogue_options
 @click.option(
     "--output",
@@ -67,6 +55,7 @@ def search(session: Session, /, query: str, output: str, gateway: str | None, **
     """Find tools that can do a task, best first.
 
     Say in plain words what you want to do. If no tool can do it, none is shown, only the closest names.
+    ATHAND_SEARCH_LIMIT, ATHAND_SEARCH_THRESHOLD and ATHAND_SEARCH_ALPHA change the defaults.
 
     \b
     Examples:
@@ -136,7 +125,7 @@ def _print_closest(session: Session, hits: "Hits[ToolHit]") -> None:
 
 
 @command(commands, "list")
-@_server
+@options.of("tools.service:Tools.list", "server")
 @click.option("--filter", "pattern", metavar="GLOB", help='Only tools whose id matches, such as "github__*".')
 @click.option("--state", type=click.Choice(STATES), help="Only tools in this state.")
 @catalogue_options
