@@ -3,13 +3,13 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
 
 from athand import archive
 from athand.config import Settings, load_settings, model_options
@@ -23,6 +23,17 @@ from athand.flows.schema import SCHEMA as FLOWS
 from athand.inputs import check_path
 from athand.memories import GLOBAL_SPACE, Memories
 from athand.memories.schema import SCHEMA as MEMORIES
+from athand.parameters import (
+    Catalogues,
+    CorpusNames,
+    FolderIds,
+    Help,
+    Limit,
+    MinScore,
+    Name,
+    Project,
+    Question,
+)
 from athand.search import CORPORA, Corpora, SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools
@@ -89,22 +100,25 @@ class Athand:
 
     def search(
         self,
-        query: str,
+        query: Question,
         *,
-        corpora: Sequence[str] | None = None,
-        limit: int = 10,
-        min_score: float | None = None,
-        project: str | None = None,
-        folder_id: str | Sequence[str] | None = None,
-        catalogue: str | Sequence[str] | None = None,
-        app: str | None = None,
+        corpora: CorpusNames = None,
+        limit: Limit = 10,
+        min_score: MinScore = None,
+        project: Project = None,
+        folder_id: FolderIds = None,
+        catalogue: Catalogues = None,
+        app: Annotated[Name | None, Help("Only flows of this app; default: all apps")] = None,
     ) -> Hits[Hit]:
-        """Searches all corpora; scores mean the same everywhere, and a search changes nothing."""
+        """Find what fits a task: memories, documents, tools and recorded UI flows, best first, each with why.
+
+        Scores mean the same in all corpora. Nothing is returned when nothing fits, and a search changes nothing.
+        """
         request = SearchRequest.check(query, corpora, limit, min_score, project, folder_id, catalogue, app)
         return search(Corpora(self.memories, self.documents, self.tools, self.flows), request)
 
     def status(self) -> Status:
-        """What the store holds, and every problem."""
+        """Tell what the store holds, how much of each, and everything that does not work."""
         dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
         problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
         counts, folders = self.memories.count(), self.documents.list_folders()
@@ -174,7 +188,7 @@ class Athand:
         return self._store.distribute()
 
     def check(self) -> list[str]:
-        """Checks the whole store and lists every problem."""
+        """Check the whole store and list everything that is wrong; an empty list if nothing is."""
         return self._store.check_integrity()
 
     def without_vectors(self) -> dict[str, int]:

@@ -81,7 +81,7 @@ class Documents(DocumentContext):
         wait: Wait = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> Folder:
-        """Index a folder and remember it; one that is known already is brought up to date."""
+        """Add a folder and index its files; a folder that is known already is brought up to date."""
         real = folders.check_folder_path(path)
         owner = None if project is None else check_name("project", project)
         own = folders.register(self, real, folder_id, owner)
@@ -99,7 +99,7 @@ class Documents(DocumentContext):
         return self._describe_folder(folder_id)
 
     def remove(self, folder_id: FolderId) -> Folder:
-        """Forget a folder and all that was indexed of it; its files are not touched."""
+        """Remove a folder and everything that was indexed of it; its files are not touched."""
         folder = self._describe_folder(folder_id)
         if self._watcher is not None:
             self._watcher.remove(folder_id)
@@ -107,12 +107,12 @@ class Documents(DocumentContext):
         return folder
 
     def list_folders(self) -> list[Folder]:
-        """All folders of documents, their state, and how much is in them."""
+        """List all folders of documents, their state, and how much is in them."""
         with self.store.snapshot() as snapshot:
             return folders.describe_folders(self, snapshot)
 
     def problems(self, folder_id: AnyFolderId = None) -> list[Problem]:
-        """The files that could not be indexed, or only in part, each with its reason."""
+        """List the files that could not be indexed, or only in part, each with its reason."""
         with self.store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
             return [problem for folder in searched for problem in folders.list_problems(snapshot, folder.folder_id)]
@@ -139,7 +139,7 @@ class Documents(DocumentContext):
         max_tokens: PageTokens = None,
         path: PathPattern = None,
     ) -> SearchContentResponse:
-        """Every passage about the concepts, ranked higher where it has the exact terms; page by page, none twice.
+        """Find every passage about the concepts, first those that have the exact terms; page by page, none twice.
 
         Give at least one concept or term. With terms alone it finds whatever contains one of them, as grep does.
         """
@@ -161,7 +161,7 @@ class Documents(DocumentContext):
         min_score: MinScore = None,
         once: Once = False,
     ) -> Hits[DocumentHit]:
-        """The passages that answer a natural question, best first, each with why; none if nothing fits."""
+        """Find the passages that answer a question, best first, each with why; nothing if nothing fits."""
         request = search.make_request(
             self, query, folder_id=folder_id, limit=limit, path=path, min_score=min_score, once=once
         )
@@ -188,7 +188,7 @@ class Documents(DocumentContext):
         limit: HundredPerPage = 20,
         continuation_token: ContinuationToken = None,
     ) -> FoundDocuments:
-        """Which documents are about something, best first: paths, titles and key phrases, no content."""
+        """Find the documents that are about something, best first: paths, titles and key phrases, no content."""
         cursors = self._cursors
         with self._open_refreshed(folder_id) as (snapshot, searched):
             spaces = tuple(folder.folder_id for folder in searched)
@@ -206,7 +206,7 @@ class Documents(DocumentContext):
     # Browsing
 
     def explore(self, folder_id: FolderId, path: DirectoryPath = "") -> Directory:
-        """What is in a directory: its subfolders with counts and key phrases, and its documents."""
+        """List what is in a directory: its subfolders with counts and key phrases, and its documents."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.explore(snapshot, folder_id, path, self._refresher.freshness(searched))
 
@@ -217,7 +217,7 @@ class Documents(DocumentContext):
         limit: ManyPerPage = 20,
         continuation_token: ContinuationToken = None,
     ) -> DocumentList:
-        """The documents of a folder, ordered by path."""
+        """List the documents of a folder, ordered by path."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.list_documents(snapshot, folder_id, path, limit, continuation_token, cursors)
@@ -231,7 +231,7 @@ class Documents(DocumentContext):
         limit: ManyPerPage = 50,
         continuation_token: ContinuationToken = None,
     ) -> DocumentData:
-        """An overview of a document: key phrases, outline with line numbers, its chunks with how they begin."""
+        """Show an overview of a document: key phrases, outline with line numbers, its chunks with how they begin."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             return browse.get_document_data(
@@ -254,7 +254,7 @@ class Documents(DocumentContext):
         max_chars: MaxChars = 5000,
         continuation_token: ContinuationToken = None,
     ) -> DocumentText:
-        """The exact text of a document, by lines or piece by piece."""
+        """Read the exact text of a document, by lines or piece by piece."""
         cursors = self._cursors
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_document_text(
@@ -263,7 +263,7 @@ class Documents(DocumentContext):
             return replace(found, freshness=self._refresher.freshness(searched))
 
     def get_chunks(self, folder_id: FolderId, chunk_ids: ChunkIds, neighbours: Neighbours = 0) -> Chunks:
-        """Passages by their ids, with those around them, in the order of their documents."""
+        """Read passages by their ids, with those around them, in the order of their documents."""
         with self._open_refreshed(self._check_folder_id(folder_id)) as (snapshot, searched):
             found = browse.get_chunks(snapshot, folder_id, chunk_ids, neighbours)
             return Chunks(found, freshness=self._refresher.freshness(searched))

@@ -182,7 +182,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         reinforce: Reinforce = True,
         weights: PlainWeights = None,
     ) -> Hits[MemoryHit]:
-        """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; none if nothing fits.
+        """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
         Superseded memories are left out unless they are asked for.
         """
@@ -218,21 +218,21 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         return hits
 
     def search_documents(self, query: Question, project: Project = None, limit: Limit = 10) -> Hits[Hit]:
-        """Search the documents of a project and those of no project; default: all documents."""
+        """Search the documents of a project and those of no project."""
         check_limit(limit)
         if self._documents is None:
             return Hits(notes=["No folder of documents is attached to this store."])
         return self._documents(query, project, limit)
 
     def get(self, id: MemoryId) -> Memory:
-        """One memory with everything known about it, also if it was deleted."""
+        """Read one memory with everything known about it, also if it was deleted."""
         with self.store.snapshot() as snapshot:
             return rows.get(snapshot, id, self.now())
 
     def list(
         self, *, limit: Limit = 20, include_deleted: IncludeDeleted = False, **filters: Unpack[MemoryFilters]
     ) -> MemoryList:
-        """The newest memories first, those that pass all filters."""
+        """List the memories that pass all filters, the newest first."""
         chosen = build_filter(self.now(), **filters)
         if not include_deleted:
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
@@ -241,13 +241,13 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return rows.select(snapshot, chosen, self.now(), rest, limit=check_limit(limit))
 
     def timeline(self, anchor_id: MemoryId, before: Before = 5, after: After = 5) -> Timeline:
-        """What was remembered in the same project just before and after a memory, and in which sessions."""
+        """Tell what was remembered in the same project just before and after a memory, and in which sessions."""
         with self.store.snapshot() as snapshot:
             anchor = rows.get(snapshot, anchor_id, self.now())
             return timeline(snapshot, anchor, check_count("before", before), check_count("after", after), self.now())
 
     def brief(self, project: HomeProject = "default", max_tokens: BriefTokens = 800) -> str:
-        """What to know when work on a project begins: pinned, decisions, most salient, the last summary."""
+        """Tell what to know when work on a project begins: pinned, decisions, most salient, the last summary."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
                 snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self.now()
@@ -326,7 +326,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return relations.relate(transaction, source, target, kind, check_name("by", by), now)
 
     def related(self, id: MemoryId) -> RelatedList:
-        """The relations of a memory, and the memories at their other end."""
+        """List the relations of a memory, and the memories at their other end."""
         with self.store.snapshot() as snapshot:
             return relations.list_related(snapshot, rows.get(snapshot, id, self.now()).id, self.now())
 
@@ -343,13 +343,13 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         return sessions.end(self, id, summary)
 
     def sessions(self, project: Project = None, limit: Limit = 20) -> SessionList:
-        """The newest sessions first."""
+        """List the sessions, the newest first."""
         with self.store.snapshot() as snapshot:
             named = None if project is None else check_name("project", project)
             return rows.select_sessions(snapshot, named, check_limit(limit))
 
     def session_context(self, memory_id: MemoryId) -> SessionContext | None:
-        """The session that used a memory last and how; null if none has."""
+        """Tell which session used a memory last, and how; null if none has."""
         with self.store.snapshot() as snapshot:
             return session_context(snapshot, rows.get(snapshot, memory_id, self.now()).id)
 
@@ -362,7 +362,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     # Files and figures
 
     def export(self, path: FilePath, *, project: Project = None) -> int:
-        """Write all memories to a file of JSON lines, deleted ones too, with sessions and relations; how many."""
+        """Write all memories, also deleted ones, with sessions and relations to a file of JSON lines; tells how many."""
         return transfer.export(self, path, project)
 
     def import_(
@@ -377,7 +377,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         return transfer.import_(self, path, project, format, progress)
 
     def stats(self, project: Project = None) -> Stats:
-        """How many memories there are, by project, sector, tier and type."""
+        """Count the memories by project, sector, tier and type."""
         with self.store.snapshot() as snapshot:
             return stats(snapshot, None if project is None else check_name("project", project), self.now())
 

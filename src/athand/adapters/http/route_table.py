@@ -8,7 +8,6 @@ from functools import cache
 from starlette.routing import BaseRoute, Route
 
 from athand.adapters.operations import Operation, operations
-from athand.adapters.operations.threads import is_slow
 
 PUBLIC_PATHS = ("/healthz", "/readyz")  # need no token
 PASSWORD_PATHS = ("/docs", "/openapi.json")  # shown by browsers, which can ask for a password but not for a bearer
@@ -84,4 +83,4 @@ def _operations_by_path() -> Mapping[str, Operation]:
 
 def operation_timeout(operation: Operation) -> float:
     """Seconds that an operation may take: an hour if it is long or waits for others, else a minute."""
-    return LONG_TIMEOUT if is_slow(operation) else DEFAULT_TIMEOUT
+    return LONG_TIMEOUT if operation.is_slow else DEFAULT_TIMEOUT

@@ -15,7 +15,7 @@ from athand.adapters.http.middleware.body import exceeds_depth
 from athand.adapters.http.responses import AsciiJsonResponse
 from athand.adapters.http.route_table import OPERATIONS_PREFIX
 from athand.adapters.operations import AppContext, Operation, operations
-from athand.adapters.operations.threads import Threads, is_slow
+from athand.adapters.operations.threads import Threads
 
 BY_BODY = "_by_body"  # suffix of the operation id of a POST route that has a GET route beside it
 
@@ -37,7 +37,7 @@ def operations_router(ctx: AppContext, threads: Threads, *, max_depth: int) -> A
 
 def _make_runner(operation: Operation, ctx: AppContext, threads: Threads) -> Callable[[BaseModel], Awaitable[Response]]:
     async def run(arguments: BaseModel) -> Response:
-        return await threads.run(lambda: AsciiJsonResponse(operation.perform(ctx, arguments)), slow=is_slow(operation))
+        return await threads.run(lambda: AsciiJsonResponse(operation.perform(ctx, arguments)), slow=operation.is_slow)
 
     return run
 

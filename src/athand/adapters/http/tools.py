@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from athand.adapters.http.responses import AsciiJsonResponse, add_error_handlers
 from athand.adapters.operations.answers import schema_of
-from athand.adapters.operations.catalogues import Catalogues, within
+from athand.adapters.operations.context import Catalogues, restrict_catalogues
 from athand.adapters.operations.threads import Threads
 from athand.app import Athand
 from athand.errors import NotFound
@@ -101,7 +101,7 @@ def _add_search_routes(router: APIRouter, athand: Athand, reachable: Catalogues)
     responses = _response_docs(Hits[ToolHit], "text/markdown")
 
     def search(search_query: ToolSearchQuery, request: Request) -> Response:
-        catalogue = within(search_query.catalogue, reachable)
+        catalogue = restrict_catalogues(search_query.catalogue, reachable)
         hits = athand.tools.search(search_query.query, catalogue=catalogue, **search_query.options())
         if search_query.output == "json":
             return AsciiJsonResponse(hits.to_dict())
@@ -132,7 +132,7 @@ def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogu
     def servers(catalogue: CatalogueParameter = None) -> Response:
         """All servers, and how they are."""
         return AsciiJsonResponse(
-            [each.to_dict() for each in athand.tools.servers(catalogue=within(catalogue, reachable))]
+            [each.to_dict() for each in athand.tools.servers(catalogue=restrict_catalogues(catalogue, reachable))]
         )
 
     @router.get("/tools", responses=_response_docs(list[Tool]))
@@ -143,7 +143,7 @@ def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogu
         catalogue: CatalogueParameter = None,
     ) -> Response:
         """All tools, also those that wait for approval."""
-        catalogues = within(catalogue, reachable)
+        catalogues = restrict_catalogues(catalogue, reachable)
         if state is not None:
             check_choice("state", state, STATES)
         found = _filter_tools(athand.tools.list(server, catalogue=catalogues), filter_, catalogues)
@@ -152,7 +152,8 @@ def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogu
     @router.get("/tools/{id}", responses=_response_docs(Tool))
     def describe(id: str, catalogue: CatalogueParameter = None) -> Response:
         """Everything about one tool."""
-        return AsciiJsonResponse(athand.tools.describe(id, catalogue=within(catalogue, reachable)).to_dict())
+        catalogues = restrict_catalogues(catalogue, reachable)
+        return AsciiJsonResponse(athand.tools.describe(id, catalogue=catalogues).to_dict())
 
 
 def _add_call_routes(router: APIRouter, athand: Athand, reachable: Catalogues, threads: Threads) -> None:
@@ -161,7 +162,7 @@ def _add_call_routes(router: APIRouter, athand: Athand, reachable: Catalogues, t
         """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
 
         def call_tool() -> Response:
-            catalogues = within(catalogue, reachable)
+            catalogues = restrict_catalogues(catalogue, reachable)
             return AsciiJsonResponse(athand.tools.call(id, catalogue=catalogues, **dict(body)).to_dict())
 
         return await threads.run(call_tool, slow=True)
@@ -174,7 +175,7 @@ def _add_call_routes(router: APIRouter, athand: Athand, reachable: Catalogues, t
 
 def _add_stub_routes(router: APIRouter, athand: Athand, reachable: Catalogues) -> None:
     def render_module(language: str, filter_: str | None, catalogue: Sequence[str] | None, gateway: str) -> str:
-        catalogues = within(catalogue, reachable)
+        catalogues = restrict_catalogues(catalogue, reachable)
         tools = _filter_tools(athand.tools.list(catalogue=catalogues), filter_, catalogues)
         callable_tools = [tool for tool in tools if not tool.blocked]
         if not callable_tools:

@@ -11,7 +11,7 @@ from mcp import MCPError, types
 from athand.adapters.mcp.notifications import NotificationSender, ProgressReporter, RequestContext, forward_logs
 from athand.adapters.mcp.render import render_error, render_result
 from athand.adapters.operations import AppContext, Operation
-from athand.adapters.operations.threads import Threads, is_slow
+from athand.adapters.operations.threads import Threads
 from athand.errors import AthandError, InvalidInput, NotFound
 
 log = logging.getLogger("athand")
@@ -35,7 +35,7 @@ class Dispatcher:
         perform = partial(operation.perform, self._ctx, arguments, progress=progress)
         try:
             with forward_logs(context, sender), _hide_unexpected(operation.name):
-                return await self._threads.run(lambda: render_result(operation, perform()), slow=is_slow(operation))
+                return await self._threads.run(lambda: render_result(operation, perform()), slow=operation.is_slow)
         except AthandError as error:
             return render_error(error)
         finally:

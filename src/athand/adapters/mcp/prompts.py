@@ -7,7 +7,6 @@ from mcp import types
 
 from athand.adapters.mcp.render import render_hits
 from athand.adapters.operations import AppContext
-from athand.adapters.operations.catalogues import resolve_catalogues
 from athand.errors import InvalidInput
 
 _FEW_HITS = 5
@@ -29,7 +28,7 @@ class _PromptTemplate:
 def _render_recall(ctx: AppContext, arguments: PromptArguments) -> str:
     task, project = arguments["task"], arguments.get("project")
     brief = ctx.athand.memories.brief(project or "default")
-    found = ctx.athand.search(task, limit=_MANY_HITS, project=project, catalogue=resolve_catalogues(ctx, None))
+    found = ctx.athand.search(task, limit=_MANY_HITS, project=project, catalogue=ctx.resolve_catalogues(None))
     return f"""My task: {task}
 
 What is remembered of {project or "this work"}:
@@ -60,7 +59,7 @@ What is remembered already:
 
 
 def _render_find_tool(ctx: AppContext, arguments: PromptArguments) -> str:
-    found = ctx.athand.tools.search(arguments["task"], limit=_FEW_HITS, catalogue=resolve_catalogues(ctx, None))
+    found = ctx.athand.tools.search(arguments["task"], limit=_FEW_HITS, catalogue=ctx.resolve_catalogues(None))
     return f"""My task: {arguments["task"]}
 
 The tools that fit it best:

@@ -1,4 +1,4 @@
-"""Answers as JSON: the same dictionary on every surface, and the schema that describes it."""
+"""Answers as JSON, the same on every surface, and their JSON Schema."""
 
 import dataclasses
 import types
@@ -10,7 +10,7 @@ from typing import Any
 from athand.types import Hit, Hits, Why, plain
 
 Schema = dict[str, Any]
-Told = set[type]  # the nouns that were described already
+Described = set[type]  # the dataclasses that have been described already
 _SIMPLE: Mapping[Any, Schema] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -22,7 +22,7 @@ _SIMPLE: Mapping[Any, Schema] = {
 
 
 def plain_answer(value: Any) -> Any:
-    """What an operation returned, as values that JSON has."""
+    """The result of an operation as JSON values."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
@@ -30,57 +30,57 @@ def plain_answer(value: Any) -> Any:
     return plain(value)
 
 
-def schema_of(annotation: Any, told: Told | None = None) -> Schema:
+def schema_of(annotation: Any, described: Described | None = None) -> Schema:
     """The JSON Schema of what `plain_answer` makes of such a value.
 
-    It is short, since agents pay for every word of it: a noun is described where it first occurs.
+    It is short, since agents pay for every word: a dataclass is described where it first occurs.
     """
-    told = set() if told is None else told
+    described = set() if described is None else described
     if annotation in _SIMPLE:
         return dict(_SIMPLE[annotation])
     origin, inner = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return _one_of([schema_of(each, told) for each in inner])
+        return _one_of([schema_of(each, described) for each in inner])
     if origin is typing.Literal:
         return {"enum": list(inner)}
     if isinstance(origin, type):
-        return _schema_of_class(origin, inner, told)
+        return _schema_of_class(origin, inner, described)
     return {}
 
 
 def _one_of(schemas: Sequence[Schema]) -> Schema:
-    """One of several; where the other is null, both in one."""
+    """The schema of a union; a simple type or null become one list of types."""
     match schemas:
         case [{"type": str(known)}, {"type": "null"}]:
             return {**schemas[0], "type": [known, "null"]}
     return {"anyOf": list(schemas)}
 
 
-def _schema_of_class(kind: type, inner: tuple[Any, ...], told: Told) -> Schema:
+def _schema_of_class(kind: type, inner: tuple[Any, ...], described: Described) -> Schema:
     from athand.documents.model import Chunks
 
     if issubclass(kind, Hits):
-        return _hits(inner[0] if inner else Hit, told)
+        return _schema_of_hits(inner[0] if inner else Hit, described)
     if issubclass(kind, Chunks):
-        return _chunks(told)
+        return _schema_of_chunks(described)
     if dataclasses.is_dataclass(kind):
-        return _noun(kind, told)
+        return _schema_of_dataclass(kind, described)
     if issubclass(kind, Mapping):
-        values = schema_of(inner[1], told) if len(inner) == 2 else {}
+        values = schema_of(inner[1], described) if len(inner) == 2 else {}
         return {"type": "object", **({"additionalProperties": values} if values else {})}
     if issubclass(kind, Iterable):
-        items = schema_of(inner[0], told) if inner else {}
+        items = schema_of(inner[0], described) if inner else {}
         return {"type": "array", **({"items": items} if items else {})}
     return {}
 
 
-def _noun(kind: Any, told: Told) -> Schema:
-    """Its fields, where `to_dict` shows them under their names."""
-    if kind in told or not _shows_its_fields(kind):
+def _schema_of_dataclass(kind: Any, described: Described) -> Schema:
+    """The schema of a dataclass by its fields, where `to_dict` shows them under their names."""
+    if kind in described or not _shows_its_fields(kind):
         return {"type": "object"}
-    told.add(kind)
+    described.add(kind)
     hints = typing.get_type_hints(kind)
-    properties = {each.name: schema_of(hints[each.name], told) for each in dataclasses.fields(kind)}
+    properties = {each.name: schema_of(hints[each.name], described) for each in dataclasses.fields(kind)}
     if issubclass(kind, Why):
         properties["total"] = schema_of(float)
     return _object(properties, properties)
@@ -93,9 +93,9 @@ def _shows_its_fields(kind: Any) -> bool:
     return not issubclass(kind, (ScreenDescription, CamelCaseNoun))
 
 
-def _hits(kind: Any, told: Told) -> Schema:
-    """Hits with all that is said about them; a corpus adds fields to its own hits, and other hits may be among them."""
-    properties = _noun(kind, told).get("properties", {})
+def _schema_of_hits(kind: Any, described: Described) -> Schema:
+    """The schema of Hits. Only the fields that all corpora share are required: hits of others may be among them."""
+    properties = _schema_of_dataclass(kind, described).get("properties", {})
     texts = schema_of(list[str])
     shown: Schema = {
         "hits": {"type": "array", "items": _object(properties, [each.name for each in dataclasses.fields(Hit)])},
@@ -108,10 +108,10 @@ def _hits(kind: Any, told: Told) -> Schema:
     return _object(shown, shown)
 
 
-def _chunks(told: Told) -> Schema:
+def _schema_of_chunks(described: Described) -> Schema:
     from athand.documents.model import Chunk
 
-    shown: Schema = {"chunks": schema_of(list[Chunk], told), "freshness": {"type": "object"}}
+    shown: Schema = {"chunks": schema_of(list[Chunk], described), "freshness": {"type": "object"}}
     return _object(shown, shown)
 
 

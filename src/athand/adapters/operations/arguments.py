@@ -1,4 +1,4 @@
-"""The arguments of operations: read as they were meant, refused with all that is wrong, told in a small JSON Schema."""
+"""The arguments of operations: their pydantic model, its JSON Schema, and validation with readable errors."""
 
 import json
 import types
@@ -18,16 +18,16 @@ from athand.parameters import REQUIRED, Choice, Help, Keys, Length, Parameter, P
 from athand.text_length import shorten
 
 Schema = dict[str, Any]
-_MOST_FAULTS = 10
-_LONGEST = 80
-_LONGEST_PART = 255  # of a path, in bytes
+_MAX_ERRORS = 10
+_MAX_PLACE_LENGTH = 80
+_MAX_PART_BYTES = 255  # of a path
 _IN_JSON = {"tuple_type": "Input should be a list", "dict_type": "Input should be an object"}
-# What was given may be secret: no error repeats it.
+# Values may be secret: no error repeats them.
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 def make_model(name: str, parameters: Iterable[Parameter]) -> type[BaseModel]:
-    """The parameters as a pydantic model, which refuses what it does not know."""
+    """The pydantic model of parameters; it refuses unknown ones."""
     fields: dict[str, Any] = {
         each.name: (_json_type(each.annotation), ... if each.default is REQUIRED else each.default)
         for each in parameters
@@ -36,15 +36,15 @@ def make_model(name: str, parameters: Iterable[Parameter]) -> type[BaseModel]:
 
 
 def plain_argument(value: Any) -> Any:
-    """A nested object as the service takes it: a dictionary of what was given."""
+    """The argument as the service takes it: a nested object as a dictionary of the given fields."""
     return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
 
 
 def _json_type(annotation: Any) -> Any:
-    """The type of what JSON can hold: no times and path objects, lists as tuples; marks as pydantic has them."""
+    """The type in JSON: without times and path objects, lists as tuples, our marks as pydantic's."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _constrained(inner[0], inner[1:])
+        return _annotate(inner[0], inner[1:])
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(_json_type(each) for each in inner if not _is_python_only(each))]  # noqa: UP007
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -54,7 +54,8 @@ def _json_type(annotation: Any) -> Any:
     return annotation
 
 
-def _constrained(kind: Any, marks: Sequence[Any]) -> Any:
+def _annotate(kind: Any, marks: Sequence[Any]) -> Any:
+    """The JSON type with the constraints of our marks."""
     made = next((_SPECIAL[type(each)](each) for each in marks if type(each) in _SPECIAL), None) or _json_type(kind)
     fields = [_FIELDS[type(each)](each) for each in marks if type(each) in _FIELDS]
     if any(get_origin(each) is PathLike for each in get_args(kind)):
@@ -80,45 +81,46 @@ def _is_python_only(kind: Any) -> bool:
 
 
 def _check_possible(path: str) -> str:
-    """A path that the system can be asked for."""
+    """The path, if a file can have it."""
     try:
         parts = Path(path).expanduser().parts
     except RuntimeError as error:
         raise ValueError("there is no user of that name") from error
-    if "\0" in path or any(len(part.encode()) > _LONGEST_PART for part in parts):
+    if "\0" in path or any(len(part.encode()) > _MAX_PART_BYTES for part in parts):
         raise ValueError("no file can have that name")
     return path
 
 
-def checked(name: str, model: type[BaseModel], arguments: Any) -> BaseModel:
-    """The arguments as their model; an error that names all that is wrong, and repeats nothing long."""
+def validate(name: str, model: type[BaseModel], arguments: Any) -> BaseModel:
+    """The arguments as their model; raises a short error that names everything that is wrong."""
     try:
         return model.model_validate(arguments)
     except ValidationError as error:
-        faults = error.errors(include_url=False)
+        errors = error.errors(include_url=False)
     try:
-        return model.model_validate(_as_meant(model, arguments, faults))
+        return model.model_validate(_repair(model, arguments, errors))
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        wrong = "; ".join(_said(fault, list(model.model_fields)) for fault in faults[:_MOST_FAULTS])
+        errors = error.errors(include_url=False)
+        wrong = "; ".join(_describe_error(each, list(model.model_fields)) for each in errors[:_MAX_ERRORS])
         raise InvalidInput(f"{name} cannot take these arguments: {wrong}.") from error
 
 
-def _as_meant(model: type[BaseModel], arguments: Any, faults: Sequence[Any]) -> Any:
-    """Agents write lists and objects as JSON in a string, and null for what they leave out."""
+def _repair(model: type[BaseModel], arguments: Any, errors: Sequence[Any]) -> Any:
+    """The arguments with JSON in strings parsed and null left out: agents write both for lists and for defaults."""
     if not isinstance(arguments, Mapping):
         return arguments
-    meant = dict(arguments)
-    for name in {step for fault in faults for step in fault["loc"][:1]} & model.model_fields.keys() & meant.keys():
-        if meant[name] is None and not model.model_fields[name].is_required():
-            del meant[name]
+    repaired = dict(arguments)
+    wrong = {step for error in errors for step in error["loc"][:1]}
+    for name in wrong & model.model_fields.keys() & repaired.keys():
+        if repaired[name] is None and not model.model_fields[name].is_required():
+            del repaired[name]
         else:
-            meant[name] = _opened(meant[name])
-    return meant
+            repaired[name] = _parse_json(repaired[name])
+    return repaired
 
 
-def _opened(value: Any) -> Any:
-    """What a text says, if it is JSON of more than one value."""
+def _parse_json(value: Any) -> Any:
+    """The list or object that a string holds as JSON; any other value unchanged."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     try:
@@ -127,25 +129,25 @@ def _opened(value: Any) -> Any:
         return value
 
 
-def _said(fault: Any, known: Sequence[str]) -> str:
-    """Where something is wrong, and what. A place may have been named by the caller: anything may be in it."""
-    place = ".".join(str(step) for step in fault["loc"]) or "arguments"
-    shown = shorten(place, _LONGEST).encode("ascii", "backslashreplace").decode()
-    if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
+def _describe_error(error: Any, known: Sequence[str]) -> str:
+    """The place of an error and its message. The caller may have named the place, so it is cut and escaped."""
+    place = ".".join(str(step) for step in error["loc"]) or "arguments"
+    shown = shorten(place, _MAX_PLACE_LENGTH).encode("ascii", "backslashreplace").decode()
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
         return f"{shown} is not known; known: {', '.join(known) or 'none'}"
-    return f"{shown}: {_IN_JSON.get(fault['type'], fault['msg'])}"
+    return f"{shown}: {_IN_JSON.get(error['type'], error['msg'])}"
 
 
 def schema_of_arguments(model: type[BaseModel]) -> Schema:
-    """The JSON Schema of the arguments in as few words as it can be said; a definition stands where it is used."""
-    schema = model.model_json_schema(schema_generator=_Brief)
+    """A short JSON Schema of the arguments, with definitions inlined."""
+    schema = model.model_json_schema(schema_generator=_ShortSchema)
     definitions = schema.pop("$defs", {})
-    inlined: Schema = _inlined(schema, definitions, ())
-    return inlined
+    whole: Schema = _inline(schema, definitions, ())
+    return whole
 
 
-class _Brief(GenerateJsonSchema):
-    """No titles, and no null where it only says that something is left out."""
+class _ShortSchema(GenerateJsonSchema):
+    """Omits titles, and null where it only stands for a parameter that is left out."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -157,29 +159,29 @@ class _Brief(GenerateJsonSchema):
         return super().default_schema(schema)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
-        return _untitled(super().model_schema(schema))
+        return _remove_title(super().model_schema(schema))
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
-        return _untitled(super().dataclass_schema(schema))
+        return _remove_title(super().dataclass_schema(schema))
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> Schema:
-        return _untitled(super().typed_dict_schema(schema))
+        return _remove_title(super().typed_dict_schema(schema))
 
 
-def _untitled(schema: Schema) -> Schema:
+def _remove_title(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "title"}
 
 
-def _inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
-    """The schema with each reference replaced by what it refers to; what holds itself is told once."""
+def _inline(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+    """The schema with references replaced by their definitions; a recursive one is described once."""
     if isinstance(schema, list):
-        return [_inlined(each, definitions, within) for each in schema]
+        return [_inline(each, definitions, within) for each in schema]
     if not isinstance(schema, dict):
         return schema
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     if not name:
-        return {key: _inlined(each, definitions, within) for key, each in schema.items()}
+        return {key: _inline(each, definitions, within) for key, each in schema.items()}
     beside = {key: each for key, each in schema.items() if key != "$ref"}
     if name in within:
         return {"type": "object", **beside}
-    return {**_inlined(definitions[name], definitions, (*within, name)), **beside}
+    return {**_inline(definitions[name], definitions, (*within, name)), **beside}

@@ -1,19 +1,22 @@
-"""What operations work with: Athand, opened when it is first needed, and the browsers that are open."""
+"""What operations work with: the opened Athand, the catalogues that may be reached, and the open browsers."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
+
+from athand.errors import NotFound
 
 if TYPE_CHECKING:
     from athand.adapters.operations.browsers import Browsers
     from athand.app import Athand
 
-Tally = Callable[[str, str], None]  # the name of an operation; ok, or the kind of its error
+Tally = Callable[[str, str], None]  # the name of an operation; ok, or the class of its error
+Catalogues = str | Sequence[str] | None
 
 
 class AppContext:
-    """What operations work with: Athand, opened when it is first needed, and the browsers that were launched."""
+    """Athand, opened when it is first needed, and the browsers that were launched."""
 
     def __init__(self, opener: "Callable[[], Athand]") -> None:
         self._opener = opener
@@ -42,11 +45,26 @@ class AppContext:
                 self._closing.callback(self._browsers.close)
             return self._browsers
 
+    def resolve_catalogues(self, names: Catalogues) -> Catalogues:
+        """The named catalogues, by default all that this process was opened for; an error for any other."""
+        return restrict_catalogues(names, self.athand.tools.catalogues)
+
     def close(self) -> None:
-        """Let go of everything: browsers first, then the store."""
+        """Close the browsers, then the store."""
         with self._lock:
             self._closing.close()
 
 
+def restrict_catalogues(names: Catalogues, reachable: Catalogues) -> Catalogues:
+    """The named catalogues, by default all reachable ones: servers of one project are out of reach of another."""
+    wanted = [names] if isinstance(names, str) else names
+    if not wanted:
+        return reachable
+    known = [reachable] if isinstance(reachable, str) else reachable
+    if known is not None and (foreign := [each for each in wanted if each not in known]):
+        raise NotFound(f"No catalogue {foreign[0]!r} here. Known: {', '.join(known)}.")
+    return names
+
+
 def _ignore_outcome(name: str, outcome: str) -> None:
-    """Operations that are not counted."""
+    """Counts nothing: the default tally."""

@@ -92,7 +92,7 @@ def knowledge_replay(
     flows, done = ctx.athand.flows, count(1)
     session = flows.session(session_id)
     options = {"app": session.app, "url": url, "headless": headless, "extension": extension}
-    with ctx.browsers.borrowed(browser, **options) as used:
+    with ctx.browsers.open_or_launch(browser, **options) as used:
         return flows.replay(
             used,
             session_id,

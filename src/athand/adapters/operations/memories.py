@@ -16,7 +16,7 @@ Command = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
 def memory_update(
     ctx: AppContext,
     id: MemoryId,
-    clear: Annotated[tuple[Annotated[str, Choice(OPTIONAL)], ...], Help("Fields to empty")] = (),
+    clear: Annotated[tuple[Annotated[str, Choice(OPTIONAL)], ...], Help("Names of fields to empty")] = (),
     session: ChangingSession = None,
     expected_updated_at: ExpectedUpdatedAt = None,
     **changes: Unpack[MemoryChanges],
@@ -28,19 +28,19 @@ def memory_update(
 
 def memory_folder(
     ctx: AppContext,
-    command: Annotated[Command, Help("What to do")],
-    path: Annotated[Name | None, Help("A file or directory; begins with /memories")] = None,
-    view_range: Annotated[tuple[int, ...] | None, Help("view: first and last line")] = None,
-    file_text: Annotated[Text, Help("create: the text of the file")] = None,
-    old_str: Annotated[Text, Help("str_replace: a text that occurs once")] = None,
-    new_str: Annotated[Text, Help("str_replace: the text that replaces it")] = None,
-    insert_line: Annotated[int | None, Help("insert: the line to insert after, from 0")] = None,
-    insert_text: Annotated[Text, Help("insert: the text to insert")] = None,
-    old_path: Annotated[Name | None, Help("rename: the present path")] = None,
-    new_path: Annotated[Name | None, Help("rename: the new path")] = None,
+    command: Annotated[Command, Help("The command")],
+    path: Annotated[Name | None, Help("A path of a file or directory, which begins with /memories")] = None,
+    view_range: Annotated[tuple[int, ...] | None, Help("For view: the first and the last line")] = None,
+    file_text: Annotated[Text, Help("For create: the text of the file")] = None,
+    old_str: Annotated[Text, Help("For str_replace: a text that occurs once")] = None,
+    new_str: Annotated[Text, Help("For str_replace: the text that replaces it")] = None,
+    insert_line: Annotated[int | None, Help("For insert: the line to insert after; 0 is the top")] = None,
+    insert_text: Annotated[Text, Help("For insert: the text to insert")] = None,
+    old_path: Annotated[Name | None, Help("For rename: the present path")] = None,
+    new_path: Annotated[Name | None, Help("For rename: the new path")] = None,
     project: HomeProject = "default",
 ) -> str:
-    """Memories as files: view, create, edit, delete and rename text files under /memories.
+    """Keep memories as files: view, create, edit, delete and rename text files under /memories.
 
     What is overwritten or deleted stays as history. Nothing touches the disk.
     """
@@ -55,7 +55,7 @@ def _write(name: str, method: Any, title: str, **options: Any) -> Any:
 _OWN: dict[str, Any] = {"toolset": "memories"}
 
 OPERATIONS = (
-    # Results fade a little slower, as reading a file changes when it was last read: still a read.
+    # A read, although its results fade a little slower: so does reading a file change its access time.
     row("memory_search", Memories.search, "Search memories"),
     _write("memory_add", Memories.add, "Remember"),
     _write("memory_supersede", Memories.supersede, "Supersede a memory"),
@@ -63,7 +63,7 @@ OPERATIONS = (
     row("memory_brief", Memories.brief, "Brief on a project"),
     row("memory_get", Memories.get, "Read a memory"),
     row("memory_list", Memories.list, "List memories"),
-    # What is changed here is gone; memory_supersede keeps it.
+    # Destructive: the old text is lost, which memory_supersede keeps.
     _write("memory_update", memory_update, "Change a memory", path="memories/update", kind="destructive", **_OWN),
     row("memory_related", Memories.related, "Related memories"),
     _write("memory_relate", Memories.relate, "Relate memories", idempotent=True),
@@ -83,7 +83,7 @@ OPERATIONS = (
     row("memory_search_documents", Memories.search_documents, "Search a project's documents"),
     row("memory_stats", Memories.stats, "Count memories"),
     _write("memory_folder", memory_folder, "Memory files", path="memories/folder", **_OWN),
-    # A file of the machine may be replaced.
+    # Destructive: it may replace a file.
     row("memory_export", Memories.export, "Export memories", scope="admin", kind="destructive"),
     row("memory_import", Memories.import_, "Import memories", scope="admin", kind="write", idempotent=True),
 )

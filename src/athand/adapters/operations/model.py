@@ -1,23 +1,22 @@
-"""An operation: a service method with a name, a scope and a kind; its signature tells its parameters and its answer."""
+"""An operation: a service method with a name, a scope and a kind; parameters and answer are read off its signature."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel
 
 from athand.adapters.operations.answers import plain_answer, schema_of
-from athand.adapters.operations.arguments import checked, make_model, plain_argument, schema_of_arguments
-from athand.adapters.operations.catalogues import resolve_catalogues
+from athand.adapters.operations.arguments import make_model, plain_argument, schema_of_arguments, validate
 from athand.adapters.operations.context import AppContext
-from athand.parameters import Help, Parameter, parameters_of
+from athand.parameters import Choice, Help, Parameter, parameters_of
 
-ALWAYS = "everything"  # the toolset that every choice of toolsets has
+ALWAYS = "everything"  # the toolset that is part of every choice of toolsets
 TOOLSETS = ("memories", "documents", "tools", "flows", "store")
 SCOPES = ("search", "write", "call-tools", "admin")
-DEFAULT_SCOPES = ("search", "write", "call-tools")  # what an agent may do; the rest is for its owner
+DEFAULT_SCOPES = ("search", "write", "call-tools")  # of an agent; admin is for its owner
 KINDS = ("read", "write", "destructive")
 
 OwnBrowser = Annotated[str | None, Help("The session that the browser records; needed if several are open")]
@@ -32,7 +31,7 @@ class Operation:
     """One thing that can be done, as every surface offers it."""
 
     name: str  # of the MCP tool: memory_add
-    path: str  # of the HTTP route, the words of the Python API: memories/add
+    path: str  # of the HTTP route, made of the names in the Python API: memories/add
     toolset: str
     scope: str
     kind: str
@@ -43,21 +42,27 @@ class Operation:
     # The attribute of Athand that has the method, "" for Athand itself, "browser" for a browser; None for a function.
     service: str | None
     description: str
+    corpora: tuple[str, ...] = ()  # the names that a parameter `corpora` takes
 
     @cached_property
-    def given(self) -> Mapping[str, Parameter]:
-        """The parameters, as they are written on the method; a method of a browser needs to know which one is meant."""
-        own = parameters_of(self.run)
-        return {**own, "session_id": _BROWSER} if self.service == "browser" else own
+    def signature(self) -> Mapping[str, Parameter]:
+        """The parameters as they are written on the method; with the browser that is meant, and names of corpora."""
+        written = dict(parameters_of(self.run))
+        if self.service == "browser":
+            written["session_id"] = _BROWSER
+        if "corpora" in written:
+            names = Annotated[Sequence[Annotated[str, Choice(self.corpora)]] | None, Help(written["corpora"].help)]
+            written["corpora"] = replace(written["corpora"], annotation=names)
+        return written
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
-        """The parameters, as a model that refuses what it does not know."""
-        return make_model(self.name, self.given.values())
+        """The pydantic model of the parameters; it refuses unknown ones."""
+        return make_model(self.name, self.signature.values())
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """The JSON Schema of the parameters, as surfaces publish it."""
+        """The JSON Schema of the parameters."""
         return schema_of_arguments(self.arguments)
 
     @cached_property
@@ -67,19 +72,24 @@ class Operation:
 
     @cached_property
     def has_progress(self) -> bool:
-        """Whether it tells how far it is."""
+        """Whether it reports progress."""
         return "progress" in inspect.signature(self.run).parameters
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it may take long, or waits for a server or a browser."""
+        return self.open_world or self.has_progress or self.scope in ("call-tools", "admin")
 
     def perform(
         self, ctx: AppContext, arguments: Mapping[str, Any] | BaseModel, *, progress: Progress | None = None
     ) -> Any:
-        """Check the arguments, do it, and answer with plain JSON values."""
-        given = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
+        """Validate the arguments, run the operation, and return its answer as JSON values."""
+        keywords = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
         if self.has_progress:
-            given["progress"] = progress or _ignore_progress
+            keywords["progress"] = progress or _ignore_progress
         outcome = "ok"
         try:
-            return plain_answer(self._call(ctx, given))
+            return plain_answer(self._call(ctx, keywords))
         except Exception as error:
             outcome = type(error).__name__
             raise
@@ -87,22 +97,22 @@ class Operation:
             ctx.tally(self.name, outcome)
 
     def check(self, arguments: Mapping[str, Any]) -> BaseModel:
-        """The arguments as their model; an error that names all that is wrong."""
-        return checked(self.name, self.arguments, arguments)
+        """The arguments as their model; raises an error that names everything that is wrong."""
+        return validate(self.name, self.arguments, arguments)
 
-    def _keywords(self, taken: BaseModel) -> dict[str, Any]:
-        values = {name: plain_argument(getattr(taken, name)) for name in self.given}
-        return {name: value for name, value in values.items() if value is not None or not self.given[name].is_extra}
+    def _keywords(self, arguments: BaseModel) -> dict[str, Any]:
+        values = {name: plain_argument(getattr(arguments, name)) for name in self.signature}
+        return {name: value for name, value in values.items() if value is not None or not self.signature[name].is_extra}
 
-    def _call(self, ctx: AppContext, given: dict[str, Any]) -> Any:
-        """Call the function, or the method of its service; a service never reaches catalogues of another project."""
+    def _call(self, ctx: AppContext, keywords: dict[str, Any]) -> Any:
+        """Call the function or the service method; a method cannot reach catalogues of another project."""
         if self.service is None:
-            return self.run(ctx, **given)
+            return self.run(ctx, **keywords)
         if self.service == "browser":
-            return self.run(ctx.browsers.get(given.pop("session_id")), **given)
-        if "catalogue" in given:
-            given["catalogue"] = resolve_catalogues(ctx, given["catalogue"])
-        return self.run(getattr(ctx.athand, self.service) if self.service else ctx.athand, **given)
+            return self.run(ctx.browsers.get(keywords.pop("session_id")), **keywords)
+        if "catalogue" in keywords:
+            keywords["catalogue"] = ctx.resolve_catalogues(keywords["catalogue"])
+        return self.run(getattr(ctx.athand, self.service) if self.service else ctx.athand, **keywords)
 
 
 def row(
@@ -117,7 +127,7 @@ def row(
     idempotent: bool = False,
     open_world: bool = False,
 ) -> Operation:
-    """An operation of the table. A service method has its path and toolset from its class and name."""
+    """A row of the table of operations. The path and toolset of a service method follow from its class and name."""
     owner, _, method = run.__qualname__.rpartition(".")
     service = {"": None, "Athand": ""}.get(owner, owner.lower())
     return Operation(
@@ -165,4 +175,4 @@ def operation(
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Progress that is not shown."""
+    """Shows nothing: the default progress callback."""

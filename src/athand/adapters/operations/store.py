@@ -1,38 +1,21 @@
-"""Operations on the store as a whole: how it is, and its upkeep."""
+"""Operations on the store as a whole: its status, checks, indexing, backups and exports."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from athand.adapters.operations.context import AppContext
-from athand.adapters.operations.model import Progress, operation
-from athand.adapters.operations.parameters import Corpus, ServerPath
+from athand.adapters.operations.model import Operation, Progress, row
 from athand.app import Athand
 from athand.archive import Archived, Unarchived
-from athand.parameters import Help
+from athand.parameters import FilePath, Help
 from athand.search import CORPORA
-from athand.types import Status
 
-Force = Annotated[bool, Help("Write over a file that is there")]
-
-
-@operation("status", toolset="store")
-def status(ctx: AppContext) -> Status:
-    """What there is, how much of it, and anything that does not work."""
-    return ctx.athand.status()
+OnlyCorpora = Annotated[Sequence[str] | None, Help("Only these corpora; default: all corpora")]
+Force = Annotated[bool, Help("Replace the file if it exists")]
 
 
-@operation("check", toolset="store", scope="admin", title="Check the store")
-def check_store(ctx: AppContext) -> list[str]:
-    """Read the whole store and name everything that is wrong with it; an empty list if nothing is."""
-    return ctx.athand.check()
-
-
-@operation("reindex", toolset="store", scope="admin", kind="write", title="Index everything anew", idempotent=True)
-def reindex(
-    ctx: AppContext,
-    progress: Progress,
-    corpora: Annotated[tuple[Corpus, ...] | None, Help("Only these; all without")] = None,
-) -> dict[str, int]:
-    """Make every index anew from what is stored, and tell how much there is; nothing stored is changed."""
+def reindex(ctx: AppContext, progress: Progress, corpora: OnlyCorpora = None) -> dict[str, int]:
+    """Make every index anew from what is stored. Answers how much was indexed of each; nothing stored is changed."""
     sizes = {name: _size(ctx.athand, name) for name in corpora or CORPORA}
     done, made = 0, {}
     for name, size in sizes.items():
@@ -43,25 +26,36 @@ def reindex(
     return made
 
 
-@operation("back_up", toolset="store", scope="admin", kind="destructive", title="Back up the store")
-def backup_store(ctx: AppContext, path: ServerPath, force: Force = False) -> str:
-    """Copy the store to a file while it is in use, and verify the copy; the path of the file."""
-    return str(ctx.athand.back_up(path, force=force))
-
-
-@operation("export", toolset="store", scope="admin", kind="destructive", title="Export everything")
-def export_store(ctx: AppContext, path: ServerPath, progress: Progress, force: Force = False) -> Archived:
-    """Write all that is the user's own to one file that any store can read; how much there is of what."""
-    return ctx.athand.export(path, progress=lambda _, done, total: progress(done, total), force=force)
-
-
-@operation("import", toolset="store", scope="admin", kind="write", title="Import everything", idempotent=True)
-def import_store(ctx: AppContext, path: ServerPath, progress: Progress) -> Unarchived:
-    """Read what export_store has written; what is there already stays as it is."""
-    return ctx.athand.import_(path, progress=lambda _, done, total: progress(done, total))
-
-
 def _size(athand: Athand, name: str) -> int:
     corpus = getattr(athand, name)
     size: int = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
     return size
+
+
+def backup_store(ctx: AppContext, path: FilePath, force: Force = False) -> str:
+    """Copy the store to a file while it is in use, and verify the copy. Answers the path of the file."""
+    return str(ctx.athand.back_up(path, force=force))
+
+
+def export_store(ctx: AppContext, path: FilePath, progress: Progress, force: Force = False) -> Archived:
+    """Write everything of the user to one file that any store can import. Answers how much there is of what."""
+    return ctx.athand.export(path, progress=lambda _, done, total: progress(done, total), force=force)
+
+
+def import_store(ctx: AppContext, path: FilePath, progress: Progress) -> Unarchived:
+    """Read a file that export_store has written. What exists already stays as it is."""
+    return ctx.athand.import_(path, progress=lambda _, done, total: progress(done, total))
+
+
+def _admin(name: str, run: Any, title: str, path: str, **options: Any) -> Operation:
+    return row(name, run, title, path=path, toolset="store", scope="admin", **options)
+
+
+OPERATIONS = (
+    row("status", Athand.status, "Status"),
+    _admin("check_store", Athand.check, "Check the store", "check"),
+    _admin("reindex", reindex, "Index everything anew", "reindex", kind="write", idempotent=True),
+    _admin("backup_store", backup_store, "Back up the store", "back_up", kind="destructive"),
+    _admin("export_store", export_store, "Export everything", "export", kind="destructive"),
+    _admin("import_store", import_store, "Import everything", "import", kind="write", idempotent=True),
+)

@@ -1,4 +1,4 @@
-"""All operations, in the order in which surfaces list them."""
+"""The table of all operations, in the order in which surfaces list them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,19 +7,24 @@ from functools import cache
 from importlib import import_module
 from types import MappingProxyType, ModuleType
 
-from athand.adapters.operations.model import Operation
+from athand.adapters.operations.model import ALWAYS, Operation, row
+from athand.app import Athand
+from athand.search import CORPORA
 
 _METHOD = re.compile(r"`(\w+)\(\)`")
-_MODULES = ("everything", "memories", "documents", "tools", "flows", "ui", "store")
+_MODULES = ("memories", "documents", "tools", "flows", "ui", "store")
 
 
 @cache
 def operations() -> Mapping[str, Operation]:
     """Every operation by its name."""
     modules = [import_module(f"athand.adapters.operations.{name}") for name in _MODULES]
-    found = [each for module in modules for each in operations_in(module)]
+    search = row("search", Athand.search, "Search everything", toolset=ALWAYS)
+    found = [search, *(each for module in modules for each in operations_in(module))]
     names = {each.path: each.name for each in found}
-    return MappingProxyType({each.name: replace(each, description=_name_tools(each, names)) for each in found})
+    return MappingProxyType(
+        {each.name: replace(each, description=_name_tools(each, names), corpora=CORPORA) for each in found}
+    )
 
 
 def _name_tools(operation: Operation, names: Mapping[str, str]) -> str:

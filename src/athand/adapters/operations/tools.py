@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from athand.adapters.operations.catalogues import resolve_catalogues
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, row
 from athand.parameters import Catalogues, FilePath, Help, Length, Name
@@ -12,14 +11,14 @@ from athand.tools import Tools
 from athand.tools.model import DEFAULT, CallResult, Rule, Server
 from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, ServerName, ToolId
 
-_PIECE = 20_000  # characters of an answer, if the caller does not say how many
+_MAX_CHARS = 20_000  # of an answer, by default
 
 
 def call_tool(
     ctx: AppContext,
     id: ToolId,
     arguments: Arguments = None,
-    max_chars: MaxChars = _PIECE,
+    max_chars: MaxChars = _MAX_CHARS,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
@@ -31,7 +30,7 @@ def call_tool_write(
     ctx: AppContext,
     id: ToolId,
     arguments: Arguments = None,
-    max_chars: MaxChars = _PIECE,
+    max_chars: MaxChars = _MAX_CHARS,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
@@ -43,7 +42,7 @@ def call_tool_destructive(
     ctx: AppContext,
     id: ToolId,
     arguments: Arguments = None,
-    max_chars: MaxChars = _PIECE,
+    max_chars: MaxChars = _MAX_CHARS,
     seconds: Seconds = None,
     catalogue: Catalogues = None,
 ) -> CallResult:
@@ -60,25 +59,25 @@ def _call(
     seconds: float | None,
     catalogue: Catalogues,
 ) -> CallResult:
-    """Where a rule wants somebody to be asked, the call is refused: no surface of operations can ask."""
-    where = resolve_catalogues(ctx, catalogue)
+    """Call a tool of this kind; refused where a rule says ask, as operations cannot ask a person."""
+    where = ctx.resolve_catalogues(catalogue)
     return ctx.athand.tools.call(id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars)
 
 
 def tool_stubs(
     ctx: AppContext,
-    ids: Annotated[list[Name], Length(1, 1000), Help("Ids of tools")],
+    ids: Annotated[list[Name], Length(1, 1000), Help("The ids of the tools")],
     language: Annotated[Literal["typescript", "python"], Help("The language of the functions")] = "typescript",
-    gateway: Annotated[str | None, Help("The address that the functions call")] = None,
+    gateway: Annotated[str | None, Help("The address that the functions call; default: that of a local server")] = None,
     catalogue: Catalogues = None,
 ) -> str:
     """Write a module with a typed function for each of these tools: what it takes, and what it answers."""
-    return ctx.athand.tools.stubs(ids, language, catalogue=resolve_catalogues(ctx, catalogue), gateway=gateway)
+    return ctx.athand.tools.stubs(ids, language, catalogue=ctx.resolve_catalogues(catalogue), gateway=gateway)
 
 
 def tool_rules(ctx: AppContext, catalogue: Catalogues = None) -> list[Rule]:
     """List what was decided about calls. Where rules disagree, deny wins over ask, and ask over allow."""
-    where = resolve_catalogues(ctx, catalogue) or DEFAULT
+    where = ctx.resolve_catalogues(catalogue) or DEFAULT
     names = [where] if isinstance(where, str) else where
     return list(dict.fromkeys(rule for name in names for rule in ctx.athand.tools.rules(catalogue=name)))
 
@@ -87,9 +86,9 @@ def set_tool_rule(
     ctx: AppContext,
     pattern: Annotated[str, Help('Ids of tools, with * for anything: "github__delete_*"')],
     decision: Annotated[
-        Literal["allow", "ask", "deny"] | None, Help("ask: only where a person can say yes; null: no rule")
+        Literal["allow", "ask", "deny"] | None, Help("Allow, deny, or ask a person, where one can be asked; null removes the rule")
     ],
-    catalogue: Annotated[str, Help("For the tools of this catalogue; * for those of all")] = "*",
+    catalogue: Annotated[str, Help("Only tools of this catalogue; * for all catalogues")] = "*",
 ) -> list[Rule]:
     """Decide about calls of the tools whose id fits a pattern, or take such a rule back. Answers all rules."""
     ctx.athand.tools.rule(pattern, decision, catalogue=catalogue)
@@ -103,15 +102,15 @@ def load_servers(
 ) -> list[Server]:
     """Register the servers of an mcpServers file, and start or reach them in the background: it runs their commands.
 
-    list_servers tells how they are.
+    list_servers tells their state.
     """
-    resolve_catalogues(ctx, catalogue)
+    ctx.resolve_catalogues(catalogue)
     return ctx.athand.tools.load(path, catalogue=catalogue)
 
 
 def remove_server(ctx: AppContext, server: ServerName, catalogue: Catalogues = None) -> Server:
-    """Stop a server, and take it and its tools out; answers what it was. A file that still names it brings it back."""
-    where = resolve_catalogues(ctx, catalogue)
+    """Stop a server and remove it with its tools; answers what it was. A file that still names it brings it back."""
+    where = ctx.resolve_catalogues(catalogue)
     known = {each.name: each for each in ctx.athand.tools.servers(catalogue=where)}
     ctx.athand.tools.remove(server, catalogue=where)
     return known[server]
@@ -122,16 +121,15 @@ def trust_config(
     path: FilePath,
     hash: Annotated[str | None, Help("Only if the file still has this hash")] = None,
 ) -> dict[str, str]:
-    """Let a project's configuration start the servers it names: it runs their commands.
+    """Let a project's configuration start the servers it names: it runs their commands, so read it first.
 
-    The path is that of its .mcp.json. It is trusted as long as it stays as it is now, which its hash tells. Read it
-    before.
+    The path is that of its .mcp.json. It is trusted as long as it stays unchanged, which its hash tells.
     """
     return {"path": str(path), "hash": ctx.athand.tools.trust(_file(path), hash=hash)}
 
 
 def distrust_config(ctx: AppContext, path: FilePath) -> dict[str, Any]:
-    """Stop what a project's configuration has started, and start nothing of it any more."""
+    """Stop the servers that a project's configuration has started, and start none of them any more."""
     return {"path": str(path), "was_trusted": ctx.athand.tools.distrust(_file(path))}
 
 
@@ -145,7 +143,7 @@ def _call_row(function: Any, path: str, title: str, kind: str) -> Operation:
 
 
 def _admin(name: str, run: Any, title: str, **options: Any) -> Operation:
-    """What only the owner decides; done twice, it changes nothing more."""
+    """An operation that only the owner may run; a second run changes nothing more."""
     given = {"toolset": "tools", "scope": "admin", "kind": "write", "idempotent": True, **options}
     return row(name, run, title, **given)
 
