@@ -150,4 +150,6 @@ ContinuationToken = Annotated[str | None, Help("From the previous page, to get t
 FilePath = Annotated[str | PathLike[str], Length(1, 4096), Help("A path on the machine that Athand runs on")]
 FolderIds = Annotated[Name | Sequence[Name] | None, Help("Only this folder, or these; default: all folders")]
 CorpusNames = Annotated[Sequence[str] | None, Help("Only these corpora; default: all that the other filters apply to")]
-Catalogues = Annotated[Name | Sequence[Name] | None, Help("Only tools of this catalogue, or these; default: all catalogues")]
+Catalogues = Annotated[
+    Name | Sequence[Name] | None, Help("Only tools of this catalogue, or these; default: all catalogues")
+]

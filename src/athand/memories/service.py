@@ -362,7 +362,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     # Files and figures
 
     def export(self, path: FilePath, *, project: Project = None) -> int:
-        """Write all memories, also deleted ones, with sessions and relations to a file of JSON lines; tells how many."""
+        """Write all memories, also deleted ones, with sessions and relations to a JSON lines file; tells how many."""
         return transfer.export(self, path, project)
 
     def import_(

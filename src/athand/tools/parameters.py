@@ -17,7 +17,10 @@ Task = Annotated[str, Help("What is to be done, in plain words, or the name of a
 ToolLimit = Annotated[Annotated[int, Range(1, MOST)] | None, Help("Maximum number of tools; default: 3 or the setting")]
 Threshold = Annotated[Fraction | None, Help("Leave out tools that score less; default: 0.35 or the setting")]
 Alpha = Annotated[Fraction | None, Help("Weight of meaning against words; default: 0.7 or the setting")]
-ToolMode = Annotated[Annotated[str, Choice(MODES)] | None, Help("Search by meaning and words (hybrid), or by one of them, in place of alpha")]
+ToolMode = Annotated[
+    Annotated[str, Choice(MODES)] | None,
+    Help("Search by meaning and words (hybrid), or by one of them, in place of alpha"),
+]
 
 Arguments = Annotated[
     Mapping[str, Any] | str | None, Help("The tool's arguments, as its input_schema says; also as JSON text")

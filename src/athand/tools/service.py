@@ -294,7 +294,7 @@ class Tools:
         )
 
     def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Switch a tool, or all tools of a server, off: hidden and never called. The server is stopped; see `enable()`."""
+        """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
         return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )

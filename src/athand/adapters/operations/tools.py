@@ -86,7 +86,8 @@ def set_tool_rule(
     ctx: AppContext,
     pattern: Annotated[str, Help('Ids of tools, with * for anything: "github__delete_*"')],
     decision: Annotated[
-        Literal["allow", "ask", "deny"] | None, Help("Allow, deny, or ask a person, where one can be asked; null removes the rule")
+        Literal["allow", "ask", "deny"] | None,
+        Help("Allow, deny, or ask a person, where one can be asked; null removes the rule"),
     ],
     catalogue: Annotated[str, Help("Only tools of this catalogue; * for all catalogues")] = "*",
 ) -> list[Rule]:

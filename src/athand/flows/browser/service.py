@@ -81,7 +81,7 @@ class Browser(BrowserLifecycle):
     # Looking
 
     def get_state(self) -> BrowserState:
-        """The screen, the address and the tabs of the browser, and the newest messages of its dialogs."""
+        """Tell the screen, the address and the tabs of the browser, and the newest messages of its dialogs."""
         attempt = Attempt("get_state")
 
         async def work(context: PageContext) -> BrowserState:
@@ -91,13 +91,13 @@ class Browser(BrowserLifecycle):
         return replace(state, step_id=step.id)
 
     def list_testids(self, limit: MaxTestIds = DEFAULT_TEST_IDS) -> TestIds:
-        """The test ids of the page with tag, text, visibility, role and name."""
+        """List the test ids of the page with tag, text, visibility, role and name."""
         attempt = Attempt("list_testids", {"limit": check_limit(limit, MAX_TEST_IDS)})
         step, snapshot = self._run(attempt, lambda context: _take_snapshot(context, attempt, limit=limit))
         return TestIds(*attempt.location, snapshot.observation.test_ids, snapshot.test_id_count, step.id)
 
     def accessibility_snapshot(self, root: Root = None) -> AccessibilitySnapshot:
-        """The accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
+        """List the accessibility nodes of the page. Their refs can be used as targets until the next snapshot."""
         given = {"testId": root} if isinstance(root, str) else root
         attempt = Attempt("accessibility_snapshot", {"root": given} if given else {})
 
@@ -114,7 +114,7 @@ class Browser(BrowserLifecycle):
     def describe_screen(
         self, limit: MaxTestIds = DEFAULT_TEST_IDS, screenshot: WithScreenshot = False
     ) -> ScreenDescription:
-        """The elements of the page, and under `priorKnowledge` what worked on this screen in earlier sessions.
+        """Describe the elements of the page, and under `priorKnowledge` what worked on this screen in earlier sessions.
 
         That is what to do next, how sure it is, and what to avoid. Begin with this on every new screen.
         """
