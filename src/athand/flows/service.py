@@ -200,28 +200,28 @@ class Flows(FlowContext):
         return self.prior_knowledge(session_id, seen, previous=previous)
 
     def last(self, n: Limit = 20, session: OfSession = None) -> list[Step]:
-        """The newest steps, newest first, with what was seen before each and how it ended."""
+        """List the newest steps, newest first, with what was seen before each and how it ended."""
         limit = check_limit(n)
         with self.store.snapshot() as snapshot:
             within = None if session is None else rows.get_session(snapshot, check_id("session id", session))
             return rows.newest_steps(snapshot, limit, within)
 
     def sessions(self, limit: Limit = 10, filters: Filters = None) -> list[FlowSession]:
-        """The newest sessions first: their goals, tags and number of steps."""
+        """List the sessions, the newest first: their goals, tags and number of steps."""
         return sessions.list_sessions(self, check_limit(limit), FlowFilters.parse(filters))
 
     def session(self, session_id: SessionId) -> FlowSession:
-        """One session: its goal, its tags, and where it comes from."""
+        """Read one session: its goal, its tags, and where it comes from."""
         with self.store.snapshot() as snapshot:
             return rows.get_session(snapshot, check_id("session id", session_id))
 
     def steps(self, session_id: SessionId) -> list[Step]:
-        """All steps of a session in order, with what was seen before each."""
+        """List all steps of a session in order, with what was seen before each."""
         with self.store.snapshot() as snapshot:
             return rows.read_steps(snapshot, rows.get_session(snapshot, check_id("session id", session_id)))
 
     def summarize(self, session_id: SessionId) -> SessionSummary:
-        """A session in short: the screens it saw, what it did, and what failed."""
+        """Sum up a session: the screens it saw, what it did, and what failed."""
         return sessions.summarize_session(self.session(session_id), self.steps(session_id))
 
     def delete(self, session_id: str) -> int:
@@ -278,7 +278,7 @@ class Flows(FlowContext):
         return replay(self, browser, session_id, start=start, goal=goal, values=values, heal=heal, progress=progress)
 
     def script(self, session_id: SessionId, language: Language = "python") -> str:
-        """A session as a Playwright test that runs by itself, with the locators that were really used."""
+        """Write a session as a Playwright test that runs by itself, with the locators that were really used."""
         check_choice("language", language, LANGUAGES)
         session = self.session(session_id)
         attribute = self.profile(session.app).test_id_attribute

@@ -48,7 +48,7 @@ def knowledge_prior(
     observation: Annotated[Seen | None, Help("What is on the screen; default: what the session saw last")] = None,
     previous: Annotated[str | None, Help("The id of the step that led here, beside an observation")] = None,
 ) -> PriorKnowledge | None:
-    """What earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
+    """Tell what earlier sessions know about a screen: what to do next and how sure that is, and what to avoid.
 
     Null if they know nothing.
     """
@@ -60,7 +60,7 @@ def knowledge_prior(
 
 
 def knowledge_profiles(ctx: AppContext) -> list[Profile]:
-    """The profiles of apps: their screens, the prefix of their tools, their flow tags and secret fields."""
+    """List the profiles of apps: their screens, the prefix of their tools, their flow tags and secret fields."""
     return [ctx.athand.flows.profile(name) for name in ctx.athand.flows.profiles()]
 
 

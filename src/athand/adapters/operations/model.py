@@ -112,7 +112,8 @@ class Operation:
             return self.run(ctx.browsers.get(keywords.pop("session_id")), **keywords)
         if "catalogue" in keywords:
             keywords["catalogue"] = ctx.resolve_catalogues(keywords["catalogue"])
-        return self.run(getattr(ctx.athand, self.service) if self.service else ctx.athand, **keywords)
+        service = getattr(ctx.athand, self.service) if self.service else ctx.athand
+        return getattr(service, self.run.__name__)(**keywords)
 
 
 def row(
@@ -143,35 +144,6 @@ def row(
         service=service,
         description=inspect.getdoc(run) or "",
     )
-
-
-def operation(
-    path: str,
-    *,
-    toolset: str,
-    scope: str = "search",
-    kind: str = "read",
-    title: str = "",
-    idempotent: bool = False,
-    open_world: bool = False,
-) -> Callable[[Function], Operation]:
-    """Make a function an operation: it takes the context as `ctx`, and `progress` where the work is long."""
-
-    def decorate(function: Function) -> Operation:
-        shown = title or function.__name__.replace("_", " ").capitalize()
-        return row(
-            function.__name__,
-            function,
-            shown,
-            path=path,
-            toolset=toolset,
-            scope=scope,
-            kind=kind,
-            idempotent=idempotent,
-            open_world=open_world,
-        )
-
-    return decorate
 
 
 def _ignore_progress(done: int, total: int) -> None:
