@@ -160,7 +160,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         """The passages of all items in a fixed order, some at a time."""
 
     def renew_derived(self, transaction: Transaction) -> None:
-        """Compute the derived columns of all items anew, where a corpus has some; part of `reindex`."""
+        """Compute the derived columns of all items anew, where a corpus has some; the end of `reindex`."""
 
     def place_of(self, candidate: Candidate) -> str:
         """What a candidate's item belongs to, see `facet`; its space, unless a corpus says otherwise."""
@@ -272,11 +272,11 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         done = 0
         with self.store.transaction() as transaction:
             transaction.clear(self.index)
-            self.renew_derived(transaction)
             for passages in self.all_passages(transaction):
                 transaction.put(self.index, passages, self.embed(passages, transaction))
                 done += len(passages)
                 progress(done)
+            self.renew_derived(transaction)
         if not self.store.erase_traces():
             log.warning("The index is new, but %s", TRACES)
         return done

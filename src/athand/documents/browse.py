@@ -26,7 +26,7 @@ from athand.documents.rows import (
     get_document,
     get_document_columns,
     to_chunk,
-    to_documents,
+    to_document,
 )
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_count, check_limit, is_text
@@ -62,7 +62,7 @@ def explore(snapshot: Snapshot, folder_id: str, path: object, freshness: Mapping
         folder_id,
         directory.rstrip("/"),
         tuple(_to_subfolders(snapshot, folder_id, directory, dict(sorted(inside.items())))),
-        tuple(to_documents(snapshot, here)),
+        tuple(map(to_document, here)),
         freshness,
     )
 
@@ -86,7 +86,7 @@ def list_documents(
         f"SELECT {columns} FROM documents i WHERE {where} AND i.id > :after ORDER BY i.id LIMIT :limit", values
     )
     total = snapshot.rows(f"SELECT count(*) FROM documents i WHERE {where}", values)[0][0]
-    page = to_documents(snapshot, rows[:limit])
+    page = [to_document(row) for row in rows[:limit]]
     more = len(rows) > limit
     next_token = cursors.encode(_LIST, {**state, "after": page[-1].document_id}) if more else None
     return DocumentList(tuple(page), int(total), Continuation(more, next_token))
@@ -187,7 +187,7 @@ def _to_prefix(path: object) -> str:
 
 def _read_rows_below(snapshot: Snapshot, folder_id: str, directory: str) -> list[Row]:
     return snapshot.rows(
-        f"SELECT {DOCUMENT_COLUMNS} FROM documents d "
+        f"SELECT {DOCUMENT_COLUMNS}, d.phrases FROM documents d "
         "WHERE d.space = :space AND d.id >= :first AND d.id < :last ORDER BY d.id",
         {"space": folder_id, "first": directory, "last": directory[:-1] + "0" if directory else chr(0x10FFFF)},
     )
@@ -196,7 +196,7 @@ def _read_rows_below(snapshot: Snapshot, folder_id: str, directory: str) -> list
 def _to_subfolders(
     snapshot: Snapshot, folder_id: str, directory: str, inside: Mapping[str, Sequence[Row]]
 ) -> list[Subfolder]:
-    phrases = choose_key_phrases(snapshot, [(folder_id, _merge_phrases(rows)) for rows in inside.values()])
+    phrases = choose_key_phrases(snapshot, folder_id, [_merge_phrases(rows) for rows in inside.values()])
     return [
         Subfolder(f"{directory}{name}", len(rows), sum(row[5] for row in rows), chosen)
         for (name, rows), chosen in zip(inside.items(), phrases, strict=True)
@@ -207,7 +207,7 @@ def _merge_phrases(rows: Sequence[Row]) -> str:
     """The summed candidates of all documents of a directory, as JSON."""
     weights: dict[str, float] = defaultdict(float)
     for row in rows:
-        for phrase, weight in json.loads(row[9])[:_PHRASES_OF_EACH]:
+        for phrase, weight in json.loads(row[-1])[:_PHRASES_OF_EACH]:
             weights[phrase] += weight
     return json.dumps(sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:_PHRASES_TOGETHER])
 

@@ -18,6 +18,7 @@ from athand.documents.extract import UnreadableFile
 from athand.documents.folders import INTERRUPTED, FolderRecord
 from athand.documents.parse import ParsedDocument, content_hash, parse_file, settled_stamp
 from athand.documents.passages import read_passages
+from athand.documents.rows import choose_key_phrases, list_paths, renew_key_phrases
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
 from athand.errors import StoreBusy, StoreError, Unavailable
@@ -28,13 +29,15 @@ from athand.types import Vectors
 log = logging.getLogger("athand")
 
 BATCH = 256  # chunks embedded and written in one transaction
-DELETE_BATCH = 100  # documents per transaction, so that other writers get their turn
+# Documents per transaction, so that other writers get their turn:
+DELETE_BATCH, KEY_PHRASE_BATCH = 100, 500
+_KEY_PHRASE_DRIFT = 0.25  # within this change of its passages, a folder's key phrases stay as they were chosen
 _MAX_PENDING_CHARACTERS = 4_000_000  # of text held before it is written
 _GRACE_SECONDS = 1.0  # reading goes on this long after a stop, so that short runs make progress
 _MAX_BUSY_RETRIES = 12  # each as long as the busy timeout of the store
 _DOCUMENT_COLUMNS = (
     *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
-    *("characters", "lines", "chunks", "phrases", "outline"),
+    *("characters", "lines", "chunks", "phrases", "key_phrases", "outline"),
 )
 _CHUNK_COLUMNS = (
     *("space", "id", "document_id", "position", "start_offset", "end_offset", "start_line", "end_line"),
@@ -128,6 +131,7 @@ def apply_update(
         if run.is_stopped:
             _set_state(context, folder_id, state="pending", reason=INTERRUPTED)
         else:
+            run.update_key_phrases()
             run.finish()
     except BaseException as error:
         state, reason = ("error", str(error)[:500]) if isinstance(error, Exception) else ("pending", INTERRUPTED)
@@ -225,11 +229,18 @@ class _UpdateRun:
         with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
             folders.get_folder(transaction, self.space)  # raises NotFound if it was removed meanwhile
             delete_documents(transaction, self.space, [each.row["id"] for each in batch])
-            transaction.execute_many(_insert_sql("documents", _DOCUMENT_COLUMNS), [each.row for each in batch])
             transaction.execute_many(
                 _insert_sql("document_chunks", _CHUNK_COLUMNS), [row for each in batch for row in each.chunks]
             )
             transaction.put(INDEX, passages, vectors)
+            key_phrases = choose_key_phrases(transaction, self.space, [each.row["phrases"] for each in batch])
+            transaction.execute_many(
+                _insert_sql("documents", _DOCUMENT_COLUMNS),
+                [
+                    {**each.row, "key_phrases": json.dumps(chosen, ensure_ascii=False)}
+                    for each, chosen in zip(batch, key_phrases, strict=True)
+                ],
+            )
             _bump_generation(transaction, self.space)
             folders.set_state(transaction, self.context, self.space, done=self.done)
 
@@ -239,6 +250,22 @@ class _UpdateRun:
             with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
                 delete_documents(transaction, self.space, paths[start : start + DELETE_BATCH])
                 _bump_generation(transaction, self.space)
+
+    def update_key_phrases(self) -> None:
+        """Chooses all key phrases anew if the folder has grown or shrunk by a quarter since that was done last."""
+        with self.context.store.snapshot() as snapshot:
+            passages = snapshot.frequencies(INDEX, (self.space,), ())[""]
+            sql = "SELECT key_phrases_at FROM document_folders WHERE space = :space"
+            [(before,)] = snapshot.rows(sql, {"space": self.space}) or [(0,)]
+            paths = list_paths(snapshot, self.space)
+        if abs(passages - before) <= before * _KEY_PHRASE_DRIFT:
+            return
+        for start in range(0, len(paths), KEY_PHRASE_BATCH):
+            if self.is_stopped:
+                return
+            with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
+                renew_key_phrases(transaction, self.space, paths[start : start + KEY_PHRASE_BATCH])
+        _set_state(self.context, self.space, key_phrases_at=passages)
 
     def finish(self) -> None:
         """Writes new stamps, problems and the state `ready`."""

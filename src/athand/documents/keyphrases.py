@@ -1,6 +1,6 @@
 """Key phrase extraction: candidates with weights from one document, and the choice by rarity in its folder.
 
-`phrase_candidates` runs at indexing; `choose_by_frequency` needs the term frequencies of the folder.
+Both are done at indexing: `phrase_candidates` when a file is parsed, `choose_by_frequency` when it is in the index.
 """
 
 import heapq
@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
-from statistics import fmean
+from math import fsum
 
 from athand.documents.extract import ChunkSpan, FileKind
 from athand.rank import inverse_frequency
-from athand.text import STOP_WORDS, split_identifier, stem, terms
+from athand.text import STOP_WORDS, join_terms, split_identifier, stem, terms
 
 # Only the beginning of a long document is read, and all its headings.
 _MAX_CHARACTERS = 48_000
@@ -27,7 +27,6 @@ _PLAIN_FACTOR = 0.7
 _SHORTLIST = 80
 _FEW_TOKENS = 400
 _MAX_CACHED_WORDS = 1 << 16
-_CACHED_DOCUMENTS = 4096
 # A longer phrase replaces a chosen part of it from this share of its score on; a longer identifier needs more.
 _LONGER_WINS_AT, _LONGER_NAME_WINS_AT = 0.45, 0.8
 
@@ -85,21 +84,13 @@ def phrase_candidates(
 def choose_by_frequency(candidates: str, counts: Mapping[str, int]) -> tuple[str, ...]:
     """The key phrases of stored candidates (JSON), by the passages of a folder with each term; `""` counts all."""
     total = counts[""]
-    idf = tuple(inverse_frequency(total, min(total, counts.get(term, 1))) for term in candidate_terms(candidates))
-    return _choose_by_idf(candidates, idf)
+    idf = {term: inverse_frequency(total, min(total, counts.get(term, 1))) for term in candidate_terms(candidates)}
+    return tuple(choose_phrases(json.loads(candidates), idf.__getitem__))
 
 
-@lru_cache(maxsize=_CACHED_DOCUMENTS)
 def candidate_terms(candidates: str) -> tuple[str, ...]:
     """The distinct terms of stored candidates (JSON); a phrase without any is a term itself."""
     return tuple(dict.fromkeys(term for phrase, _ in json.loads(candidates) for term in terms(phrase) or [phrase]))
-
-
-@lru_cache(maxsize=_CACHED_DOCUMENTS)
-def _choose_by_idf(candidates: str, idf: tuple[float, ...]) -> tuple[str, ...]:
-    """The key phrases; `idf` is in the order of `candidate_terms`. Cached: the same documents are hit often."""
-    by_term = dict(zip(candidate_terms(candidates), idf, strict=True))
-    return tuple(choose_phrases([(phrase, weight) for phrase, weight in json.loads(candidates)], by_term.__getitem__))
 
 
 def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str], float], limit: int = 7) -> list[str]:
@@ -108,42 +99,26 @@ def choose_phrases(candidates: Sequence[tuple[str, float]], idf: Callable[[str],
         ((weight * _mean_idf(phrase, idf), phrase) for phrase, weight in candidates),
         key=lambda each: (-each[0], each[1]),
     )
-    chosen: list[tuple[float, str, tuple[str, ...]]] = []
+    chosen: list[tuple[float, str, str]] = []  # score, phrase, its stems between spaces
     for score, phrase in scored:
-        words = tuple(stem(word) for word in split_identifier(phrase))
-        if (
-            words
-            and not _replace_shorter(chosen, score, phrase, words)
-            and not any(_overlap(words, own) for *_, own in chosen)
-        ):
-            chosen.append((score, phrase, words))
+        stems = join_terms(map(stem, split_identifier(phrase)))
+        overlapping = [at for at, (_, _, other) in enumerate(chosen) if stems in other or other in stems]
+        if stems and not overlapping:
+            chosen.append((score, phrase, stems))
+        elif len(overlapping) == 1 and _is_longer_form(score, phrase, stems, chosen[overlapping[0]]):
+            chosen[overlapping[0]] = (chosen[overlapping[0]][0], phrase, stems)
     return [phrase for _, phrase, _ in chosen[:limit]]
 
 
 def _mean_idf(phrase: str, idf: Callable[[str], float]) -> float:
-    return fmean(map(idf, terms(phrase) or [phrase]))
+    found = [idf(term) for term in terms(phrase) or [phrase]]
+    return fsum(found) / len(found)
 
 
-def _replace_shorter(
-    chosen: list[tuple[float, str, tuple[str, ...]]], score: float, phrase: str, words: tuple[str, ...]
-) -> bool:
-    """Replaces the only overlapping chosen phrase by a longer one of nearly the same score; returns whether it did."""
-    overlapping = [at for at, (_, _, own) in enumerate(chosen) if _overlap(words, own)]
-    if len(overlapping) != 1:
-        return False
-    other_score, _, other = chosen[overlapping[0]]
+def _is_longer_form(score: float, phrase: str, stems: str, chosen: tuple[float, str, str]) -> bool:
+    """Whether a phrase is a longer form of a chosen one, with nearly the same score."""
     needed = _LONGER_WINS_AT if " " in phrase else _LONGER_NAME_WINS_AT
-    if len(other) >= len(words) or score < needed * other_score:
-        return False
-    chosen[overlapping[0]] = (other_score, phrase, words)
-    return True
-
-
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether one phrase (as stems) is equal to or part of the other."""
-    shorter, longer = sorted((one, other), key=len)
-    width = len(shorter)
-    return any(longer[at : at + width] == shorter for at in range(len(longer) - width + 1))
+    return stems.count("  ") > chosen[2].count("  ") and score >= needed * chosen[0]
 
 
 def _list_headings(spans: Sequence[ChunkSpan]) -> list[str]:

@@ -1,21 +1,21 @@
-"""SQL rows of documents and chunks, mapped to their types, with the key phrases of documents."""
+"""SQL rows of documents and chunks, mapped to their types, and the key phrases of documents."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from athand.documents.keyphrases import candidate_terms, choose_by_frequency
 from athand.documents.model import Chunk, Document
 from athand.documents.scoring import INDEX
 from athand.errors import NotFound
 from athand.inputs import is_text
-from athand.store import Row, Snapshot, select_in, to_datetime
+from athand.store import Row, Snapshot, Transaction, select_in, to_datetime
 
 CHUNK_COLUMNS = (
     "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
     "c.start_offset, c.end_offset, c.content"
 )
-DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.phrases"
+DOCUMENT_COLUMNS = "d.space, d.id, d.title, d.kind, d.language, d.size, d.modified_at, d.lines, d.chunks, d.key_phrases"
 
 Key = tuple[str, str]  # folder id, and path of a document or id of a chunk
 
@@ -33,15 +33,15 @@ def to_chunk(row: Row) -> Chunk:
 
 
 def documents_by_id(snapshot: Snapshot, keys: Sequence[Key]) -> dict[Key, Document]:
-    """The documents with these keys, with their key phrases; missing ones are left out."""
+    """The documents with these keys; missing ones are left out."""
     found = _select_by_key(snapshot, f"SELECT {DOCUMENT_COLUMNS} FROM documents d", "d.space", "d.id", keys)
-    return {(each.folder_id, each.document_id): each for each in to_documents(snapshot, found)}
+    return {(row[0], row[1]): to_document(row) for row in found}
 
 
 def get_document(snapshot: Snapshot, folder_id: str, document_id: object) -> Document:
-    """The document at a path of a folder, with its key phrases; else NotFound."""
+    """The document at a path of a folder; else NotFound."""
     columns = DOCUMENT_COLUMNS.replace("d.", "")
-    return to_documents(snapshot, [get_document_columns(snapshot, folder_id, document_id, columns)])[0]
+    return to_document(get_document_columns(snapshot, folder_id, document_id, columns))
 
 
 def get_document_columns(snapshot: Snapshot, folder_id: str, document_id: object, columns: str) -> Row:
@@ -55,23 +55,40 @@ def get_document_columns(snapshot: Snapshot, folder_id: str, document_id: object
     return rows[0]
 
 
-def to_documents(snapshot: Snapshot, rows: Iterable[Row]) -> list[Document]:
-    """The documents of rows; term frequencies are read once for all of them."""
-    listed = list(rows)
-    phrases = choose_key_phrases(snapshot, [(row[0], row[9]) for row in listed])
-    return [
-        Document(row[0], row[1], row[2], row[3], row[4], row[5], to_datetime(row[6]), row[7], row[8], chosen)
-        for row, chosen in zip(listed, phrases, strict=True)
-    ]
+def to_document(row: Row) -> Document:
+    """The document of a row."""
+    folder_id, document_id, title, kind, language, size, modified_at, lines, chunks, key_phrases, *_ = row
+    modified, phrases = to_datetime(modified_at), tuple(json.loads(key_phrases))
+    return Document(folder_id, document_id, title, kind, language, size, modified, lines, chunks, phrases)
 
 
-def choose_key_phrases(snapshot: Snapshot, given: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The key phrases of each pair of folder id and candidates (JSON), chosen by the term frequencies of the folder."""
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for space, candidates in given:
-        wanted[space].update(candidate_terms(candidates))
-    counts = {space: snapshot.frequencies(INDEX, (space,), sorted(terms)) for space, terms in wanted.items()}
-    return [choose_by_frequency(candidates, counts[space]) for space, candidates in given]
+def choose_key_phrases(snapshot: Snapshot, folder_id: str, candidates: Sequence[str]) -> list[tuple[str, ...]]:
+    """The key phrases of each document from its candidates (JSON), by the term frequencies of its folder now."""
+    terms = sorted({term for each in candidates for term in candidate_terms(each)})
+    counts = snapshot.frequencies(INDEX, (folder_id,), terms)
+    return [choose_by_frequency(each, counts) for each in candidates]
+
+
+def renew_key_phrases(transaction: Transaction, folder_id: str, paths: Sequence[str]) -> None:
+    """Chooses the key phrases of these documents again, by the term frequencies that their folder has now."""
+    sql = "SELECT id, phrases, key_phrases FROM documents"
+    found = select_in(transaction, sql, "id", paths, {"space": folder_id})
+    chosen = choose_key_phrases(transaction, folder_id, [candidates for _, candidates, _ in found])
+    texts = [json.dumps(phrases, ensure_ascii=False) for phrases in chosen]
+    transaction.execute_many(
+        "UPDATE documents SET key_phrases = :key_phrases WHERE space = :space AND id = :id",
+        [
+            {"space": folder_id, "id": path, "key_phrases": text}
+            for (path, _, before), text in zip(found, texts, strict=True)
+            if text != before
+        ],
+    )
+
+
+def list_paths(snapshot: Snapshot, folder_id: str) -> list[str]:
+    """The paths of all documents of a folder, in order."""
+    sql = "SELECT id FROM documents WHERE space = :space ORDER BY id"
+    return [path for (path,) in snapshot.rows(sql, {"space": folder_id})]
 
 
 def _select_by_key(snapshot: Snapshot, select: str, space: str, id_: str, keys: Sequence[Key]) -> list[Row]:

@@ -16,6 +16,7 @@ CREATE TABLE document_folders (
     total INTEGER NOT NULL DEFAULT 0,
     skipped TEXT NOT NULL DEFAULT '{}', -- how many files were passed over, by reason
     generation INTEGER NOT NULL DEFAULT 0, -- grows whenever a document changes
+    key_phrases_at INTEGER NOT NULL DEFAULT 0, -- its passages when the key phrases of all documents were chosen
     added_at INTEGER NOT NULL,
     indexed_at INTEGER, -- when all files were last looked at
     updated_at INTEGER NOT NULL,
@@ -38,6 +39,7 @@ CREATE TABLE documents (
     lines INTEGER NOT NULL,
     chunks INTEGER NOT NULL,
     phrases TEXT NOT NULL, -- candidates for key phrases with their weights
+    key_phrases TEXT NOT NULL DEFAULT '[]', -- those that are rare in the folder, see `index`
     outline TEXT NOT NULL,
     PRIMARY KEY (space, id)
 ) WITHOUT ROWID;

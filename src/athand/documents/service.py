@@ -48,13 +48,14 @@ from athand.documents.parameters import (
     Wait,
 )
 from athand.documents.refresh import FolderRefresher, FolderWatcher
+from athand.documents.rows import list_paths, renew_key_phrases
 from athand.documents.scoring import INDEX
 from athand.documents.search import DocumentRanking, DocumentSearchRequest
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_name
 from athand.parameters import ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
-from athand.store import Snapshot, Store
+from athand.store import Snapshot, Store, Transaction
 from athand.types import Hits
 
 _NO_FOLDER = "No folder of documents is attached. Add one with: athand docs add PATH"
@@ -291,6 +292,13 @@ class Documents(DocumentContext):
     def to_hits(self, snapshot: Snapshot, ranking: DocumentRanking, matches: Sequence[Match]) -> list[DocumentHit]:
         """The hits with content, key phrases, highlights and explanation."""
         return search.to_hits(snapshot, ranking, matches)
+
+    def renew_derived(self, transaction: Transaction) -> None:
+        """Chooses the key phrases of all documents anew."""
+        for folder in folders.all_folders(transaction):
+            renew_key_phrases(transaction, folder.folder_id, list_paths(transaction, folder.folder_id))
+            passages = transaction.frequencies(self.index, (folder.folder_id,), ())[""]
+            folders.set_state(transaction, self, folder.folder_id, key_phrases_at=passages)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
         """Rebuilds index and vectors from the stored chunks in one transaction; returns the number of documents."""
