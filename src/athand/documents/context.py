@@ -7,8 +7,8 @@ from typing import Any
 
 from athand.corpus import Corpus, Items
 from athand.documents.model import DocumentHit
-from athand.documents.passages import iterate_passages, read_passages
 from athand.documents.readers import Readers
+from athand.documents.rows import iterate_passages, read_passages
 from athand.documents.schema import SCHEMA
 from athand.embed import LazyEmbedder
 from athand.store import Passage, Snapshot, Store

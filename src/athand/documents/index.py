@@ -17,8 +17,7 @@ from athand.documents.context import DocumentContext
 from athand.documents.extract import UnreadableFile
 from athand.documents.folders import INTERRUPTED, FolderRecord
 from athand.documents.parse import ParsedDocument, content_hash, parse_file, settled_stamp
-from athand.documents.passages import read_passages
-from athand.documents.rows import choose_key_phrases, list_paths, renew_key_phrases
+from athand.documents.rows import choose_key_phrases, list_paths, read_passages, renew_key_phrases
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
 from athand.errors import StoreBusy, StoreError, Unavailable

@@ -10,8 +10,10 @@ from typing import Any
 
 from athand.documents import chunking, keyphrases
 from athand.documents.extract import ChunkSpan, Extract, FileKind, Marker, UnreadableFile
+from athand.documents.model import Chunk
 from athand.documents.readers import Readers
 from athand.documents.readers.kinds import detect_kind
+from athand.documents.rows import to_chunk_row, to_passage
 from athand.documents.walk import FileStamp
 from athand.redaction import redact, redact_in_lines
 from athand.store import Passage
@@ -75,42 +77,16 @@ def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: File
         ),
         "outline": json.dumps(outline, ensure_ascii=False),
     }
-    chunks = [_to_chunk_row(space, path, at, span, extract.text) for at, span in enumerate(spans)]
-    return ParsedDocument(row, chunks, [to_passage(chunk) for chunk in chunks], extract.note)
+    chunks = [_to_chunk(space, path, at, span, extract.text) for at, span in enumerate(spans)]
+    return ParsedDocument(row, list(map(to_chunk_row, chunks)), list(map(to_passage, chunks)), extract.note)
 
 
-def to_passage(chunk: Values) -> Passage:
-    """The indexed passage of a chunk: content, headings, defined names and the path of its document."""
-    heading, names = json.loads(chunk["heading"]), json.loads(chunk["names"])
-    where = " > ".join(heading)
-    return Passage(
-        chunk["id"],
-        chunk["document_id"],
-        chunk["space"],
-        (chunk["content"], " ".join(heading), " ".join(names), chunk["document_id"]),
-        f"{where}\n{chunk['content']}" if where else chunk["content"],
-        0,
-        chunk["content"],
-    )
-
-
-def _to_chunk_row(space: str, path: str, position: int, span: ChunkSpan, text: str) -> Values:
+def _to_chunk(space: str, path: str, position: int, span: ChunkSpan, text: str) -> Chunk:
     content = text[span.start : span.end]
     address = "\0".join((space, path, str(position), content))
-    return {
-        "space": space,
-        "id": hashlib.sha256(address.encode()).hexdigest()[:20],
-        "document_id": path,
-        "position": position,
-        "start_offset": span.start,
-        "end_offset": span.end,
-        "start_line": span.start_line,
-        "end_line": span.end_line,
-        "heading": json.dumps(span.heading, ensure_ascii=False),
-        "names": json.dumps(span.names, ensure_ascii=False),
-        "place": span.place,
-        "content": content,
-    }
+    id_ = hashlib.sha256(address.encode()).hexdigest()[:20]
+    lines, offsets = (span.start_line, span.end_line), (span.start, span.end)
+    return Chunk(id_, space, path, position, span.heading, span.names, span.place, *lines, *offsets, content)
 
 
 def _choose_title(extract: Extract, spans: Sequence[ChunkSpan], outline: Sequence[Sequence[Any]], path: str) -> str:

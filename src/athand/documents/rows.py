@@ -1,15 +1,16 @@
-"""SQL rows of documents and chunks, mapped to their types, and the key phrases of documents."""
+"""SQL rows of documents and chunks, mapped to their types and passages, and the key phrases of documents."""
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from athand.corpus import BATCH, Items
 from athand.documents.keyphrases import candidate_terms, choose_by_frequency
 from athand.documents.model import Chunk, Document
 from athand.documents.scoring import INDEX
 from athand.errors import NotFound
 from athand.inputs import is_text
-from athand.store import Row, Snapshot, Transaction, select_in, to_datetime
+from athand.store import Passage, Row, Snapshot, Transaction, select_in, to_datetime
 
 CHUNK_COLUMNS = (
     "c.id, c.space, c.document_id, c.position, c.heading, c.names, c.place, c.start_line, c.end_line, "
@@ -60,6 +61,67 @@ def to_document(row: Row) -> Document:
     folder_id, document_id, title, kind, language, size, modified_at, lines, chunks, key_phrases, *_ = row
     modified, phrases = to_datetime(modified_at), tuple(json.loads(key_phrases))
     return Document(folder_id, document_id, title, kind, language, size, modified, lines, chunks, phrases)
+
+
+def to_chunk_row(chunk: Chunk) -> dict[str, object]:
+    """The stored columns of a chunk."""
+    return {
+        "space": chunk.folder_id,
+        "id": chunk.chunk_id,
+        "document_id": chunk.document_id,
+        "position": chunk.chunk_index,
+        "start_offset": chunk.start_offset,
+        "end_offset": chunk.end_offset,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "heading": json.dumps(chunk.heading, ensure_ascii=False),
+        "names": json.dumps(chunk.names, ensure_ascii=False),
+        "place": chunk.place,
+        "content": chunk.content,
+    }
+
+
+def to_passage(chunk: Chunk) -> Passage:
+    """The indexed passage of a chunk: content, headings, defined names and the path of its document."""
+    where = " > ".join(chunk.heading)
+    return Passage(
+        chunk.chunk_id,
+        chunk.document_id,
+        chunk.folder_id,
+        (chunk.content, " ".join(chunk.heading), " ".join(chunk.names), chunk.document_id),
+        f"{where}\n{chunk.content}" if where else chunk.content,
+        0,
+        chunk.content,
+    )
+
+
+def read_passages(snapshot: Snapshot, items: Items) -> list[Passage]:
+    """The passages of some documents."""
+    return [
+        to_passage(to_chunk(row))
+        for space, document in items
+        for row in snapshot.rows(
+            f"SELECT {CHUNK_COLUMNS} FROM document_chunks c "
+            "WHERE c.space = :space AND c.document_id = :id ORDER BY c.position",
+            {"space": space, "id": document},
+        )
+    ]
+
+
+def iterate_passages(snapshot: Snapshot) -> Iterator[list[Passage]]:
+    """The passages of all documents in batches, ordered by folder, path and position."""
+    place: tuple[str, str, int] = ("", "", -1)
+    while True:
+        rows = snapshot.rows(
+            f"SELECT {CHUNK_COLUMNS} FROM document_chunks c WHERE (c.space, c.document_id, c.position) "
+            "> (:space, :document, :position) ORDER BY c.space, c.document_id, c.position LIMIT :limit",
+            {"space": place[0], "document": place[1], "position": place[2], "limit": BATCH},
+        )
+        if not rows:
+            return
+        chunks = [to_chunk(row) for row in rows]
+        yield [to_passage(chunk) for chunk in chunks]
+        place = (chunks[-1].folder_id, chunks[-1].document_id, chunks[-1].chunk_index)
 
 
 def choose_key_phrases(snapshot: Snapshot, folder_id: str, candidates: Sequence[str]) -> list[tuple[str, ...]]:

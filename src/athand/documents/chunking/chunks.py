@@ -31,7 +31,17 @@ class ChunkingStrategy:
     places: Sequence[tuple[int, str, str]] = ()
 
 
-def choose_strategy(extract: Extract, kind: FileKind) -> ChunkingStrategy:
+def chunk_text(extract: Extract, kind: FileKind) -> list[ChunkSpan]:
+    """The chunks of a text in order; without their overlaps they add up to the whole text."""
+    return _build_chunks(extract, _choose_strategy(extract, kind)) if extract.text else []
+
+
+def extract_outline(extract: Extract, kind: FileKind) -> list[Heading]:
+    """The headings or definitions of a text, with level and line."""
+    return _build_outline(extract.text, _choose_strategy(extract, kind)) if extract.text else []
+
+
+def _choose_strategy(extract: Extract, kind: FileKind) -> ChunkingStrategy:
     """The strategy for a text: by its kind, and for prose by its markers if it has any."""
     text = extract.text
     if kind.name == "code":
@@ -61,7 +71,7 @@ def _drop_redundant_title(strategy: ChunkingStrategy) -> ChunkingStrategy:
     return strategy
 
 
-def build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan]:
+def _build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan]:
     """The chunks of a text: its units, blank ones merged with their neighbours."""
     text, sections = extract.text, _cover_start(strategy.sections)
     tree = SectionTree(sections, len(text))
@@ -90,7 +100,7 @@ def _head(section: Section) -> int:
     return section.head
 
 
-def build_outline(text: str, strategy: ChunkingStrategy) -> list[Heading]:
+def _build_outline(text: str, strategy: ChunkingStrategy) -> list[Heading]:
     """The outline of a text: its named sections with their lines."""
     found: list[Heading] = []
     line, counted = 1, 0

@@ -37,7 +37,7 @@ def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
 
     def cut(low: int, goal: int, high: int) -> int:
         for pattern in _PROSE:
-            found = [seam.end() for seam in pattern.finditer(text, low, high)]
+            found = [match.end() for match in pattern.finditer(text, low, high)]
             free = [at for at in found if not enclosing_block(at)]
             if free:
                 return _nearest(free, goal)
@@ -123,7 +123,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 def _cut_at_first_pattern(text: str, patterns: Sequence[re.Pattern[str]], low: int, goal: int, high: int) -> int:
     for pattern in patterns:
-        found = [seam.end() for seam in pattern.finditer(text, low, high)]
+        found = [match.end() for match in pattern.finditer(text, low, high)]
         if found:
             return _nearest(found, goal)
     return goal
