@@ -76,7 +76,7 @@ def list_documents(
     if token is not None:
         state = cursors.decode(_LIST, token)
         if state["folder_id"] != folder_id or (path and path != state["path"]):
-            raise InvalidInput("folder_id or path differs from the list that the continuation_token goes on with.")
+            raise InvalidInput("folder_id or path differs from the list that the continuation_token continues.")
     limit = check_limit(limit, MAX_LISTED)
     chosen = path_filter(check_path(state["path"]) if state["path"] else None)
     where = "i.space = :space" + (f" AND {chosen.where}" if chosen.where else "")
@@ -257,7 +257,7 @@ def get_document_text(
 
 def _check_same_lines(known: list[int | None], given: list[int | None]) -> list[int | None]:
     if any(line not in (None, own) for line, own in zip(given, known, strict=True)):
-        raise InvalidInput("The lines differ from those that the continuation_token goes on with. Leave them out.")
+        raise InvalidInput("The lines differ from those that the continuation_token continues. Leave them out.")
     return known
 
 

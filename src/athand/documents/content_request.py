@@ -51,9 +51,7 @@ def parse_request(given: dict[str, Any], cursors: Cursors) -> ContentSearchReque
     request = _from_cursor(cursors.decode(KIND, token))
     for name, value in given.items():
         if not _is_default(name, value) and _check_argument(name, value) != getattr(request, _NAMES.get(name, name)):
-            raise InvalidInput(
-                f"{name} differs from the search that the continuation_token goes on with. Leave it out."
-            )
+            raise InvalidInput(f"{name} differs from the search that the continuation_token continues. Leave it out.")
     return request
 
 
@@ -117,7 +115,7 @@ def _check_texts(what: str, given: Any) -> tuple[str, ...]:
         raise InvalidInput(f"{what} must be a list of texts, not {given!r}.")
     texts = dict.fromkeys(check_text(what, each, longest=_MAX_CONCEPT_BYTES) for each in given)
     if len(texts) > _MAX_CONCEPTS:
-        raise InvalidInput(f"{what} has {len(texts)} entries; at most {_MAX_CONCEPTS} make sense together.")
+        raise InvalidInput(f"{what} has {len(texts)} entries; at most {_MAX_CONCEPTS} are allowed.")
     return tuple(texts)
 
 

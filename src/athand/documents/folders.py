@@ -27,7 +27,7 @@ _COUNTS = (
 )
 _SELECT_RECORD = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
 _MAX_ID_LENGTH = 40
-INTERRUPTED = "indexing was interrupted; the next search or refresh goes on"
+INTERRUPTED = "indexing was interrupted; the next search or refresh continues it"
 # An indexing process updates its folder at least this often; after a longer silence it counts as interrupted.
 _STALLED_MICROSECONDS, _ACTIVE_MICROSECONDS = 120_000_000, 10_000_000
 

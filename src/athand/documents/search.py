@@ -171,10 +171,10 @@ def _resume(
 ) -> tuple[str, tuple[str, ...], list[Any]]:
     """Query, folders and last sort key from a cursor; other arguments than those of the first page are refused."""
     if query not in ("", state["query"]):
-        raise InvalidInput("query differs from the search that the continuation_token goes on with. Leave it empty.")
+        raise InvalidInput("query differs from the search that the continuation_token continues. Leave it empty.")
     first, every = set(state["folders"]), {folder.folder_id for folder in all_folders(snapshot)}
     if set(spaces) not in (first, every):
-        raise InvalidInput("folder_id differs from the search that the continuation_token goes on with. Leave it out.")
+        raise InvalidInput("folder_id differs from the search that the continuation_token continues. Leave it out.")
     return state["query"], tuple(state["folders"]), state["after"]
 
 
