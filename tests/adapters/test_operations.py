@@ -116,6 +116,13 @@ def check(name, **given):
     return operations()[name].check(given)
 
 
+def test_what_only_python_callers_may_give_is_not_offered():
+    root = operations()["ui_accessibility_snapshot"].parameters["properties"]["root"]
+    assert root["type"] == "string"
+    with pytest.raises(InvalidInput, match="root"):
+        check("ui_accessibility_snapshot", root={"testId": "menu"})
+
+
 def test_a_list_or_an_object_may_come_as_json_in_a_string():
     taken = check("memory_search", query="x", tags='["a", "b"]', weights=json.dumps({"semantic": 1} | ZERO))
     assert taken.tags == ("a", "b")
