@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from athand.bounded_cache import BoundedCache
 from athand.embed import Embedder, LazyEmbedder, embed_texts
 from athand.flows.goal_parameters import words_in
 from athand.flows.prior.confidence import Walk
@@ -112,8 +112,8 @@ class Remembered:
 
     def __init__(self) -> None:
         self._known: dict[str, Known] = {}
-        self._walks: dict[tuple[str, str], tuple[tuple[int, int], Walk]] = {}
-        self._looks: dict[tuple[str, str], Look] = {}
+        self._walks: BoundedCache[tuple[str, str], tuple[tuple[int, int], Walk]] = BoundedCache(_KEPT_WALKS)
+        self._looks: BoundedCache[tuple[str, str], Look] = BoundedCache(_KEPT_LOOKS)
         self._lock = threading.Lock()
 
     def sessions(self, snapshot: Snapshot, space: str, own: str, embedder: LazyEmbedder) -> Known:
@@ -140,9 +140,7 @@ class Remembered:
 
     def keep_walk(self, space: str, past: Past, walk: Walk) -> None:
         """Remember a walk."""
-        with self._lock:
-            _make_room(self._walks, _KEPT_WALKS)
-            self._walks[space, past.id] = (past.state, walk)
+        self._walks.put((space, past.id), (past.state, walk))
 
     def look(self, space: str, hash_: str) -> Look | None:
         """What was seen, if it was read before."""
@@ -150,20 +148,13 @@ class Remembered:
 
     def keep_look(self, space: str, hash_: str, look: Look) -> None:
         """Remember what was seen."""
-        with self._lock:
-            _make_room(self._looks, _KEPT_LOOKS)
-            self._looks[space, hash_] = look
+        self._looks.put((space, hash_), look)
 
 
 @lru_cache(maxsize=1 << 14)
 def telling(text: str) -> frozenset[str]:
     """The stems of the words that tell what a session is for; its values are not among them."""
     return frozenset(stem(word) for word in words_in(text) if word not in FLOW_STOP_WORDS and len(word) > 1)
-
-
-def _make_room(kept: dict[tuple[str, str], Any], most: int) -> None:
-    while len(kept) >= most:
-        kept.pop(next(iter(kept)))
 
 
 def _state(snapshot: Snapshot, space: str, own: str) -> tuple[int, ...]:
