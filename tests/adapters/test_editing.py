@@ -80,7 +80,16 @@ CODEX = {
     "tables out of order": "[mcpServers.gh]\na = 1\n\n# about z\n[z]\nb = 1\n\n[mcpServers.time]\nc = 2\n",
     "quoted names": "[\"mcpServers\" . 'g h']\na = 1\n",
     "an array of tables": "[[z]]\nb = 1\n\n[[z]]\nb = 2 # two\n",
+    "an array of tables behind servers": '[mcpServers.gh]\ncommand = "gh"\n\n[[z]]\nb = 1 # one\n[z.y]\nc = 1\n',
 }
+
+
+def has_lines(text, lines, within=None):
+    """Whether these lines stand in a text in this order, to the byte; one that has `within` may have changed."""
+    rest = iter(text.splitlines(keepends=True))
+    return all(
+        any(line == each or (within and within in line) for each in rest) for line in lines.splitlines(keepends=True)
+    )
 
 
 @pytest.mark.parametrize("text", CODEX.values(), ids=CODEX)
@@ -90,7 +99,26 @@ def test_every_way_to_write_toml_gets_the_entry_and_comes_back_to_the_byte(text)
     assert tomllib.loads(put) == {**before, "mcpServers": {**before.get("mcpServers", {}), "athand": ENTRY}}
     changed = toml.put_table(put, PATH, {"url": "x", "http_headers": {"A-b": "c"}})
     assert tomllib.loads(changed)["mcpServers"]["athand"] == {"url": "x", "http_headers": {"A-b": "c"}}
+    assert has_lines(put, text, within="mcpServers = {")
+    assert has_lines(changed, text, within="mcpServers = {")
     assert toml.remove_table(changed, PATH) == text
+
+
+@pytest.mark.parametrize("text", CODEX.values(), ids=CODEX)
+def test_every_way_to_write_toml_gets_a_setting_and_comes_back_to_the_byte(text):
+    before = tomllib.loads(text)
+    put = toml.put_key(text, "a", "new")
+    assert tomllib.loads(put) == {**before, "a": "new"}
+    changed = toml.put_key(put, "a", ["x"])
+    assert tomllib.loads(changed) == {**before, "a": ["x"]}
+    assert has_lines(put, text)
+    assert has_lines(changed, text)
+    assert toml.remove_key(changed, "a") == text
+
+
+def test_a_new_setting_leaves_the_comment_of_a_table_above_it():
+    text = "a = 1\n\n# about z\n[z]\nb = 1\n"
+    assert toml.put_key(text, "c", 2) == "a = 1\nc = 2\n\n# about z\n[z]\nb = 1\n"
 
 
 @pytest.mark.parametrize(

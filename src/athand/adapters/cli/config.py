@@ -169,12 +169,12 @@ def _tell(session: Session, name: str, file: Path, text: str) -> None:
 
 def change(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
     """Change the configuration file, if nothing but what is wanted changes in it; its path."""
-    from athand.adapters.editing.files import PRIVATE, real_place, replace_file
+    from athand.adapters.editing.files import PRIVATE, replace_file, resolve_file
     from athand.config import config_file, load_settings
 
     load_settings()  # a file that is broken is not touched
     file = config_file()
-    place = real_place(file)
+    place = resolve_file(file)
     old = place.read_bytes() if place.exists() else None
     text = (old or b"").decode("utf-8")
     new = edit(text)

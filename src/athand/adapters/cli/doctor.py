@@ -101,7 +101,7 @@ def _repair(session: Session) -> list[str]:
         repairs += _make_private(find_readable_by_others(session, settings))
         repairs += _remove_leftovers(find_leftovers(session, settings))
         with session.open() as athand:
-            repairs += _rebuild_derived(athand)
+            repairs += _rebuild_indexes(athand)
     return repairs
 
 
@@ -117,7 +117,7 @@ def _remove_leftovers(paths: list[Path]) -> Iterator[str]:
         yield f"removed {path}, the unfinished file of a process that died"
 
 
-def _rebuild_derived(athand: "Athand") -> Iterator[str]:
+def _rebuild_indexes(athand: "Athand") -> Iterator[str]:
     """Rebuild indexes that are wrong, add vectors that are missing, and shorten a long log."""
     from athand.adapters.cli.doctor_checks import LONG_LOG, REINDEX
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from athand.adapters.editing import jsonc, toml
-from athand.adapters.editing.files import back_up, real_place, replace_file
+from athand.adapters.editing.files import back_up, replace_file, resolve_file
 from athand.errors import BadData, InvalidInput, NotFound
 from athand.tools.clients import config_paths
 from athand.tools.config_files import parse_object, read_bytes, to_text
@@ -141,7 +141,7 @@ class Client:
         old = self._read_data()
         data = (_BOM if old and old.startswith(_BOM) else b"") + text.encode()
         self._check_text(data, wanted)
-        place = real_place(self.file, self.project)
+        place = resolve_file(self.file, self.project)
         backup = None if old is None else back_up(place, old, now)
         try:
             replace_file(place, data, instead_of=old)

@@ -78,7 +78,7 @@ def open_catalogues(
         else:
             names = tools.load_all(user=servers_file(session), folder=Path.cwd(), config=config)
             catalogues = Catalogues(tools, names)
-        _warn_about_untrusted(session, catalogues)
+        _check_trust(session, catalogues)
         if connect:
             _connect_new(session, catalogues)
         yield catalogues
@@ -146,7 +146,7 @@ def _check_catalogue(tools: "Tools", name: str) -> str:
     return name
 
 
-def _warn_about_untrusted(session: Session, catalogues: Catalogues) -> None:
+def _check_trust(session: Session, catalogues: Catalogues) -> None:
     """Say that a project's servers are not started before the user trusts them, and how to do that."""
     untrusted = [server for server in catalogues.list_servers() if server.state == "untrusted"]
     for source in dict.fromkeys(str(server.source) for server in untrusted):

@@ -1,1 +1,1 @@
-"""Changing files that belong to others: one entry, and all the rest stays as it is."""
+"""Changes one entry in a configuration file of another program; the rest of the file stays as it is."""

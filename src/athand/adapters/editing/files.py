@@ -1,4 +1,4 @@
-"""Writing over a file: readers see the old one or the new one, and who may read it stays as it was."""
+"""Replaces a file atomically and backs it up; its permissions stay."""
 
 import os
 import shlex
@@ -14,8 +14,8 @@ from athand.errors import Conflict, Unavailable
 PRIVATE = 0o600
 
 
-def real_place(path: Path, inside: Path | None = None) -> Path:
-    """The file behind any links. A project's file may not lead out of the project: what is there is not its own."""
+def resolve_file(path: Path, inside: Path | None = None) -> Path:
+    """The file behind any links; Conflict if it is not `inside`, for a project must not change files elsewhere."""
     place = path.expanduser().resolve()
     if inside is not None and not place.is_relative_to(inside.resolve()):
         raise Conflict(f"{path} is a link to {place}, which is outside of {inside}. Nothing was written.")
@@ -23,12 +23,12 @@ def real_place(path: Path, inside: Path | None = None) -> Path:
 
 
 def replace_file(place: Path, data: bytes, *, instead_of: bytes | None, mode: int | None = None) -> None:
-    """Write the file at once, if it still is what was read before (None: not there).
+    """Replace a file atomically, if it still has the content `instead_of` (None: it does not exist).
 
-    Who may read it stays as it was, unless a mode is given.
+    Its permissions stay, unless a mode is given.
     """
-    with _in_words(place):
-        _check(place)
+    with _explain_errors(place):
+        _check_writable(place)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         try:
@@ -44,7 +44,7 @@ def replace_file(place: Path, data: bytes, *, instead_of: bytes | None, mode: in
             Path(unfinished).unlink(missing_ok=True)
 
 
-def _check(place: Path) -> None:
+def _check_writable(place: Path) -> None:
     if place.exists() and not place.is_file():
         raise Unavailable(f"{place} is no file. Nothing was written.")
     if not mode_of(place) & stat.S_IWUSR:
@@ -53,9 +53,9 @@ def _check(place: Path) -> None:
 
 
 def back_up(place: Path, data: bytes, now: datetime) -> Path:
-    """Keep what is in a file beside it, for the same eyes."""
+    """Write a copy of a file's data beside it, with the same permissions; returns its path."""
     backup = place.with_name(f"{place.name}.athand-backup-{now:%Y%m%dT%H%M%S.%f}")
-    with _in_words(backup):
+    with _explain_errors(backup):
         handle = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE)
         with os.fdopen(handle, "wb") as file:
             os.fchmod(file.fileno(), mode_of(place))
@@ -64,12 +64,12 @@ def back_up(place: Path, data: bytes, now: datetime) -> Path:
 
 
 def mode_of(place: Path) -> int:
-    """Who may read and write a file; a new one is its owner's."""
+    """The permissions of a file; only its owner may read and write a new one."""
     return stat.S_IMODE(place.stat().st_mode) if place.exists() else PRIVATE
 
 
 @contextmanager
-def _in_words(place: Path) -> Iterator[None]:
+def _explain_errors(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
-"""One member of a JSON text put in, replaced or taken out; comments, order and spaces around it stay. Pure.
+"""Adds, replaces and removes a member of a JSON text with comments; comments, order and spaces stay. Pure.
 
-The text must have been parsed before: what is not JSON is not looked for here.
+The text must be legal: it is parsed elsewhere before.
 """
 
 import json
@@ -19,7 +19,7 @@ _SCALAR = re.compile(r"[^\s,\]}/]+")
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """Where a member of an object begins, where its value does, and where that ends."""
+    """A member of an object: the positions where it starts, where its value starts, and where that ends."""
 
     name: str
     start: int
@@ -29,7 +29,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """Where an object opens and closes, its members, and how deep it is."""
+    """An object: the positions of its braces, its members, and its depth."""
 
     opens: int
     closes: int
@@ -38,61 +38,61 @@ class _Object:
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with a value at a path of names; the objects on the way are made where they are missing."""
+    """The text with a value at a path of names; objects that are missing on the way are created."""
     text = text if text.strip() else "{}\n"
-    found, rest = _innermost(text, path)
+    found, rest = _find_object(text, path)
     for name in reversed(rest[1:]):
         value = {name: value}
-    member = _named(found, rest[0])
-    new = _dumped(text, value, found.depth)
+    member = _find_member(found, rest[0])
+    new = _dump(text, value, found.depth)
     if member is not None:
         return text[: member.value] + new + text[member.end :]
-    return _inserted(text, found, f"{json.dumps(rest[0])}: {new}")
+    return _insert(text, found, f"{json.dumps(rest[0])}: {new}")
 
 
 def remove(text: str, path: Sequence[str]) -> str:
     """The text without the member at a path; as it is, if there is none."""
-    found, rest = _innermost(text, path)
-    member = _named(found, rest[0])
+    found, rest = _find_object(text, path)
+    member = _find_member(found, rest[0])
     if member is None or len(rest) > 1:
         return text
     after = _skip(text, member.end)
     if text[after] == ",":
         following = _skip(text, after + 1)
         if text[following] == "}":
-            return _joined(text[: member.start], text[after + 1 :])
+            return _join(text[: member.start], text[after + 1 :])
         return text[: member.start] + text[after + 1 :].lstrip()
     place = found.members.index(member)
     if place == 0:
-        return _joined(text[: member.start], text[member.end :])
+        return _join(text[: member.start], text[member.end :])
     comma = _skip(text, found.members[place - 1].end)
-    return text[:comma] + _joined(text[comma + 1 : member.start], text[member.end :])
+    return text[:comma] + _join(text[comma + 1 : member.start], text[member.end :])
 
 
-def _joined(before: str, after: str) -> str:
-    """Two texts without the space at the end of the first; a comment to the end of the line keeps that end."""
+def _join(before: str, after: str) -> str:
+    """Both texts without the space at the end of the first; its line end stays, as it may end a comment."""
     kept = before.rstrip()
     is_cut = "\n" in before[len(kept) :] and not after.lstrip(" \t").startswith(("\n", "\r"))
-    return f"{kept}{_newline(before) if is_cut else ''}{after}"
+    return f"{kept}{_find_newline(before) if is_cut else ''}{after}"
 
 
-def _innermost(text: str, path: Sequence[str]) -> tuple[_Object, Sequence[str]]:
-    """The object that a path leads to, as far as there are objects, and the names that are left."""
-    found = _object(text, _skip(text, 0), 1)
+def _find_object(text: str, path: Sequence[str]) -> tuple[_Object, Sequence[str]]:
+    """The innermost object that exists on a path, and the rest of the path."""
+    found = _read_object(text, _skip(text, 0), 1)
     for at, name in enumerate(path[:-1]):
-        member = _named(found, name)
+        member = _find_member(found, name)
         if member is None or text[member.value] != "{":
             return found, path[at:]
-        found = _object(text, member.value, found.depth + 1)
+        found = _read_object(text, member.value, found.depth + 1)
     return found, path[-1:]
 
 
-def _named(found: _Object, name: str) -> _Member | None:
+def _find_member(found: _Object, name: str) -> _Member | None:
     """The member of that name; where there are several, the last counts."""
     return next((each for each in reversed(found.members) if each.name == name), None)
 
 
-def _object(text: str, opens: int, depth: int) -> _Object:
+def _read_object(text: str, opens: int, depth: int) -> _Object:
     members = []
     at = _skip(text, opens + 1)
     while text[at] != "}":
@@ -100,7 +100,7 @@ def _object(text: str, opens: int, depth: int) -> _Object:
         if name is None:
             raise ValueError(f"a name was expected at {at}")
         value = _skip(text, _skip(text, name.end()) + 1)
-        end = _end(text, value)
+        end = _find_end(text, value)
         members.append(_Member(json.loads(name[0], strict=False), at, value, end))
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at
@@ -108,13 +108,13 @@ def _object(text: str, opens: int, depth: int) -> _Object:
 
 
 def _skip(text: str, at: int) -> int:
-    """Behind the spaces and comments that are at a place."""
+    """The position after the spaces and comments at a position."""
     found = _GAP.match(text, at)
     return found.end() if found else at
 
 
-def _end(text: str, at: int) -> int:
-    """Where the value that begins at a place ends."""
+def _find_end(text: str, at: int) -> int:
+    """The end of the value that starts at a position."""
     if text[at] not in "[{":
         found = (_NAME if text[at] == '"' else _SCALAR).match(text, at)
         return found.end() if found else at
@@ -126,10 +126,10 @@ def _end(text: str, at: int) -> int:
     raise ValueError(f"the value at {at} does not end")
 
 
-def _inserted(text: str, found: _Object, member: str) -> str:
+def _insert(text: str, found: _Object, member: str) -> str:
     """The text with one more member at the end of an object; comments there stay with what they follow."""
-    line = _newline(text)
-    pad, outer = _unit(text) * found.depth, _unit(text) * (found.depth - 1)
+    line = _find_newline(text)
+    pad, outer = _find_indent(text) * found.depth, _find_indent(text) * (found.depth - 1)
     if not found.members:
         return f"{text[: found.closes].rstrip()}{line}{pad}{member}{line}{outer}{text[found.closes :]}"
     end = found.members[-1].end
@@ -138,17 +138,17 @@ def _inserted(text: str, found: _Object, member: str) -> str:
     return f"{text[:end]}{'' if has_comma else ','}{between}{line}{pad}{member}{line}{outer}{text[found.closes :]}"
 
 
-def _dumped(text: str, value: Any, depth: int) -> str:
-    unit = _unit(text)
+def _dump(text: str, value: Any, depth: int) -> str:
+    unit = _find_indent(text)
     lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
-    return (_newline(text) + unit * depth).join(lines)
+    return (_find_newline(text) + unit * depth).join(lines)
 
 
-def _newline(text: str) -> str:
+def _find_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _unit(text: str) -> str:
-    """What the text is indented by."""
+def _find_indent(text: str) -> str:
+    """The indentation of the text: the space before the first member."""
     found = re.search(r"\{[ \t]*\r?\n([ \t]+)\S", text)
     return found[1] if found else "  "

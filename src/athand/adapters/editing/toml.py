@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _BARE_NEWLINE = re.compile(r"(?<!\r)\n")
 _REMOVED = "\0\n"  # stands where a table was removed; no TOML text has it
+_SEPARATOR = '["athand separator"]\n'
 _REMOVED_AND_EMPTY_LINE = re.compile(rf"(?:(?<=\n)\r?\n)?{_REMOVED}")
 
 
@@ -20,7 +21,7 @@ def put_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
     """The text with a table: changed where it is, else added to an inline parent or at the end of the text."""
     from tomlkit.items import InlineTable, Table
 
-    document = _parse(text)
+    document = _parse(_separate(text, path))
     entries = list(_find(document, path))
     is_whole = len(entries) == 1 and not _has_dotted_keys(document, path)
     if is_whole and isinstance(entries[0], Table):
@@ -36,15 +37,23 @@ def put_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
 
 def remove_table(text: str, path: tuple[str, str]) -> str:
     """The text without a table and the tables below it."""
-    document = _parse(text)
+    document = _parse(_separate(text, path))
     _remove(document, path)
     return _render(document, text)
 
 
 def put_key(text: str, name: str, value: Any) -> str:
     """The text with a top-level key: changed where it is, else added after the last one that is no table."""
-    document = _parse(text)
-    document[name] = value
+    import tomlkit
+    from tomlkit.items import AoT, Table
+
+    document = _parse(text if text.endswith("\n") or not text else f"{text}\n")
+    is_table = [key and isinstance(item, AoT | Table) and not key.is_dotted() for key, item in document.body]
+    if name in document or not any(is_table):
+        document[name] = value
+    else:  # tomlkit would put it between the first table and the comment above that table
+        end = max((at + 1 for at, (key, _) in enumerate(document.body) if key and not is_table[at]), default=0)
+        document.body.insert(end, (tomlkit.key(name), tomlkit.item(value)))
     return _render(document, text)
 
 
@@ -65,12 +74,20 @@ def _parse(text: str) -> "TOMLDocument":
         raise BadData(f"The file cannot be edited: {error}. Change it by hand.") from error
 
 
+def _separate(text: str, path: tuple[str, str]) -> str:
+    """The text with a table of ours in front of the entry's, until `_render` removes it.
+
+    tomlkit moves a table to its siblings if only arrays of tables are between them.
+    """
+    return re.sub(rf"^(?=\[{re.escape('.'.join(path))}\])", lambda _: _SEPARATOR, text, flags=re.MULTILINE)
+
+
 def _render(document: "TOMLDocument", text: str) -> str:
     """The document as text, with the line ends of the text that it was parsed from.
 
     The empty line in front of a removed table goes with it.
     """
-    new = _REMOVED_AND_EMPTY_LINE.sub("", document.as_string())
+    new = _REMOVED_AND_EMPTY_LINE.sub("", document.as_string().replace(_SEPARATOR, ""))
     return _BARE_NEWLINE.sub("\r\n", new) if "\r\n" in text and not _BARE_NEWLINE.search(text) else new
 
 
