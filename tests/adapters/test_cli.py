@@ -123,7 +123,7 @@ def test_a_deleted_memory_can_be_brought_back(run):
         (("memory", "add", ""), 2, "content is empty"),
         (("memory", "add", "x" * 1_000_001), 2, "at most 1,000,000 fit"),
         (("memory", "search", "x", "--limit", "0"), 2, "'--limit': it must be a whole number from 1"),
-        (("search", "x", "--min-score", "7"), 2, "min_score must be a number from 0 to 1"),
+        (("search", "x", "--min-score", "7"), 2, "'--min-score': it must be a number from 0 to 1"),
         (("search", "x", "--corpus", "films"), 2, "No corpus named films"),
         (("memory", "add", "x", "--created-at", "soon"), 2, "is not a time"),
         (("nonsense",), 2, "No such command"),

@@ -210,7 +210,7 @@ def test_without_folders_every_question_says_how_to_begin(run):
         (("docs", "add", __file__), 2, "is not a folder"),
         (("docs", "content"), 2, "Give a --concept or a --term"),
         (("docs", "content", "--token", "made-up"), 2, "Ask again without a token"),
-        (("docs", "content", "--term", "x", "--limit", "51"), 2, "limit must be a whole number from 1 to 50"),
+        (("docs", "content", "--term", "x", "--limit", "51"), 2, "'--limit': it must be a whole number from 1 to 50"),
         (("docs", "find"), 2, "Find what?"),
         (("docs", "nonsense"), 2, "No such command"),
     ],

@@ -1,7 +1,5 @@
 import pytest
 
-from athand.adapters.cli import options
-
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -198,12 +196,12 @@ def test_stored_text_cannot_steer_the_terminal_or_the_layout(run, add):
         (("supersede", "x", "y"), 1, "No memory 'x'"),
         (("end-session", "x"), 1, "No session 'x'"),
         (("add", "x", "--sector", "y"), 2, "'y' is not one of"),
-        (("add", "x", "--importance", "7"), 2, "importance must be a number from 0 to 1"),
+        (("add", "x", "--importance", "7"), 2, "'--importance': it must be a number from 0 to 1"),
         (("add", "x", "--tier", "session"), 2, "shows in its session only"),
         (("search", "x", "--as-of", "soon"), 2, "is not a time"),
         (("search", "x", "--in-session", "y"), 1, "No session 'y'"),
-        (("forget", "--max-salience", "7"), 2, "max_salience must be a number from 0 to 1"),
-        (("brief", "--max-tokens", "-1"), 2, "max_tokens must be a whole number"),
+        (("forget", "--max-salience", "7"), 2, "'--max-salience': it must be a number from 0 to 1"),
+        (("brief", "--max-tokens", "-1"), 2, "'--max-tokens': it must be a whole number"),
         (("delete",), 2, "Missing argument"),
     ],
 )
@@ -213,21 +211,6 @@ def test_a_mistake_is_one_clear_sentence_with_the_right_exit_code(run, arguments
     assert message in outcome.err
     assert outcome.out == ""
     assert "Traceback" not in outcome.err
-
-
-def test_the_words_options_accept_are_those_of_the_engine():
-    from athand.memories.importers import FORMATS
-    from athand.memories.model import RELATIONS, WRITERS
-    from athand.memories.scoring import MODES
-    from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
-
-    assert set(options.SECTORS) == set(SECTORS)
-    assert set(options.TIERS) == set(TIERS)
-    assert set(options.MEMORY_TYPES) == set(MEMORY_TYPES)
-    assert set(options.WRITERS) == set(WRITERS)
-    assert set(options.MODES) == set(MODES)
-    assert set(options.FORMATS) == set(FORMATS)
-    assert set(options.RELATIONS) == set(RELATIONS)
 
 
 def test_the_help_of_the_group_is_in_sections_and_no_line_is_cut(run):

@@ -1,4 +1,4 @@
-"""How an answer is given: to a program as data, to people with what was searched and how fresh that is."""
+"""Prints the answer of a search: for programs as data, for people with what was searched and how fresh that is."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -13,27 +13,25 @@ if TYPE_CHECKING:
     from athand.app import Athand
     from athand.types import Hits
 
-EVERYTHING = ("memories", "documents", "tools", "flows")
 NO_FOLDERS = "No folder of documents yet. Add one with: athand docs add FOLDER"
 _FRESH = 60  # seconds
 _FEW = 3
 _PLACES = {"projects": "project", "folders": "folder", "servers": "server", "apps": "app"}
 
 
-def answer(
+def print_answer(
     session: Session,
     athand: "Athand",
     hits: "Hits[Any]",
     seconds: float,
     *,
     explain: bool,
-    corpora: Sequence[str] | None = None,
+    corpora: Sequence[str],
     further: str | None = None,
 ) -> None:
     """Print hits as JSON, or for people: corrections and notes beside them, and what was searched below.
 
-    Without `corpora` everything there is was asked; with it, these by their names. `further` is a command that shows
-    more where nothing fits.
+    `corpora` are those that were searched; `further` is a command that shows more where nothing fits.
     """
     if session.as_json:
         session.show(hits.to_dict())
@@ -45,19 +43,19 @@ def answer(
 
     for word, meant in hits.did_you_mean.items():
         session.say(f" {word} is unknown here; searched for {click.style(meant, bold=True)} too.")
-    for note in (*hits.notes, *worries(hits.freshness)):
+    for note in (*hits.notes, *describe_delays(hits.freshness)):
         session.say(f" {note}")
     print_hits(session.console(), hits, explain=explain)
-    searched = _searched(athand, hits, corpora or EVERYTHING)
-    pieces = [_how_many(hits, seconds), *(f"{name} {said}" for name, said in searched.items())]
+    sizes = _describe_sizes(athand, hits, corpora)
+    pieces = [_count_hits(hits, seconds), *(f"{name} {size}" for name, size in sizes.items())]
     width = session.console(stderr=True).width
-    below = [_in_lines(each, width) for each in (_by_place(hits), pieces) if each]
+    below = [_wrap(each, width) for each in (_describe_facets(hits), pieces) if each]
     session.say(click.style("\n".join(["", *below]), dim=True))
-    _tell_more(session, hits, searched, corpora, further)
+    _print_advice(session, hits, sizes, corpora, further)
 
 
-def _how_many(hits: "Hits[Any]", seconds: float) -> str:
-    """How many hits are shown, of how many that were found, in what time."""
+def _count_hits(hits: "Hits[Any]", seconds: float) -> str:
+    """How many hits are shown, of how many, in what time."""
     if not hits:
         return f"Nothing fits · {format_duration(seconds)}"
     found = sum(number for number in hits.facets.values() if isinstance(number, int))
@@ -65,64 +63,64 @@ def _how_many(hits: "Hits[Any]", seconds: float) -> str:
     return f"{shown} in {format_duration(seconds)}"
 
 
-def _by_place(hits: "Hits[Any]") -> list[str]:
-    """Where the hits are, if they are of several corpora: what a narrower question could name."""
-    places = {name: numbers for name, numbers in hits.facets.items() if isinstance(numbers, Mapping)}
-    told = [f"{_PLACES.get(name, name)} {_most(numbers)}" for name, numbers in places.items()]
-    return told if len(told) > 1 else []
+def _describe_facets(hits: "Hits[Any]") -> list[str]:
+    """The projects, folders, servers and apps of the hits, if there are several kinds: filters for a next search."""
+    facets = {name: numbers for name, numbers in hits.facets.items() if isinstance(numbers, Mapping)}
+    pieces = [f"{_PLACES.get(name, name)} {_list_largest(numbers)}" for name, numbers in facets.items()]
+    return pieces if len(pieces) > 1 else []
 
 
-def _in_lines(pieces: Sequence[str], width: int) -> str:
+def _wrap(pieces: Sequence[str], width: int) -> str:
     """Pieces one after the other, in as many lines as they need."""
     return textwrap.fill(" · ".join(pieces), width, initial_indent=" ", subsequent_indent=" ", break_on_hyphens=False)
 
 
-def _most(numbers: Mapping[str, int]) -> str:
-    first = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
-    told = [f"{to_one_line(name)} {number}" for name, number in first[:_FEW]]
-    return ", ".join([*told, *([f"{len(first) - _FEW} more"] if len(first) > _FEW else [])])
+def _list_largest(numbers: Mapping[str, int]) -> str:
+    ordered = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    pieces = [f"{to_one_line(name)} {number}" for name, number in ordered[:_FEW]]
+    return ", ".join([*pieces, *([f"{len(ordered) - _FEW} more"] if len(ordered) > _FEW else [])])
 
 
-def _searched(athand: "Athand", hits: "Hits[Any]", asked: Sequence[str]) -> dict[str, str]:
-    """How much there is of each corpus that was asked; of memories also that there are none."""
-    said: dict[str, str] = {}
-    if "memories" in asked:
-        said["memories"] = f"{sum(athand.memories.count().values()):,}"
-    if "documents" in asked and (folders := athand.documents.list_folders()):
+def _describe_sizes(athand: "Athand", hits: "Hits[Any]", corpora: Sequence[str]) -> dict[str, str]:
+    """How much there is of each corpus that was searched; of memories also that there are none."""
+    sizes: dict[str, str] = {}
+    if "memories" in corpora:
+        sizes["memories"] = f"{sum(athand.memories.count().values()):,}"
+    if "documents" in corpora and (folders := athand.documents.list_folders()):
         files = pluralize(sum(each.documents for each in folders), "file")
-        said["documents"] = f"{files}{_freshness(hits.freshness)}"
-    if "tools" in asked and (tools := sum(athand.tools.count().values())):
-        said["tools"] = f"{tools:,}"
-    if "flows" in asked and (flows := sum(athand.flows.count().values())):
-        said["flows"] = f"{flows:,}"
-    return said
+        sizes["documents"] = f"{files}{_describe_freshness(hits.freshness)}"
+    if "tools" in corpora and (tools := sum(athand.tools.count().values())):
+        sizes["tools"] = f"{tools:,}"
+    if "flows" in corpora and (flows := sum(athand.flows.count().values())):
+        sizes["flows"] = f"{flows:,}"
+    return sizes
 
 
-def _tell_more(
+def _print_advice(
     session: Session,
     hits: "Hits[Any]",
-    searched: Mapping[str, str],
-    corpora: Sequence[str] | None,
+    sizes: Mapping[str, str],
+    corpora: Sequence[str],
     further: str | None,
 ) -> None:
-    """What came closest, and what could be done next."""
+    """Print the closest names, and what could be done next."""
     if hits.closest:
         session.say(f" Closest: {', '.join(map(to_one_line, hits.closest))}")
-    if corpora and "documents" in corpora and "tools" not in corpora and "documents" not in searched:
+    if "documents" in corpora and "tools" not in corpora and "documents" not in sizes:
         session.say(f" {NO_FOLDERS}")
-    elif not hits and searched in ({}, {"memories": "0"}):
-        more = "  or: athand docs add FOLDER" if "documents" in (corpora or EVERYTHING) else ""
+    elif not hits and sizes in ({}, {"memories": "0"}):
+        more = "  or: athand docs add FOLDER" if "documents" in corpora else ""
         session.say(f' The store is empty. Begin with: athand memory add "…"{more}')
     elif not hits and further:
-        session.say(f" What is only a little like it:  {further}")
+        session.say(f" Show what is less like it:  {further}")
 
 
-def _freshness(freshness: Mapping[str, Any]) -> str:
-    """How far what was searched can be trusted to be what is on disk."""
+def _describe_freshness(freshness: Mapping[str, Any]) -> str:
+    """Whether the index is as new as the files, or since when it is not."""
     states = [each["state"] for each in freshness.values()]
     if not states:
         return ""
-    if any(state in ("pending", "indexing") for state in states) or any(map(_pending, freshness.values())):
+    if any(state in ("pending", "indexing") for state in states) or any(map(_count_pending, freshness.values())):
         return " (being indexed)"
     ages = [each["indexed_at"] for each in freshness.values() if each["state"] != "offline" and each["indexed_at"]]
     offline = f", {pluralize(states.count('offline'), 'folder')} offline" if "offline" in states else ""
@@ -130,15 +128,19 @@ def _freshness(freshness: Mapping[str, Any]) -> str:
     return f" ({'fresh' if is_fresh and ages else f'as of {format_age(min(ages))}' if ages else 'old'}{offline})"
 
 
-def _pending(freshness: Mapping[str, Any]) -> int:
+def _count_pending(freshness: Mapping[str, Any]) -> int:
     return int(freshness.get("pending") or 0)
 
 
-def worries(freshness: Mapping[str, Any]) -> list[str]:
-    """What stands between the index and its folder, and how to wait for it."""
+def describe_delays(freshness: Mapping[str, Any]) -> list[str]:
+    """The problems of folders, and how many changes are not indexed yet."""
     problems = [str(each["problem"]) for each in freshness.values() if each.get("problem")]
-    return problems + [
-        f"{pluralize(_pending(each), 'change')} in {folder} still to be read. Wait with: athand docs refresh {folder}"
+    waiting = {
+        folder: pluralize(_count_pending(each), "change")
         for folder, each in freshness.items()
-        if _pending(each) and each["state"] != "indexing"
+        if _count_pending(each) and each["state"] != "indexing"
+    }
+    return problems + [
+        f"{changes} in {folder} not indexed yet. Wait with: athand docs refresh {folder}"
+        for folder, changes in waiting.items()
     ]

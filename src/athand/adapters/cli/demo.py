@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli.answers import answer
+from athand.adapters.cli.answers import print_answer
 from athand.adapters.cli.demo_server import MINUTES, Home, start_server
 from athand.adapters.cli.install import own_command
 from athand.adapters.cli.session import Session, command
@@ -96,13 +96,15 @@ def _width() -> int:
 
 
 def _ask(session: Session, athand: "Athand", remark: str, question: str, limit: int) -> dict[str, Any]:
+    from athand.search import CORPORA
+
     started = time.perf_counter()
     hits = athand.search(question, limit=limit)
     seconds = time.perf_counter() - started
     if not session.as_json:
         heading = textwrap.fill(remark, _width() - 1, subsequent_indent=" ")
         session.say(f"\n {click.style(heading, bold=True)}\n $ athand search {shlex.quote(question)}\n")
-        answer(session, athand, hits, seconds, explain=False)
+        print_answer(session, athand, hits, seconds, explain=False, corpora=CORPORA)
     return {"query": question} | hits.to_dict()
 
 

@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from athand.adapters.cli.docs_folders import indexing_bar
 from athand.adapters.cli.session import Session
 from athand.adapters.cli.words import format_duration, pluralize
 from athand.distribution import install_hint
@@ -57,10 +56,11 @@ def fill_store(session: Session, athand: "Athand", folder: Path) -> Iterator[Cor
 
 
 def _add_documents(session: Session, athand: "Athand") -> CorpusSummary:
-    with indexing_bar(session, "the docs of Athand") as progress:
+    began = time.perf_counter()
+    with session.show_progress("Indexing the docs of Athand", unit="files") as progress:
         added = athand.documents.add(docs_folder(), folder_id="athand-docs", progress=progress)
     text = f"{pluralize(added.documents, 'document')} (the docs of Athand) in {pluralize(added.chunks, 'passage')}"
-    return CorpusSummary("documents", f"{text} · {format_duration(progress.seconds)}", added.to_dict())
+    return CorpusSummary("documents", f"{text} · {format_duration(time.perf_counter() - began)}", added.to_dict())
 
 
 def docs_folder() -> Path:

@@ -1,9 +1,7 @@
-"""`athand docs …`: add folders, see how they are, keep them fresh, forget them."""
+"""`athand docs …`: add folders, show their state, keep their indexes up to date, forget them."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,18 +20,16 @@ if TYPE_CHECKING:
 
 commands = click.Group()
 
-Progress = Callable[[int, int], None]
-
 
 @command(commands, "add")
 @click.argument("path", metavar="FOLDER")
-@click.option("--name", "folder_id", metavar="ID", help="What to call it; the folder's own name, if not given.")
-@click.option("--project", metavar="NAME", help="Whose memories it is searched beside; all projects, if not given.")
+@options.of("documents:Documents.add", "folder_id", flags="--name")
+@options.of("documents:Documents.add", "project")
 def add(session: Session, /, path: str, **given: Any) -> None:
-    """Index a folder of files, and keep it in mind.
+    """Index a folder of files, so that it can be searched.
 
     Text, Markdown, HTML, tables, source code, notebooks, PDF and office files are read; what .gitignore and
-    .athandignore leave out is left out. One that is known already is brought up to date. Its files are not changed.
+    .athandignore leave out is left out. A folder that is known already is brought up to date. Files are never changed.
 
     \b
     Examples:
@@ -41,18 +37,19 @@ def add(session: Session, /, path: str, **given: Any) -> None:
       athand docs add ./docs --name handbook --project shop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        with indexing_bar(session, given["folder_id"] or Path(path).name or path) as progress:
+        started, name = time.perf_counter(), given["folder_id"] or Path(path).name or path
+        with session.show_progress(f"Indexing {name}", unit="files") as progress:
             folder = athand.documents.add(path, **options.drop_unset(given), progress=progress)
-        _tell_indexed(session, athand, folder, progress.seconds)
+        _print_indexed(session, athand, folder, time.perf_counter() - started)
     if not session.as_json:
         session.say(f' Ask it:  athand docs search "…" --folder {folder.folder_id}')
 
 
-def _tell_indexed(session: Session, athand: "Athand", folder: "Folder", seconds: float) -> None:
-    """What there is now in a folder, what was left out, and what is wrong."""
+def _print_indexed(session: Session, athand: "Athand", folder: "Folder", seconds: float) -> None:
+    """What is in a folder now, what was left out, and which files have problems."""
     if session.print_plain(folder, data="folder_id"):
         return
-    from athand.adapters.cli.render_folders import print_indexed
+    from athand.adapters.cli.render_documents import print_indexed
 
     click.echo(
         f"Indexed {click.style(folder.folder_id, fg='cyan')}: {pluralize(folder.documents, 'document')} in "
@@ -64,12 +61,12 @@ def _tell_indexed(session: Session, athand: "Athand", folder: "Folder", seconds:
 
 @command(commands, "status")
 @click.argument("folder", metavar="[FOLDER]", required=False)
-@click.option("--problems", "with_problems", is_flag=True, help="Every file that could not be read, and why.")
+@click.option("--problems", "with_problems", is_flag=True, help="List every file that could not be read, and why.")
 def status(session: Session, /, folder: str | None, with_problems: bool) -> None:
-    """Show the folders, how they are, and what is wrong.
+    """Show the folders, their states and their problems.
 
-    A folder is pending, indexing, ready, in error, or offline: then it is not there now, and what was indexed is still
-    found. With --problems and --json, or -q, only the problems are printed.
+    A folder is pending, indexing, ready, in error, or offline: not reachable now, but what was indexed is still found.
+    With --problems and --json, or -q, only the problems are printed.
 
     \b
     Examples:
@@ -83,7 +80,7 @@ def status(session: Session, /, folder: str | None, with_problems: bool) -> None
         problems if with_problems else folders, data="document_id" if with_problems else "folder_id"
     ):
         return
-    from athand.adapters.cli.render_folders import print_folders, print_problems
+    from athand.adapters.cli.render_documents import print_folders, print_problems
 
     console = session.console()
     if folders:
@@ -91,41 +88,43 @@ def status(session: Session, /, folder: str | None, with_problems: bool) -> None
     if with_problems and problems:
         console.print()
         print_problems(console, problems)
-    if advice := _after_status(folders, folder, with_problems=with_problems):
+    if advice := _advise(folders, folder, with_problems=with_problems):
         session.say(advice)
 
 
-def _after_status(folders: "list[Folder]", asked: str | None, *, with_problems: bool) -> str:
-    """What to know or to do next."""
+def _advise(folders: "list[Folder]", folder_id: str | None, *, with_problems: bool) -> str:
+    """What to do next."""
     if not folders:
         return NO_FOLDERS
     if not any(each.problems for each in folders):
         return "\n No problems." if with_problems else ""
-    again = f"athand docs status{f' {asked}' if asked else ''} --problems"
-    return "" if with_problems else f"\n See what is wrong with:  {again}"
+    again = f"athand docs status{f' {folder_id}' if folder_id else ''} --problems"
+    return "" if with_problems else f"\n See the problems with:  {again}"
 
 
 @command(commands, "refresh")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1)
 def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
-    """Bring folders up to date now: those named, else all that are there.
+    """Bring the indexes of these folders up to date; default: of all that are not offline.
 
-    A search looks for changes by itself; this waits until every one of them is indexed.
+    A search looks for changes by itself; this command waits until all of them are indexed.
 
     \b
     Example:
       athand docs refresh notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    fresh = []
+    refreshed = []
     with session.open() as athand:
         known = athand.documents.list_folders()
         for folder_id in folders or [each.folder_id for each in known if each.state != "offline"]:
-            with indexing_bar(session, folder_id) as progress:
-                fresh.append(athand.documents.refresh(folder_id, progress=progress))
+            started = time.perf_counter()
+            with session.show_progress(f"Indexing {folder_id}", unit="files") as progress:
+                folder = athand.documents.refresh(folder_id, progress=progress)
+            refreshed.append(folder)
             if not session.as_json:
-                _tell_indexed(session, athand, fresh[-1], progress.seconds)
+                _print_indexed(session, athand, folder, time.perf_counter() - started)
     if session.as_json:
-        session.print_plain(fresh)
+        session.print_plain(refreshed)
     elif not known:
         session.say(NO_FOLDERS)
 
@@ -133,9 +132,9 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
 @command(commands, "watch")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1)
 def watch(session: Session, /, folders: tuple[str, ...]) -> None:
-    """Index what changes, as it changes, until you press Ctrl-C.
+    """Watch folders and index what changes, until you press Ctrl-C.
 
-    One line for each time that something has changed: the folder, how many paths, and what is in it now.
+    Prints a line for each change: the folder, how many paths changed, and what is in it now.
 
     \b
     Example:
@@ -146,17 +145,17 @@ def watch(session: Session, /, folders: tuple[str, ...]) -> None:
         if not known:
             raise NotFound(NO_FOLDERS)
 
-        def changed(folder_id: str, paths: int) -> None:
+        def report_change(folder_id: str, paths: int) -> None:
             now = {each.folder_id: each for each in athand.documents.list_folders()}
-            _tell_change(session, now[folder_id], known.get(folder_id), paths)
+            _print_change(session, now[folder_id], known.get(folder_id), paths)
             known[folder_id] = now[folder_id]
 
-        athand.documents.watch(list(folders) or None, changed=changed)
+        athand.documents.watch(list(folders) or None, changed=report_change)
         session.say(f" Watching {', '.join(folders or known)}. Stop with Ctrl-C.")
         threading.Event().wait()
 
 
-def _tell_change(session: Session, folder: "Folder", before: "Folder | None", paths: int) -> None:
+def _print_change(session: Session, folder: "Folder", before: "Folder | None", paths: int) -> None:
     if session.as_json:
         session.show({"paths": paths, "folder": folder.to_dict()})
         return
@@ -184,43 +183,10 @@ def remove(session: Session, /, folder_id: str, yes: bool) -> None:
       athand docs remove notes --yes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        athand.documents.problems(folder_id)  # an unknown name is said before anything is asked
+        athand.documents.problems(folder_id)  # fails for an unknown name, before anything is asked
         if not yes:
             confirm(f"Forget what was indexed of {folder_id!r}?")
         removed = athand.documents.remove(folder_id)
     if not session.print_plain(removed, data="folder_id"):
         name, documents = click.style(folder_id, fg="cyan"), pluralize(removed.documents, "document")
         session.say(f"Forgot {name} with {documents}. The files are still in {removed.path}")
-
-
-class _Told:
-    """Takes progress, and knows how long it took."""
-
-    def __init__(self, show: Progress) -> None:
-        self._show, self._began = show, time.perf_counter()
-
-    def __call__(self, done: int, total: int) -> None:
-        self._show(done, total)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-
-@contextmanager
-def indexing_bar(session: Session, name: str) -> Iterator[_Told]:
-    """A bar on a terminal, until the work is done; nothing elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn(" Indexing {task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(separator=" / "),
-        TextColumn("files ·"),
-        TimeRemainingColumn(),
-    )
-    console = session.console(stderr=True)
-    hidden = session.quiet or session.as_json or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(name, total=None)
-        yield _Told(lambda done, total: bar.update(task, completed=done, total=total))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from athand.adapters.cli.answers import EVERYTHING
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import abbreviate_home, escape_controls, pluralize
 from athand.errors import AthandError
@@ -120,9 +119,10 @@ def _remove_leftovers(paths: list[Path]) -> Iterator[str]:
 def _rebuild_indexes(athand: "Athand") -> Iterator[str]:
     """Rebuild indexes that are wrong, add vectors that are missing, and shorten a long log."""
     from athand.adapters.cli.doctor_checks import LONG_LOG, REINDEX
+    from athand.search import CORPORA
 
     if any(finding.endswith(REINDEX) for finding in athand.check()):
-        for name in EVERYTHING:
+        for name in CORPORA:
             getattr(athand, name).reindex()
         yield "rebuilt every index"
     missing = sum(athand.without_vectors().values())

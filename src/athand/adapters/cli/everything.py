@@ -2,45 +2,38 @@
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli.answers import EVERYTHING, answer
-from athand.adapters.cli.options import complete_from
-from athand.adapters.cli.session import Session, command
+from athand.adapters.cli import options
+from athand.adapters.cli.answers import print_answer
+from athand.adapters.cli.session import Progress, Session, command
 from athand.adapters.cli.tools_catalogues import servers_file
 from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from athand.app import Athand
     from athand.types import Status
 
 _top = click.Group()
 _VERDICT = {False: " The index was already identical.", True: " The old index differed; the new one is right."}
 
 
+def _complete_corpus(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from athand.search import CORPORA
+
+    return [name for name in CORPORA if name.startswith(typed)]
+
+
 @command(_top, "search")
 @click.argument("query")
-@click.option(
-    "--corpus",
-    "corpora",
-    multiple=True,
-    shell_complete=complete_from(*EVERYTHING),
-    help="Search this corpus only; may be repeated.",
-)
-@click.option("--project", help="Memories of this project only, and its folders.")
-@click.option("--folder", "folder_id", metavar="ID", help="Documents of this folder only.")
-@click.option("--app", metavar="NAME", help="Flows of this app only.")
-@click.option("--limit", default=10, show_default=True, help="How many answers at most.")
-@click.option("--min-score", type=float, help="Leave out what scores less (0 to 1).")
-@click.option("--explain", is_flag=True, help="Show how each score came about.")
-def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool, **given: Any) -> None:
-    """Ask one question of everything there is.
+@options.of("app:Athand.search", "corpora", metavar="NAME", shell_complete=_complete_corpus)
+@options.of("app:Athand.search", "project", "folder_id", "app", "limit", "min_score")
+@options.explain
+def search(session: Session, query: str, explain: bool, **given: Any) -> None:
+    """Search memories, documents, tools and flows with one question.
 
     \b
     Examples:
@@ -53,20 +46,18 @@ def search(session: Session, query: str, corpora: tuple[str, ...], explain: bool
     with session.open() as athand:
         catalogue = athand.tools.load_all(user=servers_file(session), folder=Path.cwd())
         started = time.perf_counter()
-        hits = athand.search(query, corpora=corpora or None, catalogue=catalogue, **given)
+        hits = athand.search(query, catalogue=catalogue, **options.drop_unset(given))
         seconds = time.perf_counter() - started
-        asked = corpora or default_corpora(given["project"], given["folder_id"], given["app"])
+        corpora = given["corpora"] or default_corpora(given["project"], given["folder_id"] or None, given["app"])
         further = shlex.join(["athand", "search", query, "--min-score", "0"]) if given["min_score"] is None else None
-        answer(session, athand, hits, seconds, explain=explain, corpora=asked, further=further)
+        print_answer(session, athand, hits, seconds, explain=explain, corpora=corpora, further=further)
 
 
 @command(_top, "status")
 @click.option("--check", is_flag=True, help="Read the whole store and verify it.")
-@click.option(
-    "--problems", "with_files", is_flag=True, help="Everything that does not work: store, folders, files, servers."
-)
+@click.option("--problems", "with_files", is_flag=True, help="Also list damage of the store and files with problems.")
 def status(session: Session, check: bool, with_files: bool) -> None:
-    """Show what there is and whether it is well.
+    """Show what the store holds and every problem.
 
     \b
     Examples:
@@ -86,7 +77,7 @@ def status(session: Session, check: bool, with_files: bool) -> None:
     else:
         _print_status(found, problems, checked=check or with_files)
         if files:
-            from athand.adapters.cli.render_folders import print_problems
+            from athand.adapters.cli.render_documents import print_problems
 
             print_problems(session.console(), files)
         if with_files and not problems and not files:
@@ -97,25 +88,25 @@ def status(session: Session, check: bool, with_files: bool) -> None:
 
 def _print_status(status: "Status", problems: list[str], *, checked: bool) -> None:
     memories, model = status.corpora["memories"], status.model
+    size = f"{status.store['bytes'] / 1e6:.1f} MB" + (" · checked" if checked else "")
     lines = {
-        "store": f"{status.store['location']} · {status.store['bytes'] / 1e6:.1f} MB"
-        + (" · checked" if checked else ""),
+        "store": f"{status.store['location']} · {size}",
         "model": f"{model['name']} · {model['dimensions'] or '?'} dimensions",
         "memories": f"{memories['count']:,} in {pluralize(memories['projects'], 'project')}",
-        "documents": _documents(status),
-        "tools": _tools(status),
-        "flows": _flows(status),
+        "documents": _describe_documents(status),
+        "tools": _describe_tools(status),
+        "flows": _describe_flows(status),
     }
-    worried = _worried(status)
+    worries = _find_worries(status)
     for name, text in lines.items():
-        mark = click.style("!", fg="yellow") if name in worried else click.style("✓", fg="green")
+        mark = click.style("!", fg="yellow") if name in worries else click.style("✓", fg="green")
         click.echo(f" {mark} {name:<10} {text}")
     for problem in problems:
         click.echo(f" {click.style('!', fg='yellow')} {problem}")
 
 
-def _worried(status: "Status") -> set[str]:
-    """The parts of which something does not work."""
+def _find_worries(status: "Status") -> set[str]:
+    """The lines of the status that need a look."""
     folders, servers = status.corpora["documents"]["folders"], status.corpora["tools"]["servers"]
     is_waiting = bool(status.corpora["tools"]["waiting"])
     wrong = {
@@ -126,7 +117,7 @@ def _worried(status: "Status") -> set[str]:
     return {name for name, is_wrong in wrong.items() if is_wrong}
 
 
-def _documents(status: "Status") -> str:
+def _describe_documents(status: "Status") -> str:
     documents = status.corpora["documents"]
     folders: Sequence[dict[str, Any]] = documents["folders"]
     wrong = sum(each["problems"] for each in folders)
@@ -136,12 +127,12 @@ def _documents(status: "Status") -> str:
     return " · ".join(pieces)
 
 
-def _tools(status: "Status") -> str:
+def _describe_tools(status: "Status") -> str:
     tools = status.corpora["tools"]
     return f"{tools['count']:,} of {pluralize(len(tools['servers']), 'server')}"
 
 
-def _flows(status: "Status") -> str:
+def _describe_flows(status: "Status") -> str:
     flows = status.corpora["flows"]
     pieces = (pluralize(flows["count"], "session"), pluralize(flows["steps"], "step"), pluralize(flows["apps"], "app"))
     return " · ".join(pieces)
@@ -150,41 +141,32 @@ def _flows(status: "Status") -> str:
 @command(_top, "reindex")
 @click.option("--verify", is_flag=True, help="Compare the old index with the new one; exit 65 if they differ.")
 def reindex(session: Session, verify: bool) -> None:
-    """Make every index anew from what is stored; nothing stored is changed.
+    """Rebuild every index from what is stored; nothing stored is changed.
 
-    Files of documents are not read again for it; `athand docs refresh` does that, where they have changed.
+    Files of documents are not read again; `athand docs refresh` reads those that have changed.
     """
-    from rich.progress import Progress
+    from athand.search import CORPORA
 
-    console = session.console(stderr=True)
-    bar = Progress(console=console, transient=True, disable=session.quiet or not console.is_terminal)
-    with session.open() as athand, bar as progress:
-        before = _fingerprints(athand) if verify else None
-        done = dict(_reindexed(athand, progress))
-        differs = verify and _fingerprints(athand) != before
+    with session.open() as athand, session.show_progress("Indexing") as progress:
+        before = [getattr(athand, name).fingerprint() for name in CORPORA] if verify else []
+        counts = {name: _reindex(getattr(athand, name), name, progress) for name in CORPORA}
+        differs = verify and before != [getattr(athand, name).fingerprint() for name in CORPORA]
     if session.as_json:
-        session.show(done | ({"identical": not differs} if verify else {}))
+        session.show(counts | ({"identical": not differs} if verify else {}))
     else:
-        session.say(f"Indexed {_made(done)}." + (_VERDICT[differs] if verify else ""))
+        session.say(f"Indexed {_describe_counts(counts)}." + (_VERDICT[differs] if verify else ""))
     if differs:
         raise SystemExit(65)
 
 
-def _made(done: Mapping[str, int]) -> str:
-    memories, documents = pluralize(done["memories"], "memory", "memories"), pluralize(done["documents"], "document")
-    return (
-        f"{memories}, {documents}, {pluralize(done['tools'], 'tool')} and {pluralize(done['flows'], 'step')} of flows"
-    )
+def _reindex(corpus: Any, name: str, progress: Progress) -> int:
+    """Reindex one corpus; returns how many items or passages there are."""
+    total = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
+    count: int = corpus.reindex(lambda done: progress(done, total, f"Indexing {name}"))
+    return count
 
 
-def _fingerprints(athand: "Athand") -> tuple[str, ...]:
-    return tuple(getattr(athand, name).fingerprint() for name in EVERYTHING)
-
-
-def _reindexed(athand: "Athand", progress: "Progress") -> Iterator[tuple[str, int]]:
-    """Each corpus, and how much of it there is."""
-    for name in EVERYTHING:
-        corpus = getattr(athand, name)
-        total = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
-        task = progress.add_task(f"Indexing {name}", total=total or None)
-        yield name, corpus.reindex(lambda count, task=task: progress.update(task, completed=count))
+def _describe_counts(counts: Mapping[str, int]) -> str:
+    memories = pluralize(counts["memories"], "memory", "memories")
+    documents, tools = pluralize(counts["documents"], "document"), pluralize(counts["tools"], "tool")
+    return f"{memories}, {documents}, {tools} and {pluralize(counts['flows'], 'step')} of flows"

@@ -11,8 +11,7 @@ import click
 
 from athand.adapters.cli import flows_browser, options
 from athand.adapters.cli.flows_browser import find_step, session_id
-from athand.adapters.cli.groups import SectionedGroup
-from athand.adapters.cli.session import Command, Session, command, confirm
+from athand.adapters.cli.session import Command, SectionedGroup, Session, command, confirm
 from athand.adapters.cli.words import pluralize, to_one_line
 from athand.errors import Conflict
 
@@ -93,7 +92,7 @@ def search(
       athand flows search "send tokens"
       athand flows search "confirm button" --screen confirm-transaction --outcome error --explain
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.adapters.cli.answers import answer
+    from athand.adapters.cli.answers import print_answer
     from athand.flows.descriptions import describe_step
 
     started = time.perf_counter()
@@ -104,7 +103,7 @@ def search(
         seconds = time.perf_counter() - started
         if not session.as_json:
             hits[:] = [replace(hit, title=describe_step(hit.item)) for hit in hits]
-        answer(session, athand, hits, seconds, explain=explain, corpora=("flows",))
+        print_answer(session, athand, hits, seconds, explain=explain, corpora=("flows",))
 
 
 @command(find_commands, "show")

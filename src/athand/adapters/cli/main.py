@@ -18,36 +18,39 @@ EXIT_IO = 74
 EXIT_INTERRUPTED = 130
 
 _COLOR = False if os.environ.get("NO_COLOR") else None  # None: as the terminal can
-# By section and name: the module, and what is said of it in the list, so that no module is imported for that.
+# By section and name: the module, and the short help, so that the list imports no module.
 _SECTIONS = {
     "Find": {
-        "search": ("everything", "Ask one question of everything there is."),
+        "search": ("everything", "Search memories, documents, tools and flows with one question."),
         "memory": ("memory", "Keep and find what should be remembered."),
         "docs": ("docs", "Index folders of files, find passages in them, read them."),
         "tools": ("tools", "Find, check and call the tools of MCP servers."),
-        "flows": ("flows", "UI sessions that were walked, and what is known about each screen."),
+        "flows": ("flows", "Record sessions in a browser, search and replay them, and predict the next action."),
     },
     "Serve": {
-        "serve": ("serve", "Serve everything over HTTP: MCP, REST, and a page that describes it."),
+        "serve": (
+            "serve",
+            "Serve everything over HTTP: MCP at /mcp, REST at /v1, and a page that describes it at /docs.",
+        ),
         "mcp": ("serve", "Serve MCP on standard input and output, for a client that starts it."),
-        "token": ("token", "Give others a token for the server, and take it back."),
+        "token": ("token", "Create and revoke tokens for the server."),
         "install": ("install", "Add Athand to an MCP client."),
-        "uninstall": ("install", "Take Athand out of an MCP client."),
+        "uninstall": ("install", "Remove Athand from an MCP client."),
     },
     "Look after": {
-        "status": ("everything", "Show what there is and whether it is well."),
-        "doctor": ("doctor", "Check everything, and mend what can be mended."),
+        "status": ("everything", "Show what the store holds and every problem."),
+        "doctor": ("doctor", "Check every part of Athand, and say which command helps."),
         "config": ("config", "Show and change settings."),
         "models": ("models", "Show, choose and fetch embedding models."),
-        "reindex": ("everything", "Make every index anew from what is stored; nothing stored is changed."),
-        "export": ("exchange", "Write all that is yours to one file."),
-        "import": ("exchange", "Read such a file into this store."),
-        "backup": ("backup", "Copy the store to a file while it is in use."),
-        "restore": ("backup", "Put a backup in the place of the store."),
-        "store": ("store", "Move the store to another engine, or spread it over machines."),
+        "reindex": ("everything", "Rebuild every index from what is stored; nothing stored is changed."),
+        "export": ("store", "Write all your data to one file."),
+        "import": ("store", "Read an exported file into this store."),
+        "backup": ("store", "Copy the store to a file while it is in use."),
+        "restore": ("store", "Put a backup in the place of the store."),
+        "store": ("store", "Copy the store to another engine, or distribute it over machines."),
     },
     "Try": {
-        "demo": ("demo", "See it work, in a minute, on a store of its own."),
+        "demo": ("demo", "Try Athand in a minute, on a store of its own."),
         "bench": ("bench", "Measure the search."),
         "completion": ("completion", "Let the shell complete commands and options."),
     },

@@ -1,5 +1,6 @@
-"""How documents look: in lists, in a directory, with their outline, in chunks."""
+"""How folders and documents look: states and problems, lists, directories, outlines, chunks."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from rich.text import Text
 from athand.adapters.cli.render import make_cell, make_table, print_table
 from athand.adapters.cli.words import (
     WITHIN,
+    draw_bar,
     escape_controls,
     format_age,
     format_short_age,
@@ -18,10 +20,12 @@ from athand.adapters.cli.words import (
 )
 
 if TYPE_CHECKING:
-    from athand.documents import Chunk, Directory, Document, DocumentData, FoundDocument
+    from athand.documents import Chunk, Directory, Document, DocumentData, Folder, FoundDocument, Problem
     from athand.documents.model import ChunkPreview
 
-_WIDE = 90
+_WIDE, _WIDE_FOLDERS = 90, 100  # columns of the terminal
+_STATES = {"ready": "green", "indexing": "blue", "pending": "yellow", "offline": "yellow", "error": "red"}
+_MOST_REASONS, _MOST_NAMED = 6, 3
 
 
 def print_found(console: Console, documents: Sequence["FoundDocument"]) -> None:
@@ -40,16 +44,18 @@ def print_found(console: Console, documents: Sequence["FoundDocument"]) -> None:
             phrases = Text.assemble(" " * 7, (to_one_line(" · ".join(each.keywords)), "italic"))
             console.print(phrases, overflow="ellipsis", no_wrap=True)
         console.print(
-            Text.assemble(" " * 7, *_matched(each), (_details(each), "dim")), overflow="ellipsis", no_wrap=True
+            Text.assemble(" " * 7, *_list_matches(each), (_describe_document(each), "dim")),
+            overflow="ellipsis",
+            no_wrap=True,
         )
 
 
-def _matched(found: "FoundDocument") -> list[tuple[str, str]]:
+def _list_matches(found: "FoundDocument") -> list[tuple[str, str]]:
     matched = to_one_line(", ".join(found.why.matched))
     return [("matched: ", "dim"), (matched, "yellow"), (" · ", "dim")] if matched else []
 
 
-def _details(document: "Document") -> str:
+def _describe_document(document: "Document") -> str:
     kind = document.language or document.kind
     parts = (kind, pluralize(document.chunk_count, "chunk"), format_size(document.size))
     return " · ".join((*parts, f"changed {format_age(document.modified_at)}"))
@@ -97,7 +103,9 @@ def print_document(console: Console, data: "DocumentData", *, is_first: bool) ->
     if is_first:
         console.print(Text(f" {to_one_line(document.title)}", "bold"))
         console.print(Text(f" {document.folder_id}  {to_one_line(document.document_id)}", "cyan"))
-        console.print(Text(f" {_details(document)} · {pluralize(document.lines, 'line')} · {data.encoding}", "dim"))
+        console.print(
+            Text(f" {_describe_document(document)} · {pluralize(document.lines, 'line')} · {data.encoding}", "dim")
+        )
         if data.problem:
             console.print(Text.assemble((" ! ", "yellow"), to_one_line(data.problem)))
         if document.keywords:
@@ -129,13 +137,78 @@ def _print_previews(console: Console, chunks: Sequence["ChunkPreview"]) -> None:
     print_table(console, table)
 
 
-def print_chunks(console: Console, chunks: Sequence["Chunk"], asked: Collection[str]) -> None:
-    """Chunks in full, each under where it stands; those that were asked for are marked."""
+def print_chunks(console: Console, chunks: Sequence["Chunk"], requested: Collection[str]) -> None:
+    """Chunks in full, each under where it stands; the requested ones are marked."""
     for each in chunks:
-        mark = ("● ", "green") if each.chunk_id in asked and len(asked) < len(chunks) else ("", "")
+        mark = ("● ", "green") if each.chunk_id in requested and len(requested) < len(chunks) else ("", "")
         where = WITHIN.join(filter(None, (each.place, *each.heading)))
         head = Text.assemble(" ", mark, (f"{each.document_id}:{each.start_line}", "bold"), (f"  {where}", "dim"))
         console.print(head, overflow="ellipsis", no_wrap=True)
         for line in each.content.strip("\n").split("\n"):
             console.print(Text(f"   {escape_controls(line)}"), soft_wrap=True)
         console.print()
+
+
+# Folders
+
+
+def print_folders(console: Console, folders: Sequence["Folder"]) -> None:
+    """One line for each folder; below it, why it is not ready."""
+    is_wide = console.width >= _WIDE_FOLDERS
+    columns = ("folder", "state", "documents", "chunks", "problems", "age", *(["path"] if is_wide else []))
+    table = make_table(*columns, flexible="path" if is_wide else "state")
+    for column in table.columns[2:5]:
+        column.justify = "right"
+    for each in folders:
+        table.add_row(
+            make_cell(each.folder_id, "cyan"),
+            _draw_state(each),
+            f"{each.documents:,}",
+            f"{each.chunks:,}",
+            Text(f"{each.problems:,}", "yellow" if each.problems else "dim"),
+            make_cell(format_short_age(each.indexed_at) if each.indexed_at else "—", "dim"),
+            *([make_cell(each.path, "dim")] if is_wide else []),
+        )
+    print_table(console, table)
+    for each in folders:
+        if each.reason:
+            console.print(Text.assemble((" ! ", "yellow"), f"{each.folder_id}: {to_one_line(each.reason)}"))
+
+
+def _draw_state(folder: "Folder") -> Text:
+    state = Text(folder.state, _STATES.get(folder.state, ""))
+    if folder.state == "indexing":
+        state.append(f" {draw_bar(folder.progress)} {folder.done:,} / {folder.total:,}")
+    return state
+
+
+def print_indexed(console: Console, folder: "Folder", problems: Sequence["Problem"]) -> None:
+    """What was left out of a folder that was just indexed, and what is wrong with the rest, by reason."""
+    if folder.skipped:
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(folder.skipped.items()))
+        console.print(Text(f" Left out: {left_out}", "dim"))
+    if not problems:
+        return
+    console.print(Text.assemble((" ! ", "yellow"), f"{pluralize(len(problems), 'problem')}:"))
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for each in problems:
+        by_reason[each.reason].append(each.document_id)
+    table = make_table("count", "reason", "files", flexible="files", header=False)
+    table.columns[0].justify = "right"
+    for reason, paths in sorted(by_reason.items(), key=lambda each: -len(each[1]))[:_MOST_REASONS]:
+        more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+        table.add_row(f"  {len(paths):,}", make_cell(reason), make_cell(", ".join(paths[:_MOST_NAMED]) + more, "dim"))
+    print_table(console, table)
+    console.print(Text(f" See all:  athand docs status {folder.folder_id} --problems"), soft_wrap=True)
+
+
+def print_problems(console: Console, problems: Sequence["Problem"]) -> None:
+    """Every file that is not, or not quite, as it should be."""
+    table = make_table("folder", "file", "reason", flexible="reason")
+    table.columns[1].no_wrap, table.columns[1].overflow = False, "fold"
+    for each in problems:
+        said = f"{each.reason} (indexed all the same)" if each.is_indexed else each.reason
+        table.add_row(
+            make_cell(each.folder_id, "cyan"), Text(to_one_line(each.document_id)), Text(to_one_line(said), "dim")
+        )
+    print_table(console, table)

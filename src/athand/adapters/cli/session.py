@@ -5,7 +5,7 @@ import logging
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from athand.types import Noun
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Progress = Callable[..., None]  # done, total, and another label
 
 
 @dataclass(slots=True)
@@ -78,6 +79,29 @@ class Session:
             shared = [f"{name}={value}" for name, value in own.items() if value]
             again = shlex.join(["athand", *words, *shared, f"--token={continuation.next_token}"])
             self.say(f" More:  {again}")
+
+    @contextmanager
+    def show_progress(self, label: str, unit: str = "") -> Iterator[Progress]:
+        """Show a bar on a terminal until the work is done; yields what is called with the count and the total."""
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn(" {task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(separator=" / "),
+            *([TextColumn(f"{unit} ·")] if unit else []),
+            TimeRemainingColumn(),
+        )
+        console = self.console(stderr=True)
+        hidden = self.quiet or self.as_json or not console.is_terminal
+        with Bar(*columns, console=console, transient=True, disable=hidden) as bar:
+            task = bar.add_task(label, total=None)
+
+            def show(done: int, total: int, label: str = label) -> None:
+                bar.update(task, description=label, completed=done, total=total or None)
+
+            yield show
 
     def console(self, *, stderr: bool = False) -> "Console":
         """Where to draw: colours on a terminal, plain text elsewhere."""
@@ -141,6 +165,28 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], cl
         return group.command(name, cls=LazyCommand)(shared)
 
     return decorate
+
+
+class SectionedGroup(click.Group):
+    """Shows its commands under headings, in the order they were given."""
+
+    def __init__(self, name: str, *, sections: Mapping[str, click.Group], **settings: Any) -> None:
+        commands = {name: command for group in sections.values() for name, command in group.commands.items()}
+        super().__init__(name, commands, **settings)
+        self.sections = sections
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of the sections."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list per section, their second columns in line."""
+        width = max(map(len, self.commands))
+        for heading, group in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(f"{name:<{width}}", command.get_short_help_str(80)) for name, command in group.commands.items()]
+                )
 
 
 def read_standard_input() -> str:

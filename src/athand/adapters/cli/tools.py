@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options, tools_calls, tools_servers
-from athand.adapters.cli.groups import SectionedGroup
-from athand.adapters.cli.session import Session, command
+from athand.adapters.cli.session import SectionedGroup, Session, command
 from athand.adapters.cli.tools_catalogues import (
     FAILED,
     IDLE,

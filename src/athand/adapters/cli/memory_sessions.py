@@ -16,25 +16,25 @@ commands = click.Group()
 
 @command(commands, "timeline")
 @options.memory_id
-@click.option("--before", default=5, show_default=True, help="How many before it.")
-@click.option("--after", default=5, show_default=True, help="How many after it.")
+@options.of("memories:Memories.timeline", "before", "after")
 def timeline(session: Session, /, id: str, before: int, after: int) -> None:
-    """Draw what was remembered around a memory, in the same project."""
+    """Draw what was remembered just before and after a memory, in the same project."""
     with session.open() as athand:
         found = athand.memories.timeline(id, before, after)
-        around = [*found.before, found.anchor, *found.after]
-        successors = _successors(athand.memories, around)
+        memories = [*found.before, found.anchor, *found.after]
+        successors = _find_successors(athand.memories, memories)
     if session.as_json:
         session.show(found.to_dict())
-    elif not session.print_plain(around):
-        from athand.adapters.cli.render_timeline import print_timeline
+    elif not session.print_plain(memories):
+        from athand.adapters.cli.render_memories import print_timeline
 
         print_timeline(session.console(), found, successors)
 
 
-def _successors(memories: "Memories", around: "list[Memory]") -> "dict[str, Memory]":
-    ended = [each for each in around if each.valid_until is not None]
-    found = ((each.id, find_successor(each, memories.related(each.id))) for each in ended)
+def _find_successors(service: "Memories", memories: "list[Memory]") -> "dict[str, Memory]":
+    """What took the place of each memory that holds no more, by id."""
+    ended = [each for each in memories if each.valid_until is not None]
+    found = ((each.id, find_successor(each, service.related(each.id))) for each in ended)
     return {id_: successor for id_, successor in found if successor}
 
 
@@ -51,14 +51,13 @@ def context(session: Session, /, id: str) -> None:
     elif session.quiet:
         click.echo(used.session.id)
     else:
-        from athand.adapters.cli.render_timeline import print_context
+        from athand.adapters.cli.render_memories import print_context
 
         print_context(session.console(), used)
 
 
 @command(commands, "brief")
-@click.option("--project", metavar="NAME", default="default", show_default=True, help="What it is about.")
-@click.option("--max-tokens", default=800, show_default=True, help="How long it may be.")
+@options.of("memories:Memories.brief", "project", "max_tokens")
 def brief(session: Session, /, project: str, max_tokens: int) -> None:
     """Print what an agent should know at the start of a session, as Markdown."""
     with session.open() as athand:
@@ -68,12 +67,11 @@ def brief(session: Session, /, project: str, max_tokens: int) -> None:
     elif text:
         click.echo(text)
     else:
-        session.say(f"Nothing to tell about {project} that fits. See what there is with: athand memory stats")
+        session.say(f"Nothing is known about {project} that fits. See what there is with: athand memory stats")
 
 
 @command(commands, "sessions")
-@options.project
-@click.option("--limit", default=20, show_default=True, help="How many at most.")
+@options.of("memories:Memories.sessions", "project", "limit")
 def sessions(session: Session, /, **given: Any) -> None:
     """List the newest sessions."""
     with session.open() as athand:
@@ -81,7 +79,7 @@ def sessions(session: Session, /, **given: Any) -> None:
     if session.print_plain(found):
         return
     if found:
-        from athand.adapters.cli.render_timeline import print_sessions
+        from athand.adapters.cli.render_memories import print_sessions
 
         print_sessions(session.console(), found)
     else:
@@ -89,9 +87,7 @@ def sessions(session: Session, /, **given: Any) -> None:
 
 
 @command(commands, "start-session")
-@options.own_project
-@click.option("--id", metavar="ID", help="An id of your own; a session that has begun already goes on.")
-@click.option("--started-at", metavar="TIME", help="When it began (ISO 8601); now, if not given.")
+@options.of("memories:Memories.start_session", "project", "id", "started_at")
 def start_session(session: Session, /, **given: Any) -> None:
     """Begin a session; give its id to `add`, `search` and `end-session`.
 
@@ -109,7 +105,7 @@ def start_session(session: Session, /, **given: Any) -> None:
 
 @command(commands, "end-session")
 @click.argument("id", metavar="ID")
-@click.option("--summary", metavar="TEXT", help="What came of it; the next brief tells it.")
+@options.of("memories:Memories.end_session", "summary")
 def end_session(session: Session, /, id: str, summary: str | None) -> None:
     """End a session."""
     with session.open() as athand:
