@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 from athand.archive_reader import HEADER, unpack
 from athand.archive_rows import export_rows, put_folders, put_rejections, put_tools
 from athand.errors import BadData, Conflict, StoreError
+from athand.files import replace_atomically
 from athand.flows import Flows
 from athand.memories import Memories
 from athand.store import Store, check_target
@@ -141,7 +142,7 @@ def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> Non
     """Packs the files of a folder into an archive, with their hashes in its header."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     hashes: dict[str, str] = {}
-    with _atomic_file(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replace_atomically(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
         for at, file in enumerate(files):
             name = file.relative_to(folder).as_posix()
             with file.open("rb") as source:
@@ -150,21 +151,6 @@ def _pack(folder: Path, path: Path, counts: Archived, progress: Progress) -> Non
             progress("packing", at + 1, len(files))
         header = {**FORMAT, "created_at": datetime.now(UTC).isoformat(), "counts": counts.to_dict(), "files": hashes}
         archive.writestr(HEADER, json.dumps(header, ensure_ascii=False, indent=1))
-
-
-@contextmanager
-def _atomic_file(path: Path) -> Iterator[Path]:
-    """A private temporary file, renamed to `path` on success."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        yield Path(name)
-        with Path(name).open("rb") as file:
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
 
 
 def _read_flows(content: Content, folder: Path, done: Unarchived, progress: Progress) -> Unarchived:

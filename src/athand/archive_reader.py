@@ -3,7 +3,6 @@
 import hashlib
 import json
 import lzma
-import os
 import re
 import zipfile
 import zlib
@@ -13,6 +12,7 @@ from typing import IO, Any
 
 from athand.distribution import upgrade_hint
 from athand.errors import BadData, NotFound, StoreError
+from athand.files import private_opener
 
 HEADER = "athand.json"
 LARGEST = 20_000_000_000  # bytes, unpacked
@@ -90,7 +90,7 @@ def _copy(source: IO[bytes], target: Path, size: int) -> str:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256()
     left = size
-    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with open(target, "xb", opener=private_opener) as file:
         while piece := source.read(min(_PIECE, left + 1)):
             left -= len(piece)
             if left < 0:

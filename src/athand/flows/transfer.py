@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from athand.errors import BadData, Conflict, InvalidInput, NotFound, StoreError
+from athand.files import private_opener
 from athand.flows import rows
 from athand.flows.actions import ACTIONS, find_node, verb_of
 from athand.flows.context import FlowContext
@@ -228,7 +229,7 @@ def _file_name(step: Step) -> str:
 
 
 def _write_json(file: Path, value: Mapping[str, Any]) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+    with open(file, "x", encoding="utf-8", opener=private_opener) as out:
         json.dump(value, out, ensure_ascii=False, indent=2)
         out.write("\n")
 

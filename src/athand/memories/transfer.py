@@ -1,8 +1,6 @@
 """All memories as a file of JSON lines and back; an import is done entirely or not at all."""
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -12,6 +10,7 @@ from typing import Any, TypeVar
 
 from athand.corpus import AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
+from athand.files import replace_atomically
 from athand.inputs import check_path
 from athand.memories import importers, relations, rows, write
 from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
@@ -41,17 +40,10 @@ def export(corpus: AnyCorpus, path: str | PathLike[str], project: str | None) ->
 def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
     """Under another name until it is complete; readable by its owner alone, like the store."""
     written = 0
-    handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file, corpus.store.snapshot() as snapshot:
-            for line in chain([HEADER], map(to_line, _everything(snapshot, corpus, project))):
-                file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
-                written += line.get("kind") == "memory"
-            file.flush()
-            os.fsync(file.fileno())
-        Path(unfinished).replace(target)
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+    with replace_atomically(target) as file, corpus.store.snapshot() as snapshot:
+        for line in chain([HEADER], map(to_line, _everything(snapshot, corpus, project))):
+            file.write(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n")
+            written += line.get("kind") == "memory"
     return written
 
 

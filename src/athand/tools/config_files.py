@@ -1,19 +1,17 @@
 """Configuration files: found, read with limits (size, regular files only), and written atomically."""
 
-import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import BadData, InvalidInput, NotFound, Unavailable
+from athand.files import lock, open_regular, replace_atomically
 from athand.inputs import check_name
 from athand.tools.model import DEFAULT
 
@@ -29,9 +27,7 @@ _LAST_COMMAS = re.compile(rf"({_STRING})|,(?=\s*+[\]}}])", re.DOTALL)
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     """The content of a regular file; NotFound if there is none, BadData if it cannot be read."""
     try:
-        with open(path, "rb", opener=_open_nonblocking) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise BadData(f"{path} is not a regular file. Give the path of a configuration file.")
+        with open_regular(path) as file:
             data = file.read(most + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(f"There is no file {path}. Check the path.") from error
@@ -40,11 +36,6 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     if len(data) > most:
         raise BadData(f"{path} is larger than {most // 1_000_000} MB. A configuration file is much smaller.")
     return data
-
-
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Opener that does not block on a pipe without a writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def to_text(data: bytes, path: Path) -> str:
@@ -87,7 +78,6 @@ def _reason(error: OSError | ValueError) -> str:
     return (strerror or str(error)).lower()
 
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEYS = ("mcpServers", "servers")
 
 
@@ -124,7 +114,7 @@ def remove_from_user_config(path: Path, name: str) -> bool:
 def _open_for_writing(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _lock_folder(path.parent):
+        with lock(path.parent):
             yield
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from error
@@ -178,29 +168,8 @@ def _back_up(path: Path, data: bytes) -> Path | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write atomically with mode 0600: readers see the old file or the new one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
-            os.fchmod(file.fileno(), 0o600)  # it may be left over from a process that died
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            new.unlink()
-
-
-@contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder, so that processes merge one after the other."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)
+    with replace_atomically(path) as file:
+        file.write(data)
 
 
 PROJECT_FILE = ".mcp.json"

@@ -169,8 +169,9 @@ def _tell(session: Session, name: str, file: Path, text: str) -> None:
 
 def change(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
     """Change the configuration file, if nothing but what is wanted changes in it; its path."""
-    from athand.adapters.editing.files import PRIVATE, replace_file, resolve_file
+    from athand.adapters.editing.files import replace_file, resolve_file
     from athand.config import config_file, load_settings
+    from athand.files import PRIVATE
 
     load_settings()  # a file that is broken is not touched
     file = config_file()

@@ -3,15 +3,13 @@
 import os
 import shlex
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from athand.errors import Conflict, Unavailable
-
-PRIVATE = 0o600
+from athand.files import PRIVATE, flush, private_opener, replace_atomically
 
 
 def resolve_file(path: Path, inside: Path | None = None) -> Path:
@@ -30,18 +28,11 @@ def replace_file(place: Path, data: bytes, *, instead_of: bytes | None, mode: in
     with _explain_errors(place):
         _check_writable(place)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                os.fchmod(file.fileno(), mode_of(place) if mode is None else mode)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+        with replace_atomically(place, mode=mode_of(place) if mode is None else mode) as file:
+            file.write(data)
+            flush(file)
             if (place.read_bytes() if place.exists() else None) != instead_of:
                 raise Conflict(f"{place} has just been changed by another program. Nothing was written; try again.")
-            Path(unfinished).replace(place)
-        finally:
-            Path(unfinished).unlink(missing_ok=True)
 
 
 def _check_writable(place: Path) -> None:
@@ -55,11 +46,9 @@ def _check_writable(place: Path) -> None:
 def back_up(place: Path, data: bytes, now: datetime) -> Path:
     """Write a copy of a file's data beside it, with the same permissions; returns its path."""
     backup = place.with_name(f"{place.name}.athand-backup-{now:%Y%m%dT%H%M%S.%f}")
-    with _explain_errors(backup):
-        handle = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE)
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode_of(place))
-            file.write(data)
+    with _explain_errors(backup), open(backup, "xb", opener=private_opener) as file:
+        os.fchmod(file.fileno(), mode_of(place))
+        file.write(data)
     return backup
 
 

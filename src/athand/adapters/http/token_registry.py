@@ -7,16 +7,18 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from athand.adapters.http.private_files import create_private, lock_folder, read_private, replace_private
 from athand.adapters.operations import SCOPES
-from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound
+from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound, Unavailable
+from athand.files import create_private, lock, make_private_folder, open_regular, replace_atomically
 
 log = logging.getLogger("athand")
 
@@ -24,6 +26,7 @@ OWNER = "owner"
 _TOKEN_BYTES = 32
 _TOKEN_TEXT = re.compile(rb"[\w-]{43,200}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MAX_BYTES = 1_000_000  # of a file of tokens
 _RELOAD_SECONDS = 1.0  # a revoked token may still be accepted for this long
 
 
@@ -54,8 +57,8 @@ def tokens_file(folder: Path) -> Path:
 def ensure_owner_token(folder: Path) -> str:
     """The owner's token, created if there is none."""
     path = owner_file(folder)
-    with lock_folder(folder):
-        data = read_private(path)
+    with _lock_folder(folder):
+        data = _read_private(path)
         if data == b"":  # an earlier start was interrupted between creating and writing the file
             path.unlink()
         if not data:
@@ -66,7 +69,7 @@ def ensure_owner_token(folder: Path) -> str:
 def read_owner_token(folder: Path) -> str:
     """The owner's token as stored in its file."""
     path = owner_file(folder)
-    data = (read_private(path) or b"").strip()
+    data = (_read_private(path) or b"").strip()
     if not _TOKEN_TEXT.fullmatch(data):
         raise DataError(f"{path} does not hold a token. Remove it; the next `athand serve` makes a new one.")
     return data.decode("ascii")
@@ -75,7 +78,7 @@ def read_owner_token(folder: Path) -> str:
 def list_tokens(folder: Path) -> list[ApiToken]:
     """All named tokens."""
     path = tokens_file(folder)
-    data = read_private(path)
+    data = _read_private(path)
     try:
         listed = json.loads(data)["tokens"] if data else []
         return [_parse_entry(**each) for each in listed]
@@ -98,7 +101,7 @@ def create_token(folder: Path, name: str, scopes: Sequence[str]) -> tuple[ApiTok
         raise InvalidInput(f"A token needs scopes out of: {', '.join(SCOPES)}.")
     text = secrets.token_urlsafe(_TOKEN_BYTES)
     token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex())
-    with lock_folder(folder):
+    with _lock_folder(folder):
         tokens = list_tokens(folder)
         if any(each.name == name for each in tokens):
             raise Conflict(f"There is a token {name!r} already. Take it back with: athand token revoke {name}")
@@ -108,7 +111,7 @@ def create_token(folder: Path, name: str, scopes: Sequence[str]) -> tuple[ApiTok
 
 def revoke_token(folder: Path, name: str) -> ApiToken:
     """Delete a named token."""
-    with lock_folder(folder):
+    with _lock_folder(folder):
         tokens = list_tokens(folder)
         revoked = next((each for each in tokens if each.name == name), None)
         if revoked is None:
@@ -124,7 +127,40 @@ def hash_token(token: str) -> bytes:
 
 def _write_tokens(folder: Path, tokens: Sequence[ApiToken]) -> None:
     data = json.dumps({"tokens": [asdict(each) for each in tokens]}, indent=1)
-    replace_private(tokens_file(folder), data.encode())
+    with replace_atomically(tokens_file(folder)) as file:
+        file.write(data.encode())
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of the folder, created if it is missing and refused if others may place files in it; sync it."""
+    make_private_folder(folder)
+    with lock(folder) as handle:
+        info = os.fstat(handle)
+        if info.st_uid != os.getuid():
+            raise Unavailable(f"{folder} belongs to another user. Choose another folder with: --data-dir")
+        if info.st_mode & 0o022:
+            raise Unavailable(f"Others may write in {folder}. Run: chmod 700 {shlex.quote(str(folder))}")
+        yield
+        os.fsync(handle)
+
+
+def _read_private(path: Path) -> bytes | None:
+    """The content; None if there is no file. It must be a regular file of this user that nobody else can read."""
+    name = shlex.quote(str(path))
+    try:
+        with open_regular(path, follow_links=False) as file:
+            info = os.fstat(file.fileno())
+            if info.st_uid != os.getuid():
+                raise Unavailable(f"{path} is not used: it belongs to another user. Remove it: rm {name}")
+            if info.st_mode & 0o077:
+                raise Unavailable(f"Others can read or write {path}, so it is no secret. Run: chmod 600 {name}")
+            return file.read(_MAX_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = "it is a link" if path.is_symlink() else error.strerror
+        raise Unavailable(f"{path} is not used: {why}. Remove it: rm {name}") from error
 
 
 def _now() -> str:

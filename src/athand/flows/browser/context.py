@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
+from athand.files import private_opener
 from athand.flows.browser.model import LaunchOptions, Tab
 from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, PageSnapshot, capture_snapshot
 from athand.flows.profiles import Profile
@@ -137,8 +137,7 @@ class PageContext:
         self._screenshot_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._screenshot_folder / _screenshot_name(name)
         image = await self.page.screenshot(full_page=full_page)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with open(path, "wb", opener=private_opener) as file:
             file.write(image)
         return path
 

@@ -12,10 +12,10 @@ import apsw
 
 from athand.distribution import upgrade_hint
 from athand.errors import Conflict, DataError, NotFound, StoreBusy, StoreError
+from athand.files import create_private, sync
 from athand.store.sqlite import maintenance
 from athand.store.sqlite.schema import APPLICATION_ID, VERSION
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BUSY_MILLISECONDS = 2_000
 _DISK = (apsw.FullError, apsw.IOError)
 
@@ -27,7 +27,7 @@ def back_up(source: apsw.Connection, target: Path, *, force: bool) -> None:
     with _temporary_file(target) as unfinished:
         source.execute("VACUUM INTO ?", (str(unfinished),))  # without deleted data
         _verify(unfinished)
-        _sync(unfinished)
+        sync(unfinished)
         unfinished.replace(target)
 
 
@@ -40,7 +40,7 @@ def restore(location: Path, backup: Path, now: datetime) -> Path | None:
     with _temporary_file(location) as staged:
         _copy_file(backup, staged)
         _verify(staged)
-        _sync(staged)
+        sync(staged)
         aside = location.with_name(f"{location.name}.before-{now:%Y%m%dT%H%M%S.%f}")
         if not location.exists():
             _move_into_place(location, staged, aside)
@@ -76,7 +76,7 @@ def _overwrite(location: Path, staged: Path, aside: Path) -> None:
 
 
 def _copy_aside(store: apsw.Connection, aside: Path) -> None:
-    _create(aside)
+    create_private(aside)
     try:
         _copy_pages(store, aside)
     except apsw.Error:
@@ -140,13 +140,13 @@ def _temporary_file(target: Path) -> Iterator[Path]:
     """A private file beside the target; deleted in the end, unless it was renamed."""
     path = target.with_name(f".{target.name}.unfinished-{os.getpid()}-{threading.get_ident()}")
     try:
-        _create(path)
+        create_private(path)
         try:
             yield path
         finally:
             for name in (path, path.with_name(f"{path.name}-journal")):
                 name.unlink(missing_ok=True)
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as error:
         raise StoreError(f"{target} cannot be written ({error.strerror}). Choose another path.") from error
     except _DISK as error:
@@ -154,16 +154,3 @@ def _temporary_file(target: Path) -> Iterator[Path]:
             f"{target} cannot be written: the disk may be full or failing, or a size limit was reached. "
             "Nothing was changed."
         ) from error
-
-
-def _create(path: Path) -> None:
-    os.close(os.open(path, _NEW, 0o600))
-
-
-def _sync(path: Path) -> None:
-    """Flushes a file, or the names in a folder, to the disk."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from athand.errors import AthandError, Conflict, DataError, StoreBusy, StoreError
+from athand.files import make_private_folder
 from athand.store.contract import Schema
 from athand.store.sqlite.schema import is_current, migrate, version_of
 from athand.store.sqlite.sql import add_functions
@@ -179,12 +180,6 @@ def _retry_while_busy(action: Callable[[], object]) -> None:
 def _is_read_only(path: Path) -> bool:
     """Whether the file exists and cannot be written; a file without any write bit counts, even for root."""
     return path.is_file() and (not os.access(path, os.W_OK) or path.stat().st_mode & 0o222 == 0)
-
-
-def make_private_folder(path: Path) -> None:
-    """Creates the folder and its missing parents with mode 0700; `mkdir` sets it on the last one only."""
-    for folder in (*reversed(path.parents), path):
-        folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def _create_private_file(path: Path, read_only: bool) -> None:

@@ -4,10 +4,8 @@ Files only grow, by full blocks, and the header is replaced last, so a reader se
 deleted at any time and are rebuilt from the database.
 """
 
-import fcntl
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from athand.files import PRIVATE, flush, lock, private_opener
 from athand.store.sqlite.sql import rows as rows_of
 from athand.store.sqlite.sql import value
 from athand.types import Vector
@@ -119,10 +118,6 @@ class StaleFiles(Exception):
 
 def _is_increasing(numbers: npt.NDArray[np.int64]) -> bool:
     return bool((numbers[1:] > numbers[:-1]).all())
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 class MatrixFiles:
@@ -240,12 +235,11 @@ class MatrixFiles:
             size = int(np.prod(shape)) * np.dtype(dtype).itemsize
             if not before:  # a new file, as others may have the old one mapped
                 (self._folder / name).unlink(missing_ok=True)
-            with open(self._folder / name, "r+b" if before else "xb", opener=_open_private) as file:
+            with open(self._folder / name, "r+b" if before else "xb", opener=private_opener) as file:
                 file.seek(before // BLOCK * size)
                 for block in blocks:
                     file.write(getattr(block, name).tobytes())
-                file.flush()
-                os.fsync(file.fileno())
+                flush(file)
 
     def _header(self) -> dict[str, Any] | None:
         try:
@@ -257,7 +251,7 @@ class MatrixFiles:
 
     def _write_header(self, header: dict[str, Any]) -> None:
         new = self._folder / "header.new"
-        with open(new, "w", encoding="utf-8", opener=_open_private) as file:
+        with open(new, "w", encoding="utf-8", opener=private_opener) as file:
             json.dump(header, file)
         new.replace(self._folder / "header.json")
 
@@ -265,7 +259,8 @@ class MatrixFiles:
     def _lock(self) -> Iterator[None]:
         """Holds the file lock: one process writes at a time."""
         self._folder.parent.mkdir(exist_ok=True, mode=0o700)
-        with open(self._folder.with_suffix(".lock"), "w", opener=_open_private) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        path = self._folder.with_suffix(".lock")
+        path.touch(PRIVATE)
+        with lock(path):
             self._folder.mkdir(exist_ok=True, mode=0o700)
             yield

@@ -3,8 +3,6 @@
 import hashlib
 import json
 import logging
-import os
-import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,12 +14,13 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToke
 from pydantic import BaseModel, ValidationError
 
 from athand.errors import Unavailable
+from athand.files import open_regular, replace_atomically
 from athand.tools.model import ServerKey
 
 log = logging.getLogger("athand")
 
 M = TypeVar("M", bound=BaseModel)
-_LARGEST = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class TokenStore:
@@ -93,8 +92,8 @@ def _to_json(model: BaseModel | None) -> dict[str, Any] | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            data = json.loads(file.read(_LARGEST))
+        with open_regular(path, follow_links=False) as file:
+            data = json.loads(file.read(_MAX_BYTES))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -104,17 +103,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    """Write atomically with mode 0600, without following links."""
-    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    """Write the file atomically, in a folder that only its owner can read."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(new, flags, 0o600), "w", encoding="utf-8") as file:
-            json.dump(data, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
+        with replace_atomically(path) as file:
+            file.write(json.dumps(data).encode())
     except OSError as error:
-        new.unlink(missing_ok=True)
         raise Unavailable(f"The login could not be stored in {path.parent}: {error.strerror or error}.") from error
