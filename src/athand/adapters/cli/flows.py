@@ -164,7 +164,7 @@ def last(session: Session, /, n: int, within: str | None) -> None:
 @command(find_commands, "summarize")
 @session_id
 def summarize(session: Session, /, id: str) -> None:
-    """Summarize a session: its screens, actions and errors in a few lines."""
+    """Summarize a session: its screens, actions and errors."""
     with session.open() as athand:
         summary = athand.flows.summarize(id)
     if session.as_json:
@@ -181,7 +181,9 @@ def summarize(session: Session, /, id: str) -> None:
 @command(find_commands, "suggest")
 @session_id
 def suggest(session: Session, /, id: str) -> None:
-    """Predict the next action of a session from what other sessions did on its newest screen.
+    """Predict the next action of a session.
+
+    Compares what other sessions did on its newest screen.
 
     \b
     Example:
@@ -273,9 +275,10 @@ def _write_file(file: Path, source: str, *, force: bool) -> None:
 @click.argument("folder")
 @options.of("flows.service:Flows.import_", "app")
 def import_(session: Session, /, folder: str, app: str) -> None:
-    """Import the sessions in FOLDER: each is a folder with session.json and steps/*.json.
+    """Import a folder of sessions.
 
-    Sessions that are in the store already are not added twice. Files that cannot be read are named and left out.
+    Each session is a folder with session.json and steps/*.json. Sessions that are in the store already are not added
+    twice. Files that cannot be read are named and left out.
 
     \b
     Example:

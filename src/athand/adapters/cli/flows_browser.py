@@ -49,11 +49,11 @@ def browser_options(function: Command) -> Command:
 )
 @browser_options
 def record(session: Session, /, url: str | None, own: str | None, headed: bool, **given: Any) -> None:
-    """Use an app in a browser, line by line, and record every step with what was on the page.
+    """Use an app in a browser, and record every step.
 
-    Reads commands from the keyboard (`help` lists them), or a script from standard input, which ends at its first
-    failure. With --json, for programs, every line is an object such as {"tool": "click", "testId": "send"}, and so is
-    every answer.
+    A step is stored with what was on the page. Reads commands from the keyboard (`help` lists them), or a script from
+    standard input, which ends at its first failure. With --json, for programs, every line is an object such as
+    {"tool": "click", "testId": "send"}, and so is every answer.
 
     \b
     Examples:
@@ -176,7 +176,10 @@ def _run_step(browser: "Browser", step: dict[str, Any]) -> "Noun":
 
 @command(record_commands, "setup-browser")
 def setup_browser(session: Session, /) -> None:
-    """Find the browser to record with, and install one if there is none; prints its path."""
+    """Find the browser to record with, or install one.
+
+    Prints its path.
+    """
     from athand.config import load_settings
     from athand.flows.browser import chromium
 
@@ -288,9 +291,9 @@ def _show_replay(session: Session, replay: "Replay") -> None:
 @click.argument("position", metavar="STEP", type=int)
 @click.argument("element")
 def reject_heal(session: Session, /, id: str, position: int, element: str) -> None:
-    """Mark ELEMENT as a wrong replacement for the element of a step: no replay uses it again.
+    """Mark ELEMENT as a wrong replacement for a missing one.
 
-    A replay prints this command for every element that it used instead of a missing one.
+    No replay of this step uses it again. A replay prints this command for every element that it used instead of a missing one.
     """
     with session.open() as athand:
         step = find_step(athand.flows.steps(id), position, id)

@@ -50,7 +50,10 @@ def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
 
 @command(token, "list")
 def list_(session: Session, /) -> None:
-    """List the names and scopes of tokens; the tokens themselves are not stored."""
+    """List the names and scopes of tokens.
+
+    The tokens themselves are not stored.
+    """
     from athand.adapters.http.token_registry import list_tokens
 
     found = list_tokens(_folder(session))

@@ -233,7 +233,7 @@ def types(
 @click.option("--check", is_flag=True, help="Connect to all of them; exit 69 if one fails.")
 @catalogue_options
 def servers(session: Session, /, check: bool, **given: Any) -> None:
-    """List the servers with their state, and the reason if one does not work.
+    """List the servers, their state, and what is wrong.
 
     Connects to servers that are new.
 
@@ -252,7 +252,7 @@ def servers(session: Session, /, check: bool, **given: Any) -> None:
 
 @command(commands, "stats")
 def stats(session: Session, /) -> None:
-    """Show how many tools there are, how often they were used, and how many tokens that saved."""
+    """Show the number of tools, their use, and the tokens saved."""
     with session.open() as athand:
         found = athand.tools.stats()
     if session.as_json or session.quiet:

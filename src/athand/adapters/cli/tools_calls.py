@@ -234,7 +234,9 @@ def _report_change(session: Session, what: str, changed: "Sequence[Tool | Server
 @_names
 @catalogue_options
 def enable(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
-    """Find and call tools again that were disabled; NAME is a tool, or a server for all its tools.
+    """Find and call tools again that were disabled.
+
+    NAME is the id of a tool, or a server for all its tools.
 
     \b
     Example:
@@ -263,7 +265,9 @@ def _check_enabled_in_file(server: "Server", names: Sequence[str]) -> None:
 @_names
 @catalogue_options
 def disable(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
-    """Neither find nor call tools until they are enabled; NAME is a tool, or a server for all its tools.
+    """Neither find nor call tools, until they are enabled.
+
+    NAME is the id of a tool, or a server for all its tools.
 
     \b
     Examples:
@@ -308,7 +312,9 @@ def rules(session: Session, /, **given: Any) -> None:
 @click.argument("decision", type=click.Choice(("allow", "ask", "deny", "remove")))
 @click.option("--catalogue", metavar="NAME", help="Only for tools of this catalogue; default: all catalogues.")
 def rule(session: Session, /, pattern: str, decision: str, catalogue: str | None) -> None:
-    """Allow, confirm or deny calls of the tools whose id matches PATTERN; `remove` deletes the rule.
+    """Set a rule for calls of tools whose id matches PATTERN.
+
+    allow calls them, ask wants you to confirm each call, deny refuses it; remove deletes the rule.
 
     \b
     Examples:
@@ -367,7 +373,7 @@ def _show_launches(session: Session, file: Path, entries: "Mapping[str, ServerCo
 @command(decision_commands, "distrust")
 @_project
 def distrust(session: Session, /, path: str | None) -> None:
-    """Start none of the servers any more that a project's configuration names.
+    """Start no servers of a project's configuration any more.
 
     \b
     Example:
