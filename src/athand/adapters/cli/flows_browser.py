@@ -293,7 +293,7 @@ def _show_replay(session: Session, replay: "Replay") -> None:
 def reject_heal(session: Session, /, id: str, position: int, element: str) -> None:
     """Mark ELEMENT as a wrong replacement for a missing one.
 
-    No replay of this step uses it again. A replay prints this command for every element that it used instead of a missing one.
+    No replay of this step uses it again. A replay prints this command for every element that it used as a replacement.
     """
     with session.open() as athand:
         step = find_step(athand.flows.steps(id), position, id)
