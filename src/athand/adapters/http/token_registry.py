@@ -190,14 +190,14 @@ class TokenRegistry:
 
     def find(self, token: str) -> Caller | None:
         """The owner of a token. Every entry is compared, each in constant time."""
-        self._reload_if_changed()
+        self._reload_when_stale()
         hashed, found = hash_token(token), None
         for entry_hash, caller in self._entries:
             if hmac.compare_digest(entry_hash, hashed):
                 found = caller
         return found
 
-    def _reload_if_changed(self) -> None:
+    def _reload_when_stale(self) -> None:
         if self._clock() - self._checked_at < _RELOAD_SECONDS:
             return
         self._checked_at = self._clock()

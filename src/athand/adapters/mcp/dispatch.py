@@ -34,7 +34,7 @@ class Dispatcher:
         progress = ProgressReporter(context, sender)
         perform = partial(operation.perform, self._ctx, arguments, progress=progress)
         try:
-            with forward_logs(context, sender), _hide_unexpected(operation.name):
+            with forward_logs(context, sender), _hide_details(operation.name):
                 return await self._threads.run(lambda: render_result(operation, perform()), slow=operation.is_slow)
         except AthandError as error:
             return render_error(error)
@@ -44,7 +44,7 @@ class Dispatcher:
     async def run(self, name: str, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function; its errors are protocol errors."""
         try:
-            with _hide_unexpected(name):
+            with _hide_details(name):
                 return await self._threads.run(partial(function, *arguments))
         except (InvalidInput, NotFound) as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
@@ -53,7 +53,7 @@ class Dispatcher:
 
 
 @contextmanager
-def _hide_unexpected(name: str) -> Iterator[None]:
+def _hide_details(name: str) -> Iterator[None]:
     """Logs unexpected exceptions; the client gets a generic internal error."""
     try:
         yield
