@@ -1,10 +1,11 @@
 """Expands the words of a query to index terms, for both engines: stems, prefixes, synonyms, typo corrections."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from athand.bounded_cache import BoundedCache
 from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stems
 from athand.types import Query, QueryWord, Variant
 
@@ -15,21 +16,7 @@ PREFIX_WORTH = 0.3
 PREFIX_EXPANSIONS = 4
 # Further words of a query are ignored: they add noise and time, not meaning.
 LONGEST_QUERY = 64
-
-
-class Vocabulary(Protocol):
-    """The terms of the searched spaces and their document frequencies."""
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]: ...
-
-    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
-        """The most frequent terms that begin with each of these."""
-
-    def of_length(self, shortest: int, longest: int) -> list[str]:
-        """The words of these lengths, as they were written."""
-
-    def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which these words are indexed."""
+_CACHED_LEXICONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +42,35 @@ class Lexicon:
     def stems_of(self, words: Sequence[str]) -> list[str]:
         """The terms under which these words are indexed."""
         return list(map(self.stems.__getitem__, words))
+
+
+class LexiconCache:
+    """Caches the words of the latest scopes: correcting a typo needs every word, and reading them is slow."""
+
+    def __init__(self) -> None:
+        self._lexicons: BoundedCache[Hashable, Lexicon] = BoundedCache(_CACHED_LEXICONS)
+
+    def get(self, scope: Hashable, state: tuple[int, int], read: Callable[[], Mapping[str, str]]) -> Lexicon:
+        """The words of a scope, read again (word → stem) if the state of the index is another one."""
+        lexicon = self._lexicons.get(scope)
+        if lexicon is None or lexicon.state != state:
+            lexicon = Lexicon.from_stems(state, read())
+            self._lexicons.put(scope, lexicon)
+        return lexicon
+
+
+class Vocabulary(Protocol):
+    """The terms of the searched spaces and their document frequencies."""
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """Document frequencies of the terms that occur."""
+
+    def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
+        """The most frequent terms that begin with each of these."""
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """Every word of the spaces with its term."""
 
 
 def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
@@ -103,15 +119,15 @@ def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     """Each word → its edit distance and the nearest words with their terms; without one, the nearest stems."""
     edits = [allowed_edits(word) for word in words]
     lengths = [(len(word) - most, len(word) + most) for word, most in zip(words, edits, strict=True)]
-    written = vocabulary.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
+    lexicon = vocabulary.lexicon
+    written = lexicon.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
     near = dict(zip(words, nearest_words(words, written, edits), strict=True))
     rest = [word for word in words if not near[word][1]]
-    known_stems = list(dict.fromkeys(vocabulary.stems_of(written))) if rest else []
+    known_stems = list(dict.fromkeys(lexicon.stems_of(written))) if rest else []
     short = stems(rest)
     forms = nearest_words(short, known_stems, list(map(allowed_edits, short)))
     as_words = {
-        word: (least, dict(zip(found, vocabulary.stems_of(found), strict=True)))
-        for word, (least, found) in near.items()
+        word: (least, dict(zip(found, lexicon.stems_of(found), strict=True))) for word, (least, found) in near.items()
     }
     as_stems = {
         word: (least, dict(zip(found, found, strict=True))) for word, (least, found) in zip(rest, forms, strict=True)

@@ -21,8 +21,8 @@ from athand.store.contract import Index
 from athand.store.postgres.embeddings import Model, matches_checksum, unpack
 from athand.store.postgres.sql import Connection, rows
 from athand.store.postgres.vector_index import INDEXED_FROM, AnnPolicy, nearest
-from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache
-from athand.store.query_terms import resolve_query
+from athand.store.postgres.vocabulary import PostgresVocabulary
+from athand.store.query_terms import LexiconCache, resolve_query
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 # Very common words bring at most so many rows: the newest that pass the filter.
@@ -30,7 +30,7 @@ MOST_ROWS = 4 * KEYWORD_ROWS
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateFinder:
+class PostgresCandidateFinder:
     """Searches for one query; `model` is set if it has a vector for every passage of the corpus."""
 
     connection: Connection
@@ -39,10 +39,10 @@ class CandidateFinder:
     model: Model | None
     ann_policy: AnnPolicy
 
-    def candidates(self, vocabularies: VocabularyCache) -> Candidates:
+    def candidates(self, lexicons: LexiconCache) -> Candidates:
         """The candidates of both rankings, each with its fields and its exact cosine."""
         by_vector = self._start_vector_search()
-        vocabulary = SpaceVocabulary(self.connection, self.index, self.query.spaces, vocabularies)
+        vocabulary = PostgresVocabulary(self.connection, self.index, self.query.spaces, lexicons)
         words, corrections = resolve_query(self.query, vocabulary)
         statistics = vocabulary.statistics
         scores: Scores = {}

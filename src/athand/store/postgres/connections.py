@@ -91,7 +91,7 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
             return answer
 
 
-class Connections:
+class PostgresConnections:
     """The connection pool; opening it creates or migrates the tables."""
 
     def __init__(self, location: str, schemas: Sequence[Schema]) -> None:

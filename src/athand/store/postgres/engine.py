@@ -12,13 +12,13 @@ import psycopg
 from athand.errors import AthandError, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
-from athand.store.postgres.candidates import CandidateFinder
+from athand.store.postgres.candidates import PostgresCandidateFinder
 from athand.store.postgres.connections import (
     READING,
     WRITING,
     ConnectionLost,
-    Connections,
     LimitedConnection,
+    PostgresConnections,
     begin,
     explain_error,
     read_snapshot,
@@ -29,7 +29,8 @@ from athand.store.postgres.scan import scan_passages
 from athand.store.postgres.schema import VERSION
 from athand.store.postgres.sql import Connection, execute, execute_many, rows
 from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
-from athand.store.postgres.vocabulary import SpaceVocabulary, VocabularyCache
+from athand.store.postgres.vocabulary import PostgresVocabulary
+from athand.store.query_terms import LexiconCache
 from athand.text import text_hash
 from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
@@ -42,9 +43,9 @@ _MANY = 100
 class PostgresSnapshot:
     """A read-only transaction: all reads see one state."""
 
-    def __init__(self, connection: Connection, vocabularies: VocabularyCache, ann_policy: AnnPolicy) -> None:
+    def __init__(self, connection: Connection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
         self._connection = connection
-        self._vocabularies = vocabularies
+        self._lexicons = lexicons
         self._ann_policy = ann_policy
         self._models: dict[tuple[str, str], embeddings.Model | None] = {}
 
@@ -54,7 +55,7 @@ class PostgresSnapshot:
 
     def candidates(self, index: Index, query: Query) -> Candidates:
         """The best passages by keyword and by vector that pass the filter."""
-        return self._finder(index, query).candidates(self._vocabularies)
+        return self._finder(index, query).candidates(self._lexicons)
 
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
@@ -67,7 +68,7 @@ class PostgresSnapshot:
 
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
         """Document frequency of each known term in the spaces; the key "" has the number of passages."""
-        vocabulary = SpaceVocabulary(self._connection, index, spaces, self._vocabularies)
+        vocabulary = PostgresVocabulary(self._connection, index, spaces, self._lexicons)
         return {**vocabulary.frequencies(terms), "": vocabulary.statistics.passages}
 
     def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
@@ -78,8 +79,8 @@ class PostgresSnapshot:
         """A hash of all derived data, equal for equal indexes on either engine."""
         return maintenance.fingerprint(self._connection, index)
 
-    def _finder(self, index: Index, query: Query) -> CandidateFinder:
-        return CandidateFinder(
+    def _finder(self, index: Index, query: Query) -> PostgresCandidateFinder:
+        return PostgresCandidateFinder(
             self._connection, index, query, self._model(index.corpus, query.model_id), self._ann_policy
         )
 
@@ -95,8 +96,8 @@ class PostgresSnapshot:
 class PostgresTransaction(PostgresSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: Connection, vocabularies: VocabularyCache, ann_policy: AnnPolicy) -> None:
-        super().__init__(connection, vocabularies, ann_policy)
+    def __init__(self, connection: Connection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
+        super().__init__(connection, lexicons, ann_policy)
         self.to_compact: set[str] = set()
         self.loaded: set[str] = set()
 
@@ -144,8 +145,8 @@ class PostgresStore:
 
     def __init__(self, location: str, schemas: Sequence[Schema], *, exact: bool = False) -> None:
         self.schemas = schemas
-        self._connections = Connections(location, schemas)
-        self._vocabularies = VocabularyCache()
+        self._connections = PostgresConnections(location, schemas)
+        self._lexicons = LexiconCache()
         self._ann_policy = AnnPolicy(exact, self._connections.run_async)
         self._loaded: set[str] = set()
 
@@ -164,7 +165,7 @@ class PostgresStore:
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
             )
             try:
-                yield PostgresSnapshot(connection, self._vocabularies, self._ann_policy)
+                yield PostgresSnapshot(connection, self._lexicons, self._ann_policy)
             finally:
                 roll_back(connection)
 
@@ -179,7 +180,7 @@ class PostgresStore:
         limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
         with self._connections.borrow(limit) as connection:
             number = begin(connection, spaces, limit, durable=durable)
-            transaction = PostgresTransaction(connection, self._vocabularies, self._ann_policy)
+            transaction = PostgresTransaction(connection, self._lexicons, self._ann_policy)
             try:
                 yield transaction
             except psycopg.OperationalError as error:

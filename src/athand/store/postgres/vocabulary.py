@@ -3,47 +3,33 @@
 from collections.abc import Sequence
 from typing import Any
 
-from athand.bounded_cache import BoundedCache
 from athand.store.contract import Index
 from athand.store.postgres.counts import PASSAGES, length_of, source
 from athand.store.postgres.sql import Connection, rows
-from athand.store.query_terms import Lexicon
+from athand.store.query_terms import Lexicon, LexiconCache
 from athand.types import Statistics
 
-_CACHE_SIZE = 8
 
-State = tuple[int, int]
-
-
-class VocabularyCache:
-    """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
-
-    def __init__(self) -> None:
-        self._cached: BoundedCache[tuple[str, tuple[str, ...] | None], Lexicon] = BoundedCache(_CACHE_SIZE)
-
-    def words(self, vocabulary: "SpaceVocabulary", state: State) -> Lexicon:
-        """The words of a vocabulary, read again if the index has changed."""
-        known = self._cached.get(vocabulary.scope)
-        if known is None or known.state != state:
-            known = Lexicon.from_stems(state, vocabulary.read())
-            self._cached.put(vocabulary.scope, known)
-        return known
-
-
-class SpaceVocabulary:
+class PostgresVocabulary:
     """The vocabulary of the searched spaces at the connection's snapshot."""
 
     def __init__(
-        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, cache: VocabularyCache
+        self, connection: Connection, index: Index, spaces: tuple[str, ...] | None, lexicons: LexiconCache
     ) -> None:
-        self.scope = (index.corpus, spaces)
+        self._scope = (index.corpus, spaces)
         self._connection = connection
         self._index = index
         self._source = source(index.corpus, spaces)
         self._values: dict[str, Any] = {} if spaces is None else {"spaces": list(spaces)}
-        self._cached = cache
+        self._lexicons = lexicons
         self._totals: dict[str, int] | None = None
         self._last = 0
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """Every word of the spaces with its term."""
+        passages = self._fetch_totals().get(PASSAGES, 0)
+        return self._lexicons.get(self._scope, (self._last, passages), self._read_words)
 
     @property
     def statistics(self) -> Statistics:
@@ -59,7 +45,7 @@ class SpaceVocabulary:
         return {term: counted[term] for term in terms if term in counted}
 
     def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
-        """The most frequent terms with each prefix."""
+        """The most frequent terms that begin with each of these."""
         if not prefixes:
             return {}
         each = " UNION ALL ".join(
@@ -74,15 +60,7 @@ class SpaceVocabulary:
             longer[prefixes[at]][term] = int(count)
         return longer
 
-    def of_length(self, shortest: int, longest: int) -> list[str]:
-        """The words of these lengths, as they were written."""
-        return self._words().of_length(shortest, longest)
-
-    def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which these words are indexed."""
-        return self._words().stems_of(words)
-
-    def read(self) -> dict[str, str]:
+    def _read_words(self) -> dict[str, str]:
         """Every word, in its first spelling since it last disappeared, with its term."""
         running = f"SELECT *, sum(frequency) OVER (PARTITION BY term ORDER BY change) AS now FROM {self._source}"
         since = f"SELECT *, max(change) FILTER (WHERE now = 0) OVER (PARTITION BY term) AS gone FROM ({running}) r"
@@ -95,10 +73,6 @@ class SpaceVocabulary:
             self._values,
         )
         return dict(zip(words.split(" "), terms.split(" "), strict=True)) if words else {}
-
-    def _words(self) -> Lexicon:
-        passages = self._fetch_totals().get(PASSAGES, 0)
-        return self._cached.words(self, (self._last, passages))
 
     def _fetch_totals(self) -> dict[str, int]:
         return self._count(()) if self._totals is None else self._totals

@@ -21,11 +21,11 @@ from athand.store.candidates import (
     select_terms,
 )
 from athand.store.contract import Index
-from athand.store.query_terms import resolve_query
+from athand.store.query_terms import LexiconCache, resolve_query
 from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.passages import ALL_SPACES
 from athand.store.sqlite.sql import rows
-from athand.store.sqlite.vocabulary import VocabularyCache
+from athand.store.sqlite.vocabulary import SqliteVocabulary
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCANS = 4
@@ -37,11 +37,11 @@ OVERFETCH_LEAST, OVERFETCH_CHARACTERS = 4, 300_000
 THREADED_SCAN_FROM = 10_000
 
 
-class CandidateFinder:
-    """Finds candidates; caches vocabularies and runs vector scans in threads."""
+class SqliteCandidateFinder:
+    """Finds candidates; caches the words of the corpora and runs vector scans in threads."""
 
     def __init__(self) -> None:
-        self._vocabularies = VocabularyCache()
+        self._lexicons = LexiconCache()
         self._pool = ThreadPoolExecutor(_SCANS, "athand-scan")
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class CandidateFinder:
         spaces = None if query.spaces is None else space_numbers(connection, index, query.spaces)
         scope = space_numbers(connection, index, (ALL_SPACES,)) if spaces is None else spaces
         statistics = _statistics(connection, index, scope)
-        words, corrections = resolve_query(query, self._vocabularies.of(connection, index.corpus, scope))
+        words, corrections = resolve_query(query, SqliteVocabulary(connection, index.corpus, scope, self._lexicons))
         scores: Scores = {}
         if statistics.passages <= max(SCORE_ALL_UP_TO, query.candidates):
             found = _load(connection, index, query, view, _all(connection, index, spaces))
@@ -69,7 +69,7 @@ class CandidateFinder:
     ) -> dict[str, int]:
         """Document frequency of each term; the key "" has the number of passages."""
         scope = space_numbers(connection, index, (ALL_SPACES,) if names is None else names)
-        known = self._vocabularies.of(connection, index.corpus, scope).frequencies(terms)
+        known = SqliteVocabulary(connection, index.corpus, scope, self._lexicons).frequencies(terms)
         return {**known, "": _statistics(connection, index, scope).passages}
 
     def _start_scan(

@@ -28,7 +28,7 @@ _PRAGMAS = (
 )
 
 
-class Connections:
+class SqliteConnections:
     """The connection pool; of one connection for an in-memory database or a special VFS."""
 
     def __init__(self, location: str, schemas: Sequence[Schema], vfs: str | None = None) -> None:

@@ -12,8 +12,8 @@ import apsw
 from athand.errors import StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema
 from athand.store.sqlite import backup, embeddings, maintenance, passages
-from athand.store.sqlite.candidates import CandidateFinder, passages_of
-from athand.store.sqlite.connections import MEMORY, Connections
+from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
+from athand.store.sqlite.connections import MEMORY, SqliteConnections
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
 from athand.store.sqlite.scan import scan_passages
@@ -27,7 +27,7 @@ Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 class SqliteSnapshot:
     """A read-only transaction: all reads see one state."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: CandidateFinder) -> None:
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: SqliteCandidateFinder) -> None:
         self._connection = connection
         self._matrices = matrices
         self._finder = finder
@@ -72,7 +72,7 @@ class SqliteSnapshot:
 class SqliteTransaction(SqliteSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: CandidateFinder) -> None:
+    def __init__(self, connection: apsw.Connection, matrices: Matrices, finder: SqliteCandidateFinder) -> None:
         super().__init__(connection, matrices, finder)
         self.removed: list[tuple[str, int]] = []
         self.added: Counter[tuple[str, str]] = Counter()
@@ -116,12 +116,12 @@ class SqliteStore:
     def __init__(self, location: str, schemas: Sequence[Schema], vfs: str | None = None) -> None:
         self.schemas = schemas
         self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
-        self._connections = Connections(self.location, schemas, vfs)
+        self._connections = SqliteConnections(self.location, schemas, vfs)
         self._writing = threading.Lock()
         self._matrices: dict[tuple[str, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
         self._unsaved: set[VectorMatrix] = set()  # those with full blocks that are not in the files yet
-        self._finder = CandidateFinder()
+        self._finder = SqliteCandidateFinder()
         self._added: Counter[tuple[str, str]] = Counter()
         on_disk = self.location != MEMORY and vfs is None and not self._connections.read_only
         self._folder = Path(f"{self.location}-vectors") if on_disk else None

@@ -1,51 +1,41 @@
 """The terms of the searched spaces."""
 
 import json
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cached_property
 
 import apsw
 
-from athand.bounded_cache import BoundedCache
-from athand.store.query_terms import Lexicon
+from athand.store.query_terms import Lexicon, LexiconCache
 from athand.store.sqlite.sql import rows, value
 
-_CACHE_SIZE = 8
 
+class SqliteVocabulary:
+    """The vocabulary of the searched spaces at the connection's snapshot."""
 
-class VocabularyCache:
-    """Caches the word lists of the latest scopes: correcting a typo needs every word, and reading them is slow."""
-
-    def __init__(self) -> None:
-        self._cached: BoundedCache[tuple[str, tuple[int, ...]], Lexicon] = BoundedCache(_CACHE_SIZE)
-
-    def of(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int]) -> "SpaceVocabulary":
-        """The vocabulary of these spaces at the connection's snapshot."""
-        return SpaceVocabulary(connection, spaces, cache(lambda: self._words(connection, corpus, tuple(spaces))))
-
-    def _words(self, connection: apsw.Connection, corpus: str, spaces: tuple[int, ...]) -> Lexicon:
-        state = _state(connection, corpus)
-        words = self._cached.get((corpus, spaces))
-        if words is None or words.state != state:
-            words = _read(connection, spaces, state)
-            self._cached.put((corpus, spaces), words)
-        return words
-
-
-class SpaceVocabulary:
-    """The vocabulary of the searched spaces."""
-
-    def __init__(self, connection: apsw.Connection, spaces: Sequence[int], words: Callable[[], Lexicon]) -> None:
+    def __init__(self, connection: apsw.Connection, corpus: str, spaces: Sequence[int], lexicons: LexiconCache) -> None:
         self._connection = connection
+        self._scope = (corpus, tuple(spaces))
         self._spaces = json.dumps(spaces)
-        self._words = words
+        self._lexicons = lexicons
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """Every word of the spaces with its term."""
+        return self._lexicons.get(self._scope, self._state(), self._read_words)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Document frequencies of the terms that occur."""
-        return self._count("term IN (SELECT value FROM json_each(?2)) GROUP BY term", json.dumps(terms))
+        found = rows(
+            self._connection,
+            "SELECT term, sum(frequency) FROM vocabulary WHERE space IN (SELECT value FROM json_each(?1)) "
+            "AND term IN (SELECT value FROM json_each(?2)) GROUP BY term",
+            (self._spaces, json.dumps(terms)),
+        )
+        return {term: count for term, count in found}
 
     def with_prefixes(self, prefixes: Sequence[str], limit: int) -> dict[str, dict[str, int]]:
-        """The most frequent terms with each prefix."""
+        """The most frequent terms that begin with each of these."""
         found = rows(
             self._connection,
             "SELECT p.value, v.term, sum(v.frequency) FROM json_each(?2) p CROSS JOIN vocabulary v "
@@ -59,38 +49,20 @@ class SpaceVocabulary:
                 longer[prefix][term] = count
         return longer
 
-    def of_length(self, shortest: int, longest: int) -> list[str]:
-        """The words of these lengths, as they were written."""
-        return self._words().of_length(shortest, longest)
+    def _state(self) -> tuple[int, int]:
+        """A version of the vocabulary: the last passage number, which only grows, and the number of passages."""
+        corpus, _ = self._scope
+        last = value(self._connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (f"{corpus}_passages",))
+        count = value(self._connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,))
+        return last or 0, count or 0
 
-    def stems_of(self, words: Sequence[str]) -> list[str]:
-        """The terms under which these words are indexed."""
-        return self._words().stems_of(words)
-
-    def _count(self, condition: str, *values: object) -> dict[str, int]:
-        found = rows(
+    def _read_words(self) -> dict[str, str]:
+        """Every word with its term."""
+        # As two strings: thousands of rows would take longer to fetch than to split.
+        [(terms, words)] = rows(
             self._connection,
-            "SELECT term, sum(frequency) FROM vocabulary "
-            f"WHERE space IN (SELECT value FROM json_each(?1)) AND {condition}",
-            (self._spaces, *values),
+            "SELECT group_concat(term, ' '), group_concat(word, ' ') FROM vocabulary "
+            "WHERE space IN (SELECT value FROM json_each(?))",
+            (self._spaces,),
         )
-        return {term: count for term, count in found}
-
-
-def _state(connection: apsw.Connection, corpus: str) -> tuple[int, int]:
-    """A version of the vocabulary: the last passage number, which only grows, and the number of passages."""
-    last = value(connection, "SELECT seq FROM sqlite_sequence WHERE name = ?", (f"{corpus}_passages",))
-    count = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,))
-    return last or 0, count or 0
-
-
-def _read(connection: apsw.Connection, spaces: Sequence[int], state: tuple[int, int]) -> Lexicon:
-    # As two strings: thousands of rows would take longer to fetch than to split.
-    [(terms, words)] = rows(
-        connection,
-        "SELECT group_concat(term, ' '), group_concat(word, ' ') FROM vocabulary "
-        "WHERE space IN (SELECT value FROM json_each(?))",
-        (json.dumps(spaces),),
-    )
-    stems = dict(zip((words or "").split(" "), (terms or "").split(" "), strict=True)) if words else {}
-    return Lexicon.from_stems(state, stems)
+        return dict(zip(words.split(" "), (terms or "").split(" "), strict=True)) if words else {}
