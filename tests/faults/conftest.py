@@ -73,7 +73,7 @@ def far_url(postgres_url, proxy):
 
 @pytest.fixture
 def often(monkeypatch):
-    """What happens seldom happens often: changes are folded, and lost connections are tried again."""
+    """What happens seldom happens often: changes are compacted, and lost connections are tried again."""
     import psycopg_pool.base
 
     from athand.store.postgres import counts

@@ -82,11 +82,11 @@ def assert_kept(athand, told):
 def no_patience(athand):
     """Nobody waits for long: for times when nobody would answer, however long one waits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connections, "CONNECTING", LIMIT)
+        patch.setattr(connections, "CONNECT_SECONDS", LIMIT)
         patch.setattr(connections.LimitedConnection, "limit", LIMIT)
         patch.setattr(athand._store._connections._pool, "timeout", LIMIT)
-        patch.setattr(engine, "READING", LIMIT)
-        patch.setattr(engine, "WRITING", LIMIT)
+        patch.setattr(engine, "READ_SECONDS", LIMIT)
+        patch.setattr(engine, "WRITE_SECONDS", LIMIT)
         yield
 
 

@@ -192,7 +192,7 @@ def test_a_write_whose_commit_did_not_arrive_is_refused_and_can_be_repeated(far_
 def test_a_write_is_acknowledged_even_if_what_is_tidied_up_after_it_fails(far_url, proxy, monkeypatch):
     monkeypatch.setattr(counts, "COMPACTED_ROWS", 1)
     with Athand(far_url) as athand:
-        proxy.cut_at(b"WHERE NOT folded RETURNING", delivered=False)
+        proxy.cut_at(b"WHERE NOT compacted RETURNING", delivered=False)
         athand.memories.add("This one brings the statistics up to date.", id="kept")
         assert proxy.cuts == 1
         assert athand.memories.get("kept").id == "kept"
@@ -209,7 +209,7 @@ class Clock:
         return time.monotonic() + self._ahead
 
     def sleep(self, seconds):
-        self._ahead += max(seconds, connections.CONNECTING)
+        self._ahead += max(seconds, connections.CONNECT_SECONDS)
 
 
 def test_a_write_is_not_said_to_be_kept_or_lost_while_nobody_can_know(far_url, proxy, monkeypatch, seed):

@@ -7,8 +7,7 @@ from pathlib import Path
 from athand.distribution import install_hint
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction
-from athand.store.in_lists import one_of, select_in
-from athand.store.values import new_id, to_datetime, to_datetimes, to_microseconds
+from athand.store.values import new_id, one_of, select_in, to_datetime, to_datetimes, to_microseconds
 
 __all__ = [
     "Index",
@@ -49,7 +48,8 @@ def restore_store(location: str, backup: Path, now: datetime) -> Path | None:
     """Replaces a SQLite store by a backup; returns where the previous file was moved, if there was one."""
     if "://" in location or location == ":memory:":
         raise InvalidInput(
-            "This store is no file. A dump of PostgreSQL is put back with: pg_restore --clean --dbname=ADDRESS FILE"
+            "Only a SQLite file can be restored. "
+            "Restore a dump of PostgreSQL with: pg_restore --clean --dbname=ADDRESS FILE"
         )
     from athand.store.sqlite.backup import restore
 

@@ -14,7 +14,7 @@ SYNONYM_WORTH = 0.7
 TYPO_WORTH = {1: 0.7, 2: 0.4}  # by the number of edits
 PREFIX_WORTH = 0.3
 PREFIX_EXPANSIONS = 4
-# Further words of a query are ignored: they add noise and time, not meaning.
+# The first so many words of a query count: more add noise and time, not meaning.
 LONGEST_QUERY = 64
 _CACHED_LEXICONS = 8
 

@@ -1,7 +1,7 @@
-"""Tables of items, read off the SQL that creates them.
+"""Names, keys and column types of the corpora's tables, read off the SQL that creates them.
 
-It is SQL that SQLite understands as it is and `postgres/schema.py` translates word by word. Every primary key begins
-with the space: an engine that spreads tables over machines does it by space.
+SQLite runs this SQL as it is, `postgres/schema.py` translates its types. Every primary key begins with the space, by
+which Citus distributes tables.
 """
 
 import re
@@ -12,7 +12,7 @@ from athand.distribution import upgrade_hint
 from athand.errors import DataError
 from athand.store.contract import Schema
 
-# The names of settings that hold the versions of corpora begin with this.
+# A setting of this name, with the corpus behind it, holds the version of its tables.
 CORPUS_VERSION = "schema."
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
@@ -22,7 +22,7 @@ _KEY = re.compile(r"PRIMARY KEY \(([^)]*)\)")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its primary key, and what each column holds (TEXT, INTEGER or REAL), in the order of creation."""
+    """A table: its primary key, and the type of each column (TEXT, INTEGER or REAL), in the order of creation."""
 
     name: str
     key: tuple[str, ...]
@@ -38,7 +38,7 @@ class Table:
 
 
 def read_tables(schemas: Iterable[Schema]) -> dict[str, Table]:
-    """Every table that holds what users gave, by its name."""
+    """Every table of these corpora by its name."""
     sql = "\n".join(step for schema in schemas for step in schema.steps)
     return {name: _to_table(name, body, sql) for name, body in _TABLE.findall(sql)}
 
@@ -52,7 +52,7 @@ def _to_table(name: str, body: str, sql: str) -> Table:
 
 
 def check_version(place: str, what: str, version: int, known: int) -> None:
-    """Refuse tables of a newer program."""
+    """Raises if the tables were written by a newer program."""
     if version > known:
         raise DataError(
             f"{place} was written by a newer Athand (schema {version} of {what}, this one knows {known}). "

@@ -1,14 +1,17 @@
-"""Values that both engines store alike: ids, times, and a digest over rows."""
+"""Values in portable SQL: ids, times, lists of values, and a digest over rows."""
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from athand.store.contract import Row, Snapshot
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that reads as something else
 _LETTERS = 18
 _RANDOM_BITS = 40
+_LISTED = 500  # values in one statement
 
 
 def new_id(now: datetime) -> str:
@@ -33,6 +36,27 @@ def to_datetime(microseconds: int) -> datetime:
 def to_datetimes(column: Iterable[int | None]) -> list[datetime | None]:
     """The aware UTC times of a column of such microseconds; None stays None."""
     return [None if each is None else _EPOCH + timedelta(microseconds=each) for each in column]
+
+
+def one_of(column: str, values: Sequence[Any] | None, name: str = "value") -> tuple[str, dict[str, Any]]:
+    """The condition that a column has one of these values, with its parameters; None allows any value."""
+    if values is None:
+        return "1 = 1", {}
+    parameters = {f"{name}{at}": value for at, value in enumerate(values)}
+    return f"{column} IN ({', '.join(f':{each}' for each in parameters) or 'NULL'})", parameters
+
+
+def select_in(
+    snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, Any] | None = None
+) -> list[Row]:
+    """The rows whose column has one of these values and whose other columns equal those in `where`."""
+    wanted, found = sorted(set(values)), []
+    equal = {f"equal{at}": value for at, value in enumerate((where or {}).values())}
+    also = "".join(f" AND {other} = :{name}" for other, name in zip(where or {}, equal, strict=True))
+    for start in range(0, len(wanted), _LISTED):
+        condition, parameters = one_of(column, wanted[start : start + _LISTED])
+        found += snapshot.rows(f"{select} WHERE {condition}{also}", {**parameters, **equal})
+    return found
 
 
 def digest(*groups: Iterable[tuple[Any, ...]]) -> str:

@@ -47,10 +47,10 @@ class PostgresCandidateFinder:
         statistics = vocabulary.statistics
         scores: Scores = {}
         if statistics.passages <= max(SCORE_ALL_UP_TO, self.query.candidates):
-            found = self._load("TRUE", {})
+            found = self._load_candidates("TRUE", {})
         else:
-            by_vector = by_vector or self._by_vector(statistics.passages)
-            sides = [self._by_words(words, statistics, scores), by_vector]
+            by_vector = by_vector or self._rank_by_vector(statistics.passages)
+            sides = [self._rank_by_words(words, statistics, scores), by_vector]
             found = select_candidates(
                 self.query, [side for side in sides if side], self._load_numbers, self._filter_numbers
             )
@@ -58,9 +58,9 @@ class PostgresCandidateFinder:
 
     def of_items(self, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
-        return tuple(self._load("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
+        return tuple(self._load_candidates("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
 
-    def _by_words(self, words: Sequence[QueryWord], statistics: Statistics, scores: Scores) -> Ranking | None:
+    def _rank_by_words(self, words: Sequence[QueryWord], statistics: Statistics, scores: Scores) -> Ranking | None:
         """Ranks by BM25 the passages that have any of the selected terms; adds their scores."""
         chosen = select_terms(words)
         if not chosen:
@@ -88,9 +88,9 @@ class PostgresCandidateFinder:
         if self.query.spaces is not None or self.model is None or self.ann_policy.exact:
             return None
         indexed = self.ann_policy.index_size(self.connection, self.index.corpus, self.model)
-        return self._by_vector(indexed) if indexed > INDEXED_FROM else None
+        return self._rank_by_vector(indexed) if indexed > INDEXED_FROM else None
 
-    def _by_vector(self, passages: int) -> Ranking | None:
+    def _rank_by_vector(self, passages: int) -> Ranking | None:
         if self.model is None or self.query.vector is None or not self.query.vector.any():
             return None
         return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.ann_policy)
@@ -124,9 +124,9 @@ class PostgresCandidateFinder:
         return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id"
 
     def _load_numbers(self, numbers: Collection[int]) -> dict[int, Candidate]:
-        return self._load("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
+        return self._load_candidates("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
 
-    def _load(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
+    def _load_candidates(self, chosen: str, values: dict[str, Any]) -> dict[int, Candidate]:
         """Loads the passages that fulfil a condition and pass the filter, by number."""
         fields = [f"p.{field}" for field in self.index.fields]
         columns = [*fields, *(f"i.{column}" for column in self.index.item_columns)]

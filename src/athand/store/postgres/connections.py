@@ -17,13 +17,13 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, StoreError
 from athand.store.contract import Schema
-from athand.store.postgres.schema import SCHEMA, prepare
+from athand.store.postgres.schema import SCHEMA, migrate
 from athand.store.postgres.sql import Connection, execute
 from athand.store.postgres.vector_index import EF_SEARCH
 
 POOL_SIZE = 8
-# Time limits in seconds: to connect, to get a lock, for a read, for a write.
-CONNECTING, LOCKED, READING, WRITING = 10, 10, 30, 300
+# Time limits: to connect, to get a lock, for a read, for a write.
+CONNECT_SECONDS, LOCK_SECONDS, READ_SECONDS, WRITE_SECONDS = 10, 10, 30, 300
 _NETWORK = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -35,42 +35,42 @@ _NETWORK = {
 # pgvector may live in a schema of its own: "extensions" is where hosted servers keep it.
 _OPTIONS = {
     "search_path": f"{SCHEMA},public,extensions",
-    "lock_timeout": f"{LOCKED}s",
+    "lock_timeout": f"{LOCK_SECONDS}s",
     "synchronize_seqscans": "off",
-    "statement_timeout": f"{READING}s",
+    "statement_timeout": f"{READ_SECONDS}s",
     # A client that vanished must not hold its locks for hours.
     "tcp_keepalives_idle": 5,
     "tcp_keepalives_interval": 2,
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 10_000,
-    "idle_in_transaction_session_timeout": f"{WRITING}s",
+    "idle_in_transaction_session_timeout": f"{WRITE_SECONDS}s",
     "hnsw.ef_search": EF_SEARCH,
     "hnsw.iterative_scan": "relaxed_order",
 }
 # Changes with each start of the server, also after a crash: transaction ids may then be reused.
-_START = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
+_START_SQL = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
 _UNREADABLE = (
     "The address of the store cannot be read. It should look like postgresql://user@host:5432/database; "
     "write / @ and % in a password as %2F %40 and %25, or set PGPASSWORD."
 )
-_FREE = 0.005  # seconds to wait for an idle connection of the pool
+_BORROW_SECONDS = 0.005  # how long to wait for an idle connection of the pool
 _Answer = TypeVar("_Answer")
 
 # Client-side binding: psycopg quotes the values, and a NULL needs no type.
 _KWARGS: dict[str, Any] = {"autocommit": True, "cursor_factory": psycopg.ClientCursor}
 
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # our errors say what it warns of
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # our own errors say the same
 
 
 class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection with a client-side timeout: a silent server must not block its callers."""
 
-    limit: float | None = READING
+    limit: float | None = READ_SECONDS
     start = ""
 
     def note_start(self) -> None:
         """Stores the start time of the server, to recognize a restart."""
-        [(self.start,)] = self.execute(_START).fetchall()
+        [(self.start,)] = self.execute(_START_SQL).fetchall()
 
     def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
         """Waits for the network, at most `limit` seconds."""
@@ -95,27 +95,27 @@ class PostgresConnections:
     """The connection pool; opening it creates or migrates the tables."""
 
     def __init__(self, location: str, schemas: Sequence[Schema]) -> None:
-        self._address, self.shown = _read(location)
+        self._address, self.shown = _parse_address(location)
         with self.connect_without_limit() as connection:
-            prepare(connection, schemas)
+            migrate(connection, schemas)
         self._pool = ConnectionPool(
             self._address,
             connection_class=LimitedConnection,
             kwargs=_KWARGS,
             min_size=1,
             max_size=POOL_SIZE,
-            timeout=CONNECTING,
-            reconnect_timeout=CONNECTING,  # after that, a connection is tried when one is asked for
+            timeout=CONNECT_SECONDS,
+            reconnect_timeout=CONNECT_SECONDS,  # after that, a connection is tried when one is asked for
             configure=LimitedConnection.note_start,
             check=self._check,
             open=False,
         )
-        self._threads = ThreadPoolExecutor(POOL_SIZE, "athand-beside")
+        self._threads = ThreadPoolExecutor(POOL_SIZE, "athand-async")
         with self.errors():
             self._pool.open()
 
     @contextmanager
-    def borrow(self, limit: float = READING) -> Iterator[LimitedConnection]:
+    def borrow(self, limit: float = READ_SECONDS) -> Iterator[LimitedConnection]:
         """A pooled connection for the block."""
         with self.errors(), self._pool.connection() as connection:
             connection.limit = limit
@@ -132,25 +132,27 @@ class PostgresConnections:
     def run_async(self, work: Callable[[LimitedConnection], _Answer]) -> Callable[[], _Answer] | None:
         """Runs `work` in a thread on another connection, if one is free; returns a function that waits for it."""
         try:
-            connection = self._pool.getconn(timeout=_FREE)
+            connection = self._pool.getconn(timeout=_BORROW_SECONDS)
         except PoolTimeout:
             return None
-        return self._threads.submit(self._give_back_after, connection, work).result
+        return self._threads.submit(self._run_and_give_back, connection, work).result
 
     def start(self, work: Callable[[], None]) -> None:
         """Runs `work` in the background; closing waits for it."""
         self._threads.submit(work)
 
-    def _give_back_after(self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]) -> _Answer:
-        connection.limit = READING
+    def _run_and_give_back(
+        self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]
+    ) -> _Answer:
+        connection.limit = READ_SECONDS
         try:
             return work(connection)
         finally:
             self._pool.putconn(connection)
 
     def _check(self, connection: LimitedConnection) -> None:
-        """Checks an idle connection; if it is broken, drains the pool, as the others probably are, too."""
-        connection.limit = CONNECTING
+        """Checks an idle connection; if it is broken, drains the pool, as the others probably are too."""
+        connection.limit = CONNECT_SECONDS
         try:
             ConnectionPool.check_connection(connection)
         except psycopg.Error:
@@ -159,10 +161,10 @@ class PostgresConnections:
 
     def was_committed(self, transaction: str, start: str) -> bool:
         """Whether a transaction was committed though its commit was not answered; asks until the server is back."""
-        deadline = time.monotonic() + CONNECTING
+        deadline = time.monotonic() + CONNECT_SECONDS
         while True:
             try:
-                status = self._status(transaction, start)
+                status = self._transaction_status(transaction, start)
             except ConnectionLost:
                 status = "unknown"
             if status not in ("unknown", "in progress") or time.monotonic() > deadline:
@@ -175,9 +177,9 @@ class PostgresConnections:
             )
         return status == "committed"
 
-    def _status(self, transaction: str, start: str) -> str:
+    def _transaction_status(self, transaction: str, start: str) -> str:
         with self.connect_without_limit() as connection:
-            connection.limit = READING
+            connection.limit = READ_SECONDS
             connection.note_start()
             if connection.start != start:
                 return "restarted"
@@ -198,7 +200,7 @@ class PostgresConnections:
             raise explain_error(error, self.shown) from error
 
 
-def _read(location: str) -> tuple[str, str]:
+def _parse_address(location: str) -> tuple[str, str]:
     """The connection string with our options, and the address without the password, for messages."""
     try:
         given = conninfo_to_dict(location)
@@ -259,7 +261,7 @@ class ConnectionLost(StoreError):
 
 
 # Errors while connecting have no code, only a message.
-_CONNECTING = (
+_CONNECTION_ERRORS = (
     (
         r"password|SASL|authentication failed",
         "{shown} refuses the user or the password. Put the right ones into the address, or set PGPASSWORD.",
@@ -276,7 +278,7 @@ _CONNECTING = (
         "{shown} is starting or stopping. Try again in a moment.",
     ),
 )
-_AWAY = "{shown} cannot be reached ({0}). Start the server, or correct the address: --store, or ATHAND_STORE."
+_UNREACHABLE = "{shown} cannot be reached ({0}). Start the server, or correct the address: --store, or ATHAND_STORE."
 
 
 def explain_error(error: psycopg.Error, shown: str) -> AthandError:
@@ -297,7 +299,7 @@ def _reason(text: str) -> str:
 
 
 # Errors of statements, by their class.
-_STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[AthandError], str], ...] = (
+_STATEMENT_ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[AthandError], str], ...] = (
     ((PoolClosed,), StoreError, "{shown} was closed. Open it again with: Athand(…)"),
     ((PoolTimeout,), ConnectionLost, "{shown} cannot be reached: it does not answer, or is busy. Try again."),
     (
@@ -342,7 +344,7 @@ _STATEMENTS: tuple[tuple[tuple[type[psycopg.Error], ...], type[AthandError], str
 
 
 def _explain_statement_error(error: psycopg.Error, shown: str, text: str) -> AthandError | None:
-    for classes, ours, sentence in _STATEMENTS:
+    for classes, ours, sentence in _STATEMENT_ERRORS:
         if isinstance(error, classes):
             return ours(sentence.format(shown=shown, text=text))
     return None
@@ -350,10 +352,10 @@ def _explain_statement_error(error: psycopg.Error, shown: str, text: str) -> Ath
 
 def _explain_connection_error(error: psycopg.OperationalError, shown: str, text: str) -> AthandError:
     """The error for a failed or lost connection, by the message of the server if there is one."""
-    for pattern, sentence in _CONNECTING:
+    for pattern, sentence in _CONNECTION_ERRORS:
         if found := re.search(pattern, text):
             return ConnectionLost(sentence.format(*found.groups(), shown=shown))
-    return ConnectionLost(_AWAY.format(text.rstrip("."), shown=shown))
+    return ConnectionLost(_UNREACHABLE.format(text.rstrip("."), shown=shown))
 
 
 def _explain_other_error(shown: str, text: str) -> StoreError:

@@ -1,7 +1,7 @@
 """Term statistics of a space for BM25 and typo correction: passages, field lengths, document frequencies.
 
 Writes append their changes as rows and reads sum them up, so no row is updated by every writer, and writers of one
-space do not wait for those of another. Now and then the changes are compacted into sums (column `folded`).
+space do not wait for those of another. Now and then the changes are compacted into sums (column `compacted`).
 """
 
 from collections import Counter, defaultdict
@@ -46,12 +46,12 @@ def append(connection: Connection, corpus: str, changes: TermChanges, words: Map
     """Appends the changes; returns how many rows await compaction."""
     new = _to_rows(changes, words)
     if len(new) < PRESUMMED_ROWS:
-        _insert(connection, corpus, new, folded=False)
+        _insert(connection, corpus, new, compacted=False)
         return len(new)
     everywhere: Counter[str] = Counter()
     for terms in changes.values():
         everywhere.update(terms)
-    _insert(connection, corpus, [*new, *_to_rows({ALL_SPACES: everywhere}, words)], folded=True)
+    _insert(connection, corpus, [*new, *_to_rows({ALL_SPACES: everywhere}, words)], compacted=True)
     return 0
 
 
@@ -64,9 +64,9 @@ def _to_rows(changes: TermChanges, words: Mapping[str, str]) -> list[tuple[str, 
     ]
 
 
-def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, str, int]], *, folded: bool) -> None:
-    columns = {"space": "text", "term": "text", "word": "text", "frequency": "bigint", "folded": "boolean"}
-    insert(connection, f"{corpus}_counts", columns, [(*row, folded) for row in new])
+def _insert(connection: Connection, corpus: str, new: Sequence[tuple[str, str, str, int]], *, compacted: bool) -> None:
+    columns = {"space": "text", "term": "text", "word": "text", "frequency": "bigint", "compacted": "boolean"}
+    insert(connection, f"{corpus}_counts", columns, [(*row, compacted) for row in new])
 
 
 def should_compact(changed: int, chance: bytes) -> bool:
@@ -79,7 +79,7 @@ def compact(connection: Connection, corpus: str) -> None:
     if not value(connection, "SELECT pg_try_advisory_xact_lock(:lock)", {"lock": _COMPACT_LOCK}):
         return
     columns = "space, term, word, frequency, change"
-    fresh = rows(connection, f"DELETE FROM {corpus}_counts WHERE NOT folded RETURNING {columns}")
+    fresh = rows(connection, f"DELETE FROM {corpus}_counts WHERE NOT compacted RETURNING {columns}")
     touched: dict[str, set[str]] = defaultdict(set)
     for space, term, *_ in fresh:
         touched[space].add(term)
@@ -89,12 +89,13 @@ def compact(connection: Connection, corpus: str) -> None:
         for space, terms in touched.items()
         for row in rows(
             connection,
-            f"DELETE FROM {corpus}_counts WHERE folded AND space = :space AND term = ANY(:terms) RETURNING {columns}",
+            f"DELETE FROM {corpus}_counts WHERE compacted AND space = :space AND term = ANY(:terms) "
+            f"RETURNING {columns}",
             {"space": space, "terms": list(terms)},
         )
     ]
     everywhere = [(ALL_SPACES, *row[1:]) for row in fresh]
-    _insert(connection, corpus, _sums([*older, *fresh, *everywhere]), folded=True)
+    _insert(connection, corpus, _sums([*older, *fresh, *everywhere]), compacted=True)
 
 
 def merge_sums(connection: Connection, corpus: str) -> None:
@@ -102,19 +103,19 @@ def merge_sums(connection: Connection, corpus: str) -> None:
     table = f"{corpus}_counts"
     crowded = rows(
         connection,
-        f"SELECT space FROM {table} WHERE term = :term AND folded GROUP BY space HAVING count(*) > :most",
+        f"SELECT space FROM {table} WHERE term = :term AND compacted GROUP BY space HAVING count(*) > :most",
         {"term": PASSAGES, "most": _SUMS},
     )
     for (space,) in crowded:
         here = {"space": space, "last": value(connection, f"SELECT max(change) FROM {table}")}
         execute(
             connection,
-            f"INSERT INTO {table} (space, term, word, frequency, folded) "
+            f"INSERT INTO {table} (space, term, word, frequency, compacted) "
             "SELECT space, term, (array_agg(word ORDER BY change))[1], sum(frequency), TRUE "
-            f"FROM {table} WHERE space = :space AND folded GROUP BY space, term HAVING sum(frequency) <> 0",
+            f"FROM {table} WHERE space = :space AND compacted GROUP BY space, term HAVING sum(frequency) <> 0",
             here,
         )
-        execute(connection, f"DELETE FROM {table} WHERE space = :space AND folded AND change <= :last", here)
+        execute(connection, f"DELETE FROM {table} WHERE space = :space AND compacted AND change <= :last", here)
 
 
 def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]:
@@ -134,4 +135,4 @@ def source(corpus: str, spaces: Sequence[str] | None) -> str:
     table = f"SELECT term, word, change, frequency FROM {corpus}_counts WHERE"
     if spaces is not None:
         return f"({table} space = ANY(:spaces)) c"
-    return f"({table} space = '{ALL_SPACES}' UNION ALL {table} NOT folded) c"
+    return f"({table} space = '{ALL_SPACES}' UNION ALL {table} NOT compacted) c"

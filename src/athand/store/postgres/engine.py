@@ -14,8 +14,8 @@ from athand.store.contract import Index, Passage, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import PostgresCandidateFinder
 from athand.store.postgres.connections import (
-    READING,
-    WRITING,
+    READ_SECONDS,
+    WRITE_SECONDS,
     ConnectionLost,
     LimitedConnection,
     PostgresConnections,
@@ -36,8 +36,8 @@ from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, 
 
 log = logging.getLogger("athand")
 
-# A write of so many passages is a bulk load: its indexes are built at the end, in a third of the time.
-_MANY = 100
+# A write of so many passages is a bulk load: its vector index is built at the end, in a third of the time.
+_BULK = 100
 
 
 class PostgresSnapshot:
@@ -99,7 +99,7 @@ class PostgresTransaction(PostgresSnapshot):
     def __init__(self, connection: Connection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
         super().__init__(connection, lexicons, ann_policy)
         self.to_compact: set[str] = set()
-        self.loaded: set[str] = set()
+        self.bulk_loaded: set[str] = set()
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Runs a portable statement and returns how many rows it changed."""
@@ -117,8 +117,8 @@ class PostgresTransaction(PostgresSnapshot):
         self._models.clear()
         if vectors is not None:
             embeddings.put_vectors(self._connection, index.corpus, items, vectors)
-        if len(items) >= _MANY:
-            self.loaded.add(index.corpus)
+        if len(items) >= _BULK:
+            self.bulk_loaded.add(index.corpus)
         self._maybe_compact(index, passages.put(self._connection, index, items), items[0].text)
 
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
@@ -148,7 +148,7 @@ class PostgresStore:
         self._connections = PostgresConnections(location, schemas)
         self._lexicons = LexiconCache()
         self._ann_policy = AnnPolicy(exact, self._connections.run_async)
-        self._loaded: set[str] = set()
+        self._bulk_loaded: set[str] = set()
 
     @property
     def location(self) -> str:
@@ -158,7 +158,7 @@ class PostgresStore:
     @contextmanager
     def snapshot(self) -> Iterator[PostgresSnapshot]:
         """Opens a consistent read-only view."""
-        with self._connections.borrow(READING) as connection:
+        with self._connections.borrow(READ_SECONDS) as connection:
             execute(
                 connection,
                 # A reader that is idle for long, as in a copy, must not be disconnected.
@@ -173,11 +173,11 @@ class PostgresStore:
     def transaction(
         self, *, durable: bool = True, spaces: Iterable[str] | None = None
     ) -> Iterator[PostgresTransaction]:
-        """Commit at the end, roll back on any error; `durable` waits until the disk has it.
+        """Commits at the end, rolls back on any error; `durable` waits for the disk.
 
-        Nobody else writes in the spaces meanwhile: what is read there still holds when it is written. None: in any.
+        Holds a write lock on the spaces (None: on all of them), so what is read there still holds at the commit.
         """
-        limit = WRITING if spaces is None else READING  # what is about all spaces may be about all that there is
+        limit = WRITE_SECONDS if spaces is None else READ_SECONDS  # a write to all spaces may change every row
         with self._connections.borrow(limit) as connection:
             number = begin(connection, spaces, limit, durable=durable)
             transaction = PostgresTransaction(connection, self._lexicons, self._ann_policy)
@@ -190,7 +190,7 @@ class PostgresStore:
                 roll_back(connection)
                 raise
             self._commit(connection, number)
-        self._loaded |= transaction.loaded
+        self._bulk_loaded |= transaction.bulk_loaded
         for corpus in transaction.to_compact:
             self._compact(corpus)
 
@@ -263,7 +263,7 @@ class PostgresStore:
 
     def close(self) -> None:
         """Closes the connections, after merging counts and building indexes for bulk loads."""
-        for corpus in self._loaded:
+        for corpus in self._bulk_loaded:
             self._merge_sums(corpus)
             self._maintain_indexes(corpus)
         self._connections.close()
@@ -317,7 +317,7 @@ class PostgresStore:
 
 
 def _without_nul(parameters: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """PostgreSQL's text has no NUL, so nothing with one can be found; asking must still be possible."""
+    """Replaces NUL characters, which PostgreSQL cannot store: a search for one finds nothing and is no error."""
     if not parameters or not any(isinstance(each, str) and "\0" in each for each in parameters.values()):
         return parameters
     return {name: each.replace("\0", "\ufffd") if isinstance(each, str) else each for name, each in parameters.items()}

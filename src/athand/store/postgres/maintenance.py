@@ -24,7 +24,9 @@ def _find_problems(connection: Connection) -> Iterator[str]:
         yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
     for corpus in list_corpora(connection):
         yield from _find_corpus_problems(connection, corpus)
-        damaged = sum(not matches_checksum(unpack(sent), checksum) for sent, checksum in _vectors(connection, corpus))
+        damaged = sum(
+            not matches_checksum(unpack(sent), checksum) for sent, checksum in _stored_vectors(connection, corpus)
+        )
         if damaged:
             yield f"{corpus}: {damaged} vectors are damaged; run: athand reindex"
 
@@ -38,7 +40,7 @@ def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
     if unindexed:
         yield f"{corpus}: {unindexed} are not in the index; run: athand reindex"
     passages = value(connection, f"SELECT count(*) FROM {corpus}_passages")
-    for spaces in ("space <> ''", "(space = '' OR NOT folded)"):
+    for spaces in ("space <> ''", "(space = '' OR NOT compacted)"):
         counted = value(
             connection,
             f"SELECT coalesce(sum(frequency), 0)::bigint FROM {corpus}_counts WHERE term = :term AND {spaces}",
@@ -57,7 +59,7 @@ def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
         yield f"{corpus}: {without} passages have no vector of {model_id}; run: athand reindex"
 
 
-def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]:
+def _stored_vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]:
     """All vectors with their checksums, read in batches."""
     place: tuple[str, int, bytes] = ("", 0, b"")
     sql = (
@@ -71,7 +73,7 @@ def _vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]
 
 
 def drop_unused_vectors(connection: Connection) -> None:
-    """Delete the vectors of texts that no passage has any more: deleted ones, and those from before an edit."""
+    """Deletes the vectors of texts that no passage has any more."""
     for corpus in list_corpora(connection):
         execute(
             connection,

@@ -38,7 +38,7 @@ def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[
 
 
 def forget(connection: Connection, corpus: str, passage: Passage) -> None:
-    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have, too."""
+    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have too."""
     values = {"space": passage.space, "hash": text_hash(passage.text)}
     execute(
         connection,

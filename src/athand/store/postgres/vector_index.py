@@ -25,8 +25,8 @@ INDEXED_FROM = 10_000
 # HNSW parameters: larger is more exact and slower.
 EF_SEARCH, EF_CONSTRUCTION = 200, 128
 MOST_DIMENSIONS = 4000  # that pgvector can index
-BUILDING_MEMORY = "512MB"
-_CACHE_SECONDS = 60.0  # seconds
+BUILD_MEMORY = "512MB"
+_CACHE_SECONDS = 60.0
 
 
 def scan_is_faster(passages: int, indexed: int) -> bool:
@@ -44,8 +44,8 @@ class AnnPolicy:
 
     def index_size(self, connection: Connection, corpus: str, model: Model) -> int:
         """About how many vectors the index of a model has; cached for a minute."""
-        asked, size = self._sizes.get((corpus, model.number), (0.0, 0))
-        if not asked or time.monotonic() - asked > _CACHE_SECONDS:
+        measured_at, size = self._sizes.get((corpus, model.number), (0.0, 0))
+        if not measured_at or time.monotonic() - measured_at > _CACHE_SECONDS:
             size = index_size(connection, corpus, model)
             self._sizes[corpus, model.number] = time.monotonic(), size
         return size
@@ -65,7 +65,7 @@ def nearest(
     def best(limit: int) -> list[int]:
         if limit == first:
             numbers = ahead() if ahead else _query_nearest(connection, corpus, query, vector, model, limit)
-            if len(numbers) >= limit:  # else the index gave up: too few lie in the searched spaces
+            if len(numbers) >= limit:  # else too few of the nearest lie in the searched spaces
                 return numbers
         return _query_nearest(connection, corpus, query, "vector", model, limit)
 
@@ -123,7 +123,7 @@ def build_index(connection: Connection, corpus: str, model: Model) -> None:
         log.warning("Vectors of %d numbers cannot be indexed by pgvector; they are all read.", model.dimensions)
         return
     execute(connection, f"DROP INDEX IF EXISTS {name}")  # left by an interrupted build
-    execute(connection, f"SET maintenance_work_mem = '{BUILDING_MEMORY}'")  # with less, it takes three times as long
+    execute(connection, f"SET maintenance_work_mem = '{BUILD_MEMORY}'")  # with less, it takes three times as long
     create = (
         f"CREATE INDEX CONCURRENTLY {name} ON {corpus}_vectors USING hnsw "
         f"((vector::halfvec({model.dimensions})) halfvec_ip_ops) WITH (ef_construction = {EF_CONSTRUCTION}) "

@@ -101,7 +101,7 @@ def _exclusive_connection(location: Path) -> Iterator[apsw.Connection]:
 
 
 def _copy_pages(source: apsw.Connection, target: Path) -> None:
-    """Copies a database page by page, damaged pages, too."""
+    """Copies a database page by page, damaged pages too."""
     with closing(apsw.Connection(str(target))) as copy, copy.backup("main", source, "main") as pages:
         pages.step()
 

@@ -28,7 +28,7 @@ from athand.store.sqlite.sql import rows
 from athand.store.sqlite.vocabulary import SqliteVocabulary
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-_SCANS = 4
+_SCAN_THREADS = 4
 # FTS5 selects so many times more passages than are wanted, so that the best by our own BM25 are among them.
 OVERFETCH = 8
 # Long passages take longer to score: fewer are selected beyond so many characters, but at least four times as many.
@@ -42,7 +42,7 @@ class SqliteCandidateFinder:
 
     def __init__(self) -> None:
         self._lexicons = LexiconCache()
-        self._pool = ThreadPoolExecutor(_SCANS, "athand-scan")
+        self._pool = ThreadPoolExecutor(_SCAN_THREADS, "athand-scan")
 
     def close(self) -> None:
         """Stops the threads."""
@@ -56,11 +56,12 @@ class SqliteCandidateFinder:
         words, corrections = resolve_query(query, SqliteVocabulary(connection, index.corpus, scope, self._lexicons))
         scores: Scores = {}
         if statistics.passages <= max(SCORE_ALL_UP_TO, query.candidates):
-            found = _load(connection, index, query, view, _all(connection, index, spaces))
+            found = _load_candidates(connection, index, query, view, _all_numbers(connection, index, spaces))
         else:
-            scan = self._start_scan(view, query, spaces, in_thread=statistics.passages > THREADED_SCAN_FROM)
-            sides = [side for side in (_by_words(connection, index, words, statistics, spaces, scores), scan) if side]
-            load = partial(_load, connection, index, query, view)
+            by_vector = self._rank_by_vector(view, query, spaces, in_thread=statistics.passages > THREADED_SCAN_FROM)
+            by_words = _rank_by_words(connection, index, words, statistics, spaces, scores)
+            sides = [side for side in (by_words, by_vector) if side]
+            load = partial(_load_candidates, connection, index, query, view)
             found = select_candidates(query, sides, load, partial(_filter_numbers, connection, index, query))
         return gather_candidates(found, scores, words, statistics, corrections, by_vector=view is not None)
 
@@ -72,7 +73,7 @@ class SqliteCandidateFinder:
         known = SqliteVocabulary(connection, index.corpus, scope, self._lexicons).frequencies(terms)
         return {**known, "": _statistics(connection, index, scope).passages}
 
-    def _start_scan(
+    def _rank_by_vector(
         self, view: MatrixView | None, query: Query, spaces: Sequence[int] | None, *, in_thread: bool
     ) -> Ranking | None:
         """Ranks by vector. A long scan runs in a thread beside the keyword search: both release the GIL."""
@@ -104,7 +105,7 @@ def passages_of(
         f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside}",
         {"corpus": index.corpus, "ids": json.dumps(list(item_ids)), "spaces": json.dumps(query.spaces)},
     )
-    return tuple(_load(connection, index, query, view, [row[0] for row in numbers]).values())
+    return tuple(_load_candidates(connection, index, query, view, [row[0] for row in numbers]).values())
 
 
 def space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:
@@ -129,14 +130,14 @@ def _statistics(connection: apsw.Connection, index: Index, scope: Sequence[int])
     return Statistics(passages, tuple(averages or [0.0] * len(index.fields)))
 
 
-def _all(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None) -> list[int]:
+def _all_numbers(connection: apsw.Connection, index: Index, spaces: Sequence[int] | None) -> list[int]:
     """The numbers of all passages of the spaces."""
     inside = "" if spaces is None else "WHERE space IN (SELECT value FROM json_each(?))"
     values = () if spaces is None else (json.dumps(spaces),)
     return [row[0] for row in rows(connection, f"SELECT number FROM {index.corpus}_passages {inside}", values)]
 
 
-def _by_words(
+def _rank_by_words(
     connection: apsw.Connection,
     index: Index,
     words: Sequence[QueryWord],
@@ -149,9 +150,9 @@ def _by_words(
     if not chosen:
         return None
     table = f"{index.corpus}_words"
-    match = _any(chosen, "-space")
+    match = _match_any(chosen, "-space")
     if spaces is not None:
-        match = f"{_any(list(map(str, spaces)), 'space')} AND {match}"
+        match = f"{_match_any(list(map(str, spaces)), 'space')} AND {match}"
     weights = ", ".join(map(str, (0.0, *index.weights)))
     fields = ", ".join(f"p.{field}" for field in index.fields)
     keywords = prepare(words, statistics, index.weights)
@@ -177,7 +178,7 @@ def _filter_numbers(connection: apsw.Connection, index: Index, query: Query, num
     found = rows(
         connection,
         f"SELECT p.number FROM {index.corpus}_passages p {ITEM_JOIN.format(index.corpus)} "
-        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)}",
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_filter_condition(query)}",
         {**query.filter.parameters, "numbers": json.dumps(numbers)},
     )
     passing = {row[0] for row in found}
@@ -187,17 +188,17 @@ def _filter_numbers(connection: apsw.Connection, index: Index, query: Query, num
 ITEM_JOIN = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space AND i.id = p.item_id"
 
 
-def _condition(query: Query) -> str:
+def _filter_condition(query: Query) -> str:
     return f"AND ({query.filter.where})" if query.filter.where else ""
 
 
-def _any(terms: Sequence[str], columns: str) -> str:
+def _match_any(terms: Sequence[str], columns: str) -> str:
     """An FTS5 expression for any of these terms, each a quoted string."""
     quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
     return f"{columns} : ({quoted})"
 
 
-def _load(
+def _load_candidates(
     connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, numbers: Collection[int]
 ) -> dict[int, Candidate]:
     """Loads the passages that pass the filter, by number."""
@@ -209,7 +210,7 @@ def _load(
         connection,
         f"SELECT p.number, p.id, p.item_id, s.space, p.created_at {fields} {values} "
         f"FROM {index.corpus}_passages p {ITEM_JOIN.format(index.corpus)} "
-        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_condition(query)} ORDER BY p.number",
+        f"WHERE p.number IN (SELECT value FROM json_each(:numbers)) {_filter_condition(query)} ORDER BY p.number",
         {**query.filter.parameters, "numbers": json.dumps(list(numbers))},
     )
     cosines: list[float | None] = [None] * len(found)

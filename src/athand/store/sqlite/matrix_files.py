@@ -121,7 +121,7 @@ def _is_increasing(numbers: npt.NDArray[np.int64]) -> bool:
 
 
 class MatrixFiles:
-    """Blocks of one corpus and model beside the database."""
+    """The files beside the database with the blocks of one corpus and model."""
 
     def __init__(self, folder: Path, corpus: str, model: int, dimensions: int) -> None:
         self._folder = folder / f"{corpus}-{model}"

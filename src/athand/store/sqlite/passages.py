@@ -91,7 +91,7 @@ def _remove_literals(connection: apsw.Connection, index: Index, space: str, numb
 
 
 def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
-    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have, too."""
+    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have too."""
     used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
     connection.execute(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", (text_hash(passage.text),))
     connection.executemany(

@@ -1,4 +1,4 @@
-"""The tables, and how a database of an older version becomes one of this version."""
+"""Creates the tables in SQLite, and migrates those of an older version."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -25,7 +25,7 @@ CREATE TABLE spaces (
     UNIQUE (corpus, space)
 );
 
--- In how many passages of a space a term is, and a word as someone wrote it, to show in corrections.
+-- In how many passages of a space a term occurs, and a word as it was written, to show in corrections.
 CREATE TABLE vocabulary (
     space INTEGER NOT NULL,
     term TEXT NOT NULL,
@@ -80,13 +80,13 @@ def _passage_tables(corpus: str, *fields: str) -> str:
     """
 
 
-def _secure_delete(corpus: str) -> str:
-    """What is taken out leaves no word behind, at once; slow where much is taken out, so `erase_traces` does it too."""
+def _enable_secure_delete(corpus: str) -> str:
+    """SQL that makes FTS5 overwrite removed words at once: slow for large corpora, for which `erase_traces` does it."""
     return f"INSERT INTO {corpus}_words ({corpus}_words, rank) VALUES ('secure-delete', 1);"
 
 
 _LITERALS = """
--- Which passages have which three letters in a row, case aside: finds whatever is written in them.
+-- Which passages have which three characters in a row, in lower case: for literal search.
 CREATE VIRTUAL TABLE {corpus}_literals USING fts5(
     content, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1'
 );
@@ -98,15 +98,16 @@ STEPS = (_ENGINE_TABLES + "INSERT INTO settings VALUES ('store_id', lower(hex(ra
 VERSION = len(STEPS)
 
 
-def _create_corpus(schema: Schema) -> str:
+def _corpus_tables(schema: Schema) -> str:
+    """The SQL of all tables of a corpus, in their first version."""
     corpus = schema.index.corpus
     literals = _LITERALS.format(corpus=corpus) if schema.index.texts else ""
-    erasing = _secure_delete(corpus) if schema.secure_delete else ""
+    erasing = _enable_secure_delete(corpus) if schema.secure_delete else ""
     return schema.steps[0] + _passage_tables(corpus, *schema.index.fields) + literals + erasing
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """The schema version of an opened database; refuses what is not ours or newer than we are."""
+    """The schema version; refuses databases of other programs and of a newer program."""
     with connection:  # all three of one moment: another process may be creating the tables
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
         application = connection.pragma("application_id")
@@ -128,7 +129,7 @@ def is_current(connection: apsw.Connection, schemas: Sequence[Schema]) -> bool:
 
 
 def migrate(connection: apsw.Connection, schemas: Sequence[Schema]) -> None:
-    """Bring the tables to the versions known here, all or nothing, after a copy of a file whose tables change."""
+    """Creates or migrates the tables, all or nothing; a file whose tables change is copied first."""
     if is_current(connection, schemas):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -152,7 +153,7 @@ def _migrate_corpora(connection: apsw.Connection, schemas: Sequence[Schema]) -> 
         check_version(connection.filename, corpus, before, schema.version)
         if 0 < before < schema.version:
             _copy_before_migration(connection.filename, f"{corpus}-v{before}")
-        for step in (_create_corpus(schema), *schema.steps[1:])[before:]:
+        for step in (_corpus_tables(schema), *schema.steps[1:])[before:]:
             connection.execute(step).fetchall()
         connection.execute(
             "INSERT OR REPLACE INTO settings VALUES (?, ?)", (f"{CORPUS_VERSION}{corpus}", str(schema.version))
@@ -160,7 +161,7 @@ def _migrate_corpora(connection: apsw.Connection, schemas: Sequence[Schema]) -> 
 
 
 def _corpus_versions(connection: apsw.Connection) -> dict[str, int]:
-    """The versions of the tables of the corpora that are there."""
+    """The versions of the corpora that have tables in this database."""
     found = connection.execute(
         "SELECT substr(name, length(?1) + 1), value FROM settings WHERE substr(name, 1, length(?1)) = ?1",
         (CORPUS_VERSION,),
@@ -169,7 +170,7 @@ def _corpus_versions(connection: apsw.Connection) -> dict[str, int]:
 
 
 def _copy_before_migration(filename: str, version: str) -> None:
-    """The database as it was, beside it; readable by its owner alone, like the original."""
+    """Copies the database to a private file beside it."""
     if not filename:
         return
     copy = Path(f"{filename}.{version}.bak")

@@ -28,14 +28,14 @@ def add_functions(connection: apsw.Connection) -> None:
 def _path_matches(*given: Any) -> bool:
     """Whether a glob matches a path or one of its parent directories; PostgreSQL uses the regular expression."""
     path, glob, _ = given
-    return _fits(tuple(path.split("/")), tuple(glob.split("/")))
+    return _matches(tuple(path.split("/")), tuple(glob.split("/")))
 
 
 @lru_cache(maxsize=1 << 14)
-def _fits(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
-    """Matches name by name, each in linear time."""
+def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    """Whether the patterns match the first names, compared one by one in linear time."""
     if not patterns:
         return True
     if patterns[0] == "**":
-        return any(_fits(names[at:], patterns[1:]) for at in range(len(names) + 1 - (len(patterns) > 1)))
-    return bool(names) and fnmatchcase(names[0], patterns[0]) and _fits(names[1:], patterns[1:])
+        return any(_matches(names[at:], patterns[1:]) for at in range(len(names) + 1 - (len(patterns) > 1)))
+    return bool(names) and fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
