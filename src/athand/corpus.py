@@ -159,8 +159,8 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
         """The passages of all items in a fixed order, some at a time."""
 
-    def renew_derived(self, transaction: Transaction) -> None:
-        """Compute the derived columns of all items anew, where a corpus has some; the end of `reindex`."""
+    def renew_derived_columns(self, transaction: Transaction) -> None:
+        """Computes the derived columns of all items again, if a corpus has some; the end of `reindex`."""
 
     def place_of(self, candidate: Candidate) -> str:
         """What a candidate's item belongs to, see `facet`; its space, unless a corpus says otherwise."""
@@ -276,7 +276,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
                 transaction.put(self.index, passages, self.embed(passages, transaction))
                 done += len(passages)
                 progress(done)
-            self.renew_derived(transaction)
+            self.renew_derived_columns(transaction)
         if not self.store.erase_traces():
             log.warning("The index is new, but %s", TRACES)
         return done

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from athand.memories.dedupe import (
     CLOSE_BITS,
     fingerprint,
-    gist,
     is_near_duplicate,
+    near_duplicate_key,
     normalize,
     simhash,
 )
@@ -121,7 +121,7 @@ def test_texts_that_differ_in_nothing_that_tells_are_near_duplicates(line):
     one, other = both(line)
     assert is_near_duplicate(one, other)
     assert is_near_duplicate(other, one)
-    assert gist(one) == gist(other) != ""
+    assert near_duplicate_key(one) == near_duplicate_key(other) != ""
 
 
 @pytest.mark.parametrize("line", [f"{why}: {line}" for why, lines in DIFFERENT.items() for line in lines])
@@ -226,12 +226,12 @@ def test_texts_that_differ_in_one_word_that_tells_never_merge(words, at):
 @given(sentence, sentence)
 def test_near_duplicates_have_one_gist(one, other):
     if is_near_duplicate(one, other):
-        assert gist(one) == gist(other) != ""
+        assert near_duplicate_key(one) == near_duplicate_key(other) != ""
 
 
 @pytest.mark.parametrize("line", SHORT)
 def test_a_short_text_has_no_gist(line):
-    assert {gist(text) for text in both(line)} == {""}
+    assert {near_duplicate_key(text) for text in both(line)} == {""}
 
 
 @pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
@@ -242,7 +242,7 @@ def test_two_long_texts_are_compared_at_once(piece, size):
     text = piece * (size // len(piece))
     started = time.process_time()
     assert not is_near_duplicate(text, text + "1")
-    assert isinstance(gist(text), str)
+    assert isinstance(near_duplicate_key(text), str)
     assert time.process_time() - started < size / 50_000  # thirty times what it takes
 
 

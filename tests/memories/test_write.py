@@ -250,12 +250,12 @@ class TestSessions:
                 attempt(memory.id, session="")
 
     def test_what_was_erased_meanwhile_is_not_linked(self, memories, tmp_path):
-        from athand.memories import rows
+        from athand.memories import sessions
 
         memory = memories.add("x", session="s")
         memories.delete(memory.id, hard=True)
         with memories.store.transaction() as transaction:
-            rows.link(transaction, "s", [memory], "recalled", memory.created_at)
+            sessions.link(transaction, "s", [memory], "recalled", memory.created_at)
         memories.export(tmp_path / "x.jsonl")
         assert '"link"' not in (tmp_path / "x.jsonl").read_text("utf-8")
 

@@ -1,10 +1,9 @@
-"""What an agent should know when a session begins, within a budget of tokens."""
+"""The brief of a project: what an agent should know at the start of a session, within a budget of tokens."""
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain
 
-from athand.memories import rows
+from athand.memories import rows, sessions
 from athand.memories.filters import and_, build_filter, visible_filter
 from athand.memories.model import GLOBAL_SPACE, Memory
 from athand.memories.salience import SALIENCE_NOW_SQL
@@ -12,13 +11,13 @@ from athand.store import Snapshot
 from athand.text_length import estimate_tokens
 from athand.types import Filter
 
-_EACH = 50
+_PER_SECTION = 50
 _NEWEST = "ORDER BY i.created_at DESC, i.id"
 _MOST_SALIENT = f"ORDER BY {SALIENCE_NOW_SQL} DESC, i.created_at DESC, i.id"
 
 
 def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> str:
-    """Markdown: the last session's summary, what is pinned, decisions, and what matters most, as much as fits."""
+    """Markdown: last session's summary, pinned memories, decisions and the most salient memories, as many as fit."""
     lines: list[str] = []
     left = max_tokens
     for heading, entries in _sections(snapshot, project, now):
@@ -32,11 +31,11 @@ def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> s
 
 
 def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple[str, list[str]]]:
-    told: set[str] = set()
+    listed: set[str] = set()
 
     def lines(order: str, **filters: object) -> list[str]:
-        found = [each for each in _select(snapshot, project, now, order, **filters) if each.id not in told]
-        told.update(each.id for each in found)
+        found = [each for each in _select(snapshot, project, now, order, **filters) if each.id not in listed]
+        listed.update(each.id for each in found)
         return [_line(each) for each in found]
 
     yield "## Last session", _last_session(snapshot, project)
@@ -49,20 +48,22 @@ def _select(snapshot: Snapshot, project: str, now: datetime, order: str, **filte
     here = Filter(
         "i.space IN (:project, :everywhere) AND i.is_deleted = 0", {"project": project, "everywhere": GLOBAL_SPACE}
     )
-    shown = visible_filter(now, None, (None, None), with_superseded=False)
-    chosen = and_(and_(here, shown), build_filter(now, **filters))
-    return rows.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_EACH)
+    visible = visible_filter(now, None, (None, None), with_superseded=False)
+    chosen = and_(and_(here, visible), build_filter(now, **filters))
+    return rows.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_PER_SECTION)
 
 
 def _last_session(snapshot: Snapshot, project: str) -> list[str]:
-    ended = (each for each in rows.select_sessions(snapshot, project, _EACH) if each.summary)
-    return [f"{each.started_at:%Y-%m-%d}: {_one_line(each.summary or '')}" for each in chain(ended)][:1]
+    summaries = ((each, each.summary) for each in sessions.select(snapshot, project, _PER_SECTION) if each.summary)
+    return [f"{each.started_at:%Y-%m-%d}: {_one_line(summary)}" for each, summary in summaries][:1]
 
 
 def _line(memory: Memory) -> str:
     kind = memory.memory_type or memory.sector
-    said = f"{memory.author}, " if memory.author else ""
-    return f"- {_one_line(memory.summary or memory.content)} ({kind}, {said}{memory.created_at:%Y-%m-%d}, {memory.id})"
+    author = f"{memory.author}, " if memory.author else ""
+    return (
+        f"- {_one_line(memory.summary or memory.content)} ({kind}, {author}{memory.created_at:%Y-%m-%d}, {memory.id})"
+    )
 
 
 def _one_line(text: str) -> str:

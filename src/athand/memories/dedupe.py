@@ -1,8 +1,8 @@
-"""When two texts say the same: exactly, or nearly. A wrongly merged memory is a lost fact, so doubt means no.
+"""Detects texts that say the same, exactly or nearly. A wrongly merged memory is a lost fact, so doubt means no.
 
-Near-duplicates differ in nothing that could tell: apart from words that carry no fact ("the", "also"), contractions,
-a first capital, a plural s and outer punctuation, the same words stand in the same order. So another number, unit,
-negation, tense, name, path or order is another fact, without a list that would have to know every pair of opposites.
+Near-duplicates have the same words in the same order, apart from words that carry no fact ("the", "also"),
+contractions, a first capital, a plural s and outer punctuation. So another number, unit, negation, tense, name, path or
+order is another fact, and no list of opposites is needed.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ SHORT_WORDS = 8
 # The simhash of a long text is that of its start; all other comparisons read the whole.
 SIMHASH_CHARACTERS = 10_000
 
-# Words that may come, go or stand for each other without changing what is said: "is" may, "was" may not.
+# Words that can be added, removed or exchanged without changing what is said: "is" can, "was" cannot.
 _FILLERS = frozenset(
     """
     a actually also am an are basically be certainly clearly currently definitely do does indeed is now obviously of our
     please really simply that the then therefore thus very
     """.split()
 )
-# Behind these a filler tells: "not really", "not clearly".
+# Behind these a filler has a meaning: "not really", "not clearly".
 _NEGATIONS = frozenset("cannot never no nor not without".split())
 
 _CONTRACTION = re.compile(r"(?:\bcan't|\bwon't|n't|'re|'ve|'ll|'m|\b(?:it|that|there|here|he|she)'s)\b", re.IGNORECASE)
@@ -44,21 +44,21 @@ _CLOSING_A_NUMBER = ").,;:"
 
 _LETTER = re.compile(r"[^\W_]")
 _LAST_FULL_STOP = re.compile(r"(?<=\w)\.\Z")
-# Putting combining marks in order takes the square of their number, so a word is normalize piece by piece.
+# Sorting combining marks takes the square of their number, so a long word is normalized in pieces.
 _PIECE = 256
 _CACHED_TERMS = 1 << 16
 
 
 def normalize(text: str) -> str:
-    """What makes two texts exactly the same: case, white space and a last full stop do not count.
+    """The text without differences of case, white space and a last full stop, for exact comparison.
 
     The full stop does count after anything but a letter or digit: `git add .` is not `git add`.
     """
-    folded = _plain(_plain(text).casefold())
+    folded = _normalize_unicode(_normalize_unicode(text).casefold())
     return _LAST_FULL_STOP.sub("", " ".join(folded.split()))
 
 
-# An add asks for each of these two or three times.
+# An add calls each of these two or three times.
 @lru_cache(maxsize=8)
 def fingerprint(text: str) -> str:
     """Equal for texts that are exactly the same, and for no others."""
@@ -69,7 +69,7 @@ def simhash(text: str) -> int:
     """64 bits, of which texts share the more the more terms they share; the same in every process."""
     import numpy as np
 
-    found = set(terms(_plain(text[:SIMHASH_CHARACTERS])))
+    found = set(terms(_normalize_unicode(text[:SIMHASH_CHARACTERS])))
     if not found:
         return 0
     bits = np.unpackbits(np.frombuffer(b"".join(map(_bits, found)), np.uint8).reshape(len(found), -1), axis=1)
@@ -79,20 +79,20 @@ def simhash(text: str) -> int:
 
 def is_near_duplicate(one: str, other: str) -> bool:
     """Whether two texts say the same in nearly the same words. Short texts never do: they are the same or not."""
-    return _are_near_duplicates(_Reading(one), _Reading(other))
+    return _are_near_duplicates(_Words(one), _Words(other))
 
 
 @lru_cache(maxsize=8)
-def gist(text: str) -> str:
+def near_duplicate_key(text: str) -> str:
     """Equal for all texts that may be near-duplicates of each other; empty for a short text, which has none."""
-    reading = _Reading(text)
-    if reading.is_short():
+    words = _Words(text)
+    if words.is_short():
         return ""
-    return hashlib.sha256(" ".join(reading.gist()).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(" ".join(words.key_words()).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class _Reading:
-    """A text as words, each step taken when it is first asked for."""
+class _Words:
+    """A text as words; each property is computed on first use."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -100,14 +100,18 @@ class _Reading:
     @cached_property
     def words(self) -> list[str]:
         """The words as written, without quotes, brackets and sentence marks around them."""
-        written = _plain(self.text).translate(_STRAIGHT_QUOTES).split()
-        return [word for each in written for word in ((each,) if each.isalpha() else _expand_contractions(_bare(each)))]
+        written = _normalize_unicode(self.text).translate(_STRAIGHT_QUOTES).split()
+        return [
+            word
+            for each in written
+            for word in ((each,) if each.isalpha() else _expand_contractions(_strip_punctuation(each)))
+        ]
 
     @cached_property
     def content_words(self) -> list[str]:
-        """The words that carry what is said."""
+        """The words without fillers."""
         pairs = zip(self.words, ["", *self.words], strict=False)
-        return [word for word, before in pairs if word.lower() not in _FILLERS or _tells_after(before, word)]
+        return [word for word, before in pairs if word.lower() not in _FILLERS or _has_meaning_after(before, word)]
 
     @cached_property
     def distinct(self) -> set[str]:
@@ -121,13 +125,13 @@ class _Reading:
         with_letters = filter(_LETTER.search, self.words)
         return sum(1 for _ in islice(with_letters, SHORT_WORDS)) < SHORT_WORDS
 
-    def gist(self) -> tuple[str, ...]:
-        """Equal for all texts that may be near-duplicates of each other."""
+    def key_words(self) -> tuple[str, ...]:
+        """The content words in singular and lower case: equal for all texts that may be near-duplicates."""
         return tuple(_singular(word.lower()) if _is_plain_word(word) else word for word in self.content_words)
 
 
-def _are_near_duplicates(one: _Reading, other: _Reading) -> bool:
-    # What may differ is at most a fifth of the words; texts of very different lengths need no reading.
+def _are_near_duplicates(one: _Words, other: _Words) -> bool:
+    # What may differ is at most a fifth of the words; texts of very different lengths need not be compared.
     if 2 * min(len(one.text), len(other.text)) < max(len(one.text), len(other.text)):
         return False
     return (
@@ -158,8 +162,8 @@ def _is_plain_word(word: str) -> bool:
     return word.isalpha() and (word.islower() or word.istitle())
 
 
-def _tells_after(before: str, filler: str) -> bool:
-    """Whether a filler is none here: behind a negation, as an acronym, or an A within a text: plan A."""
+def _has_meaning_after(before: str, filler: str) -> bool:
+    """Whether a filler has a meaning here: behind a negation, as an acronym, or an A within a text: plan A."""
     is_word = filler.islower() or (filler.istitle() and (len(filler) > 1 or not before))
     return not is_word or before.lower() in _NEGATIONS
 
@@ -172,8 +176,8 @@ def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / (len(one | other) or 1)
 
 
-def _bare(word: str) -> str:
-    """The word without what encloses it; a word of marks only is one (`..`, `->`), and a path keeps its dots."""
+def _strip_punctuation(word: str) -> str:
+    """The word without quotes, brackets and marks around it; `..`, `->` and the dots of a path stay."""
     opened = word.lstrip(_OPENING)
     bare = opened.rstrip(_CLOSING)
     if not bare or bare[-1] == "/":
@@ -190,8 +194,8 @@ def _expand_contraction(contraction: re.Match[str]) -> str:
     return _SPELLED_OUT.get(written.lower(), f"{written[:-2]} is")
 
 
-def _plain(text: str) -> str:
-    """One form of each character, single spaces."""
+def _normalize_unicode(text: str) -> str:
+    """The text in Unicode's form NFC, with single spaces."""
     words = text.split()
     spaced = " ".join(words)
     if spaced.isascii():

@@ -1,4 +1,4 @@
-"""Which memories are meant: the words of `search`, `list` and `forget`, as conditions in SQL."""
+"""The filters of `search`, `list` and `forget` as conditions in SQL."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def _flag(what: str) -> Check:
 
 _IN_SESSION = "i.id IN (SELECT memory_id FROM memory_links WHERE session = :in_session)"
 
-# What may be asked for, how it is checked, and what it means.
+# Each filter with its check and its condition.
 _CONDITIONS: Mapping[str, tuple[Check, str]] = {
     "project": (lambda value: check_name("project", value), "i.project = :project"),
     "sector": (lambda value: check_choice("sector", value, SECTORS), "i.sector = :sector"),
@@ -50,7 +50,7 @@ NAMES = (*_CONDITIONS, "tags", "superseded")
 
 
 def build_filter(now: datetime, **given: Any) -> Filter:
-    """The condition for memories of which all that is given holds; what is None is not asked."""
+    """The condition for memories that pass all these filters; None leaves a filter out."""
     asked = {name: value for name, value in given.items() if value is not None}
     tags = check_names("tags", asked.pop("tags", ()))
     superseded = asked.pop("superseded", None)
@@ -60,7 +60,7 @@ def build_filter(now: datetime, **given: Any) -> Filter:
     if parameters.get("min_salience", 1) <= LEAST:  # type: ignore[operator]  # no memory has less
         del parameters["min_salience"]
     where = [_CONDITIONS[name][1] for name in parameters]
-    # Taking the tag out changes the list only if it is in: exact in case and characters on every engine.
+    # Removing a tag changes the list only if it has the tag: exact in case and characters on every engine.
     where += [f"replace(i.tags, :tag{at}, '') <> i.tags" for at in range(len(tags))]
     parameters |= {f"tag{at}": json.dumps(tag, ensure_ascii=False) for at, tag in enumerate(tags)}
     if superseded is not None:
@@ -74,7 +74,7 @@ _ENDED = "(i.valid_until IS NOT NULL AND i.valid_until <= :now)"
 def visible_filter(
     now: datetime, as_of: datetime | None, sessions: tuple[str | None, ...], *, with_superseded: bool
 ) -> Filter:
-    """The condition for memories that show: valid now or as of a time, and not the own matter of another session."""
+    """The condition for memories valid now or at a time; excludes session-tier memories of other sessions."""
     where = ["(i.tier <> 'session' OR i.session IN (:session, :within))"]
     if as_of is not None:
         where.append("i.valid_from <= :moment")
@@ -85,6 +85,6 @@ def visible_filter(
 
 
 def and_(one: Filter, other: Filter) -> Filter:
-    """What passes both."""
+    """The condition that both hold."""
     where = " AND ".join(filter(None, (one.where, other.where)))
     return Filter(where, {**one.parameters, **other.parameters})

@@ -1,4 +1,4 @@
-"""What other tools keep their memories in: Markdown notes, and the file of the MCP reference memory server."""
+"""Reads memories of other tools: Markdown notes, and the file of the MCP reference memory server."""
 
 import json
 import re
@@ -19,8 +19,8 @@ _MARKDOWN = (".md", ".markdown", ".mdx", ".txt")
 Item = dict[str, Any]
 
 
-def format_of(path: Path) -> str:
-    """Which format a file has, by its name and its first line."""
+def detect_format(path: Path) -> str:
+    """The format of a file, by its name and its first line."""
     if path.suffix.lower() in _MARKDOWN or path.is_dir():
         return "markdown"
     first = next((values for _, values in json_lines(path)), {})
@@ -28,7 +28,7 @@ def format_of(path: Path) -> str:
 
 
 def read(path: Path, kind: str, project: str) -> Iterator[tuple[Path, int, Item]]:
-    """The arguments of `add` for everything in a file, or a folder of notes; each with where it stands."""
+    """The arguments of `add` for everything in a file or a folder of notes, each with its file and line."""
     files = _notes_in(path) if path.is_dir() else [path]
     parse = _notes if check_choice("format", kind, FORMATS) == "markdown" else _entities
     for file in files:
@@ -38,24 +38,24 @@ def read(path: Path, kind: str, project: str) -> Iterator[tuple[Path, int, Item]
 
 def _notes_in(folder: Path) -> list[Path]:
     try:
-        # A link may lead out of the folder: what is there is not the folder's.
+        # A link may lead out of the folder.
         return sorted(path for path in folder.rglob("*.md") if path.is_file() and not path.is_symlink())
-    except OSError as error:  # what vanished while we walked
+    except OSError as error:  # a folder was removed meanwhile
         raise InvalidInput(f"{folder} cannot be read: {error.strerror}. Nothing was imported.") from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file of JSON lines, numbered from 1; empty lines are passed over."""
+    """The objects of a JSON Lines file with their line numbers; empty lines are skipped."""
     for number, line in enumerate(_text(path).split("\n"), 1):
         if line.strip():
-            with naming_line(path, number):
+            with locate_errors(path, number):
                 values = _object(line)
             yield number, values
 
 
 @contextmanager
-def naming_line(path: Path, number: int) -> Iterator[None]:
-    """Say in which line of which file something was wrong."""
+def locate_errors(path: Path, number: int) -> Iterator[None]:
+    """Adds file and line to the message of an error."""
     try:
         yield
     except InvalidInput as error:
@@ -88,7 +88,7 @@ def _text(path: Path) -> str:
 def _entities(path: Path) -> Iterator[tuple[int, Item]]:
     """Observations and relations of the MCP reference memory server, each a memory."""
     for number, values in json_lines(path):
-        with naming_line(path, number):
+        with locate_errors(path, number):
             items = _relation(values) if values.get("type") == "relation" else _entity(values)
         yield from ((number, item) for item in items)
 
@@ -111,7 +111,7 @@ def _relation(values: Item) -> list[Item]:
 
 
 def _notes(path: Path) -> Iterator[tuple[int, Item]]:
-    """Every list item and paragraph of a note, under the headings it stands below."""
+    """Every list item and paragraph of a note, with its headings as context."""
     headings: list[str] = []
     for number, block in _blocks(_text(path)):
         heading = _HEADING.match(block)
@@ -123,7 +123,7 @@ def _notes(path: Path) -> Iterator[tuple[int, Item]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Headings, list items with what is indented under them, paragraphs, fenced code; with their first lines."""
+    """Headings, list items with their indented text, paragraphs and fenced code, each with its line number."""
     block: list[str] = []
     begin, fenced, lines = 0, False, _without_front_matter(text.split("\n"))
     for number, line in enumerate([*lines, ""], 1):
@@ -144,7 +144,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_front_matter(lines: list[str]) -> list[str]:
-    """The lines of a note, its metadata emptied so that the numbers stay."""
+    """The lines of a note, those of its metadata empty, so that line numbers stay."""
     if lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
         return lines
     end = next(at for at, line in enumerate(lines[1:], 1) if line.strip() == "---")

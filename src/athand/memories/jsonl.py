@@ -1,4 +1,4 @@
-"""The lines of an export: one noun each, checked when they are read."""
+"""The lines of an export: each has one noun, checked when it is read."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ Check = Callable[[Any], Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link(Noun):
-    """That a session has used a memory."""
+    """A memory that a session has used, how and when."""
 
     project: str
     session: str
@@ -31,7 +31,7 @@ class Link(Noun):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key(Noun):
-    """The name of an add, and what it added."""
+    """The idempotency key of an add, and the memory it added."""
 
     project: str
     name: str
@@ -106,7 +106,7 @@ def to_line(noun: Noun) -> dict[str, Any]:
 
 
 def from_line(line: Mapping[str, Any]) -> Noun:
-    """The noun of a line, or the error that says what is wrong with it."""
+    """The noun of a line; raises InvalidInput if it has errors."""
     kind = check_choice("kind", line.get("kind"), tuple(_KINDS))
     noun, checks = _KINDS[kind]
     given = {name: value for name, value in line.items() if name != "kind"}

@@ -1,7 +1,7 @@
 """Memories as files: the six commands of Anthropic's memory tool (`memory_20250818`) over one project.
 
 A file is a memory with the tag `memory-file` and its path in `files`; each edit is a new memory that supersedes it. A
-path is only a name, nothing touches the disk. Answers and complaints have the wording Anthropic documents, because the
+path is only a name, nothing touches the disk. Answers and errors have the wording that Anthropic documents, because the
 model knows it.
 """
 
@@ -29,15 +29,15 @@ from athand.store import Snapshot, one_of
 from athand.types import Filter
 
 ROOT = "/memories"
-# A memory needs some text. The tag tells an empty file from one in which just these words stand.
+# A memory needs some text. The tag tells an empty file from one with just these words.
 EMPTY_TAG = "empty-file"
 EMPTY_TEXT = "(empty file)"
-# What a new version of a file takes over; its summary would be about the old text.
+# The fields that a new version of a file takes over; the summary would be about the old text.
 _KEPT = "tier session memory_type importance pinned tags concepts author context valid_until".split()
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
-_ODD_PATH = re.compile(r"/\.{0,2}(/|$)|\\|%[0-9A-Fa-f]{2}")
+_INVALID_PATH = re.compile(r"/\.{0,2}(/|$)|\\|%[0-9A-Fa-f]{2}")
 _HIDDEN = re.compile(r"(^|/)(\.|node_modules(/|$))")
-# Time alone would not do: two computers' clocks differ, and a superseded file would be back for that long.
+# Not by time alone: the clocks of two computers differ, and a superseded file would be back for that long.
 _IS_CURRENT = (
     "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND i.id NOT IN (SELECT target_id FROM "
     "memory_relations WHERE space = :project AND type = 'SUPERSEDES' AND valid_until IS NULL)"
@@ -45,7 +45,7 @@ _IS_CURRENT = (
 
 
 class _Version(NamedTuple):
-    """A text to write, its path, and the path of what it supersedes."""
+    """A text to write, its path, and the path of the file that it supersedes."""
 
     old: str
     path: str
@@ -56,27 +56,27 @@ class _Version(NamedTuple):
 class _Tree:
     """The files at some paths, below and above them.
 
-    After an undo several memories may share a path: the one changed last is the file and comes first, the next edit
-    supersedes them all.
+    After an undo several memories may have the same path: the one changed last is the file and comes first, the next
+    edit supersedes them all.
     """
 
     paths: tuple[str, ...]
     files: Mapping[str, list[Memory]]
 
-    def within(self, path: str) -> list[str]:
+    def paths_in(self, path: str) -> list[str]:
         """The file itself, or those in the directory."""
         return sorted(each for each in self.files if each == path or each.startswith(f"{path}/"))
 
     def is_directory(self, path: str) -> bool:
-        return path == ROOT or any(each != path for each in self.within(path))
+        return path == ROOT or any(each != path for each in self.paths_in(path))
 
     def text(self, path: str) -> str:
         return _text(self.files[path][0])
 
-    def require_text(self, path: str, complaint: str) -> str:
+    def require_text(self, path: str, message: str) -> str:
         """The text of a file that must be there."""
         if path not in self.files:
-            raise NotFound(complaint)
+            raise NotFound(message)
         return self.text(path)
 
     def refuse_file_above(self, path: str) -> None:
@@ -85,7 +85,7 @@ class _Tree:
                 raise Conflict(f"Error: {above} is a file, so there cannot be a {path}")
 
     def has_same_content(self, other: "_Tree") -> bool:
-        """Whether nobody wrote anything in between; what was merely recalled or pinned still says the same."""
+        """Whether nothing was written in between; recalls and pins do not count."""
         mine, theirs = (
             {(path, each.id, each.content) for path, file in tree.files.items() for each in file}
             for tree in (self, other)
@@ -94,14 +94,14 @@ class _Tree:
 
 
 class MemoryFolder:
-    """The files of one project: what a method returns, or the text of what it raises, is the result of the tool."""
+    """The files of one project. The result of the tool is what a method returns, or the text of the error it raises."""
 
     def __init__(self, corpus: AnyCorpus, project: str) -> None:
         self._corpus = corpus
         self._project = check_project(project)
 
     def run(self, command: Mapping[str, Any]) -> str:
-        """Do what the input of a tool call says, such as `{"command": "view", "path": "/memories"}`."""
+        """Executes the input of a tool call, such as `{"command": "view", "path": "/memories"}`."""
         if not isinstance(command, Mapping):
             raise InvalidInput(
                 f"Error: a command is a mapping with its name and arguments, not {type(command).__name__}."
@@ -116,17 +116,17 @@ class MemoryFolder:
         return action(**given)
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
-        """A file with its lines numbered, all or from one to another; or what is in a directory."""
+        """A file with numbered lines, all or a range of them; or the listing of a directory."""
         path = _check_path(path)
         tree = self._read(path)
         if path in tree.files:
-            return f"Here's the content of {path} with line numbers:\n{page(path, tree.text(path), view_range)}"
+            return f"Here's the content of {path} with line numbers:\n{number_page(path, tree.text(path), view_range)}"
         if tree.is_directory(path):
             return _listing(path, tree)
         raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
     def create(self, path: str, file_text: str) -> str:
-        """Write a file; what it said before is history."""
+        """Writes a file; the text it had before becomes history."""
         name = _check_path(path)
         tree = self._read(name)
         if tree.is_directory(name):
@@ -138,18 +138,18 @@ class MemoryFolder:
         return f"File created successfully at: {name}"
 
     def str_replace(self, path: str, old_str: str, new_str: str | None = None) -> str:
-        """Put one text in the place of another that occurs once; without a new one, take the old one out."""
+        """Replaces a text that occurs once; without a new one, removes it."""
         path = _check_path(path)
         old, new = _check_string("old_str", old_str), _check_string("new_str", new_str or "")
         tree = self._read(path)
         text = tree.require_text(path, f"Error: The path {path} does not exist. Please provide a valid path.")
-        at = only_place(path, text, old)
+        at = find_only(path, text, old)
         [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
-        shown = snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
+        shown = number_snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{shown}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Put lines after one that is there; after line 0 is before all."""
+        """Inserts lines after a line; after line 0 is at the beginning."""
         path = _check_path(path)
         tree = self._read(path)
         text = tree.require_text(path, f"Error: The path {path} does not exist")
@@ -158,29 +158,29 @@ class MemoryFolder:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Take away a file or all files of a directory, with their history; `Memories.restore` brings each back."""
+        """Deletes a file or all files of a directory, with their history; `Memories.restore` restores each."""
         path = _check_path(path)
         if path == ROOT:
             raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
         now = self._corpus.now()
         with self._corpus.store.transaction() as transaction:
             tree = self._tree(transaction, (path,), now)
-            gone = [memory.id for each in tree.within(path) for memory in tree.files[each]]
-            if not gone:
+            ids = [memory.id for each in tree.paths_in(path) for memory in tree.files[each]]
+            if not ids:
                 raise NotFound(f"Error: The path {path} does not exist")
-            _, erased = write.delete_and_purge(transaction, _with_history(transaction, gone, now), now, hard=False)
+            _, erased = write.delete_and_purge(transaction, _with_history(transaction, ids, now), now, hard=False)
         write.erase_traces(self._corpus, erased)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Give a file, or all files of a directory, another path."""
+        """Moves a file, or all files of a directory, to another path."""
         old, new = _check_path(old_path), _check_path(new_path)
         if old == ROOT:
             raise InvalidInput(f"Error: Cannot rename the {ROOT} directory itself")
         tree = self._read(old, new)
-        if not (moved := tree.within(old)):
+        if not (moved := tree.paths_in(old)):
             raise NotFound(f"Error: The path {old} does not exist")
-        if new == ROOT or tree.within(new):
+        if new == ROOT or tree.paths_in(new):
             raise Conflict(f"Error: The destination {new} already exists")
         if new.startswith(f"{old}/"):
             raise InvalidInput(f"Error: Cannot rename {old} to {new}, which is inside it")
@@ -196,12 +196,12 @@ class MemoryFolder:
         chosen = and_(build_filter(now, project=self._project, tags=[FILE_TAG]), _near_paths_filter(paths))
         files: dict[str, list[Memory]] = {}
         for memory in rows.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
-            if len(memory.files) == 1 and memory.files[0] != ROOT and not _fault(memory.files[0]):
+            if len(memory.files) == 1 and memory.files[0] != ROOT and not _find_fault(memory.files[0]):
                 files.setdefault(memory.files[0], []).append(memory)
         return _Tree(paths, files)
 
     def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
-        """Write new versions in one transaction, unless a file they are made from was changed since it was seen."""
+        """Writes new versions in one transaction; raises if one of the files was changed since it was read."""
         now = self._corpus.now()
         memories = [self._memory(seen, version, now) for version in versions]
         vectors = self._corpus.embed([to_passage(memory) for memory in memories])
@@ -228,15 +228,15 @@ class MemoryFolder:
 def _check_path(value: object) -> str:
     """The path without a last slash."""
     path = check_name("path", value).removesuffix("/")
-    if fault := _fault(path):
+    if fault := _find_fault(path):
         raise InvalidInput(f"Error: {fault}")
     return path
 
 
-def _fault(path: str) -> str | None:
+def _find_fault(path: str) -> str | None:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         return f"Path must start with {ROOT}, got: {path}"
-    if _ODD_PATH.search(path):
+    if _INVALID_PATH.search(path):
         return f"Path {path} has an empty part, a dot or two as a part, a backslash or a %-code. Write the plain path."
     if clean(path) != path:
         return "The path has a secret or a private part in it. Choose another name."
@@ -259,7 +259,7 @@ def _near_paths_filter(paths: Sequence[str]) -> Filter:
 
 
 def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list[Memory]:
-    """Files and all their earlier versions: whoever deletes a file means its history too."""
+    """Files with all their earlier versions, except deleted ones."""
     found: dict[str, Memory] = {}
     while ids:
         versions = [each for each in rows.by_id(snapshot, ids, now).values() if FILE_TAG in each.tags]
@@ -275,18 +275,18 @@ def _text(memory: Memory) -> str:
 
 def _listing(path: str, tree: _Tree) -> str:
     sizes = Counter({"": 0})
-    for file in tree.within(path):
+    for file in tree.paths_in(path):
         parts = file.removeprefix(f"{path}/").split("/")
         names = ["/".join(parts[:depth]) + ("/" if depth < len(parts) else "") for depth in (1, 2)[: len(parts)]]
         sizes.update(dict.fromkeys(["", *names], len(tree.text(file).encode())))
     listed = sorted((name for name in sizes if name and not _HIDDEN.search(name)), key=lambda name: name.split("/"))
-    rows = [f"{size(sizes[''])}\t{path}", *(f"{size(sizes[name])}\t{path}/{name}" for name in listed)]
+    rows = [f"{format_size(sizes[''])}\t{path}", *(f"{format_size(sizes[name])}\t{path}/{name}" for name in listed)]
     header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules"
     return "\n".join([f"{header}:", *rows])
 
 
 MOST_LINES = 999_999
-# What the model has been told about views of long files.
+# As Anthropic's tool description tells the model about long files.
 MOST_SHOWN = 16_000
 _MOST_NAMED = 20
 _AROUND_EDIT = 2
@@ -301,20 +301,20 @@ def _number_lines(lines: Sequence[str], first: int) -> str:
 
 
 def _count_fitting_lines(lines: Sequence[str]) -> int:
-    """How many lines can be shown at once: at least one, as lines are what one can ask for."""
+    """How many lines can be shown at once: at least one, as a line is the least that can be asked for."""
     ends = accumulate(len(line) + 1 for line in lines)
     return max(1, sum(end - 1 <= MOST_SHOWN for end in ends))
 
 
-def snippet(text: str, changed: int, count: int) -> str:
-    """The changed lines and a few around them."""
+def number_snippet(text: str, changed: int, count: int) -> str:
+    """The changed lines and a few around them, numbered."""
     first = max(0, changed - _AROUND_EDIT)
     lines = (_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
     return "\n" + _number_lines(lines[: _count_fitting_lines(lines)], first + 1)
 
 
-def page(path: str, text: str, view_range: Sequence[int] | None) -> str:
-    """The lines of a file that are asked for, as many as can be shown at once."""
+def number_page(path: str, text: str, view_range: Sequence[int] | None) -> str:
+    """The lines of a file in a range, numbered, as many as can be shown at once."""
     lines = _lines(text) or [""]
     if len(lines) > MOST_LINES:
         raise InvalidInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
@@ -340,8 +340,8 @@ def _check_range(view_range: object, count: int) -> tuple[int, int]:
     )
 
 
-def only_place(path: str, text: str, old: str) -> int:
-    """Where the one occurrence begins."""
+def find_only(path: str, text: str, old: str) -> int:
+    """The position of the only occurrence; raises if there is none, or more than one."""
     if not old:
         raise InvalidInput("No replacement was performed, old_str is empty.")
     found = list(islice(_occurrences(text, old), _MOST_NAMED + 1))
@@ -372,12 +372,12 @@ def insert_lines(text: str, after: object, addition: str) -> str:
             f"Error: Invalid `insert_line` parameter: {after}. "
             f"It should be within the range of lines of the file: [0, {len(lines)}]"
         )
-    is_closed = text.endswith("\n") or (after == len(lines) and addition.endswith("\n"))
+    ends_with_break = text.endswith("\n") or (after == len(lines) and addition.endswith("\n"))
     changed = [*lines[:after], addition.removesuffix("\n"), *lines[after:]]
-    return "\n".join(changed) + ("\n" if is_closed else "")
+    return "\n".join(changed) + ("\n" if ends_with_break else "")
 
 
-def size(count: int) -> str:
-    """Bytes, as a person reads them."""
+def format_size(count: int) -> str:
+    """A number of bytes with its unit, such as 1.5K."""
     power = max(0, count.bit_length() - 1) // 10
     return f"{count / 1024**power:.1f}{'BKMG'[power]}" if power else f"{count}B"

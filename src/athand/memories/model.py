@@ -1,4 +1,4 @@
-"""The nouns of memories, and how they come out of a row and go into the index."""
+"""The nouns of memories; memories from rows, to rows, and to passages of the index."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from athand.memories.dedupe import fingerprint, gist
+from athand.memories.dedupe import fingerprint, near_duplicate_key
 from athand.memories.salience import salience_now
 from athand.store import Passage, Row, to_datetimes, to_microseconds
 from athand.text_length import shorten
 from athand.types import Hit, Noun
 
 FILE_TAG = "memory-file"  # of a memory that is the text of a file
-GLOBAL_SPACE = "*"  # where the memories live that every project sees
+GLOBAL_SPACE = "*"  # of the memories that every project sees
 USAGES = ("created", "recalled", "updated", "reinforced")
 RELATIONS = (
     "SUPERSEDES",
@@ -31,7 +31,7 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class Similar(Noun):
-    """An existing memory that says something like what was just added."""
+    """An existing memory that resembles the one just added."""
 
     id: str
     content: str
@@ -41,7 +41,7 @@ class Similar(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Memory(Noun):
-    """Something worth remembering, where it came from, how long it was true, and how much it matters now."""
+    """A text worth keeping, its origin, how long it was valid, and how salient it is now."""
 
     id: str
     project: str
@@ -73,12 +73,12 @@ class Memory(Noun):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it was taken away; `restore` brings it back."""
+        """Whether it was deleted; `restore` brings it back."""
         return self.deleted_at is not None
 
     @property
     def space(self) -> str:
-        """Where it is searched."""
+        """The space in which it is searched."""
         return GLOBAL_SPACE if self.tier == "global" else self.project
 
     @property
@@ -88,7 +88,7 @@ class Memory(Noun):
         return shorten(line, _TITLE)
 
     def next_update(self, now: datetime) -> datetime:
-        """The time of a change made now: later than the last one, so that whoever saw that one can tell."""
+        """The time of a change made now: always later than that of the last change."""
         return max(now, self.updated_at + timedelta(microseconds=1))
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Memory(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Session(Noun):
-    """A stretch of work in which memories are made and used."""
+    """A period of work in which memories are made and used."""
 
     id: str
     project: str
@@ -109,7 +109,7 @@ class Session(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Relation(Noun):
-    """How one memory stands to another, who says so, and while it holds."""
+    """A relation from one memory to another, who says so, and how long it holds."""
 
     source_id: str
     target_id: str
@@ -129,7 +129,7 @@ class Related(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Successor(Noun):
-    """What took the place of a superseded memory: the beginning of its text."""
+    """The memory that superseded another: the beginning of its text."""
 
     id: str
     content: str
@@ -138,7 +138,7 @@ class Successor(Noun):
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit(Hit):
-    """A memory that answers, with where it came from and whether it still holds."""
+    """A memory that was found, its session, and whether it was superseded."""
 
     match_type: str = "both"
     highlights: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ class MemoryHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Noun):
-    """What was remembered around a memory, oldest first, and the sessions it was remembered in."""
+    """The memories around one in time, oldest first, and the sessions that used them."""
 
     anchor: Memory
     before: tuple[Memory, ...]
@@ -177,7 +177,7 @@ class Imported(Noun):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Noun):
-    """How many memories there are, of which kinds."""
+    """Numbers of memories by kind, of sessions and of relations."""
 
     memories: int
     superseded: int
@@ -221,25 +221,25 @@ def to_row(memory: Memory) -> dict[str, object]:
     values |= {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     values |= {name: int(values[name]) for name in _FLAGS}
     derived = {"space": memory.space, "is_deleted": int(memory.is_deleted)}
-    return values | derived | fingerprint_row(memory)
+    return values | derived | duplicate_keys(memory)
 
 
-def fingerprint_row(memory: Memory) -> dict[str, object]:
-    """The columns by which a memory that says the same is found."""
-    return {"fingerprint": fingerprint(memory.content), "gist": gist(memory.content)}
+def duplicate_keys(memory: Memory) -> dict[str, object]:
+    """The columns by which memories with the same text are found."""
+    return {"fingerprint": fingerprint(memory.content), "near_duplicate_key": near_duplicate_key(memory.content)}
 
 
 def to_passage(memory: Memory) -> Passage:
-    """What is matched: the text itself, and beside it who said it, when, and what it was about."""
+    """What is indexed: the content, and as a second field author, context, summary, tags, concepts, files and date."""
     when = memory.created_at.strftime("%-d %B %Y")
-    named = (memory.author, memory.context, memory.summary, *memory.tags, *memory.concepts, *memory.files, when)
+    labels = (memory.author, memory.context, memory.summary, *memory.tags, *memory.concepts, *memory.files, when)
     meaning = "\n".join(filter(None, (memory.content, memory.context)))
-    around = " ".join(filter(None, named))
+    around = " ".join(filter(None, labels))
     return Passage(
         memory.id, memory.id, memory.space, (memory.content, around), meaning, to_microseconds(memory.created_at)
     )
 
 
 def spaces_of(memories: Iterable[Memory]) -> set[str]:
-    """Where memories, their links and their keys are kept."""
+    """The spaces of these memories, of their links and of their keys."""
     return {space for memory in memories for space in (memory.space, memory.project)}

@@ -1,4 +1,4 @@
-"""How memories stand to each other: relations, and supersession as a chain that never closes."""
+"""Relations between memories. Supersession forms chains without circles."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _EXCERPT = 200
 
 
 def relate(transaction: Transaction, source: Memory, target: Memory, type_: str, by: str, now: datetime) -> Relation:
-    """Say how one memory stands to another, from now on."""
+    """Relates one memory to another, from now on."""
     if source.id == target.id:
         raise InvalidInput(f"Memory {source.id} cannot be {type_} to itself.")
     if source.project != target.project and "global" not in (source.tier, target.tier):
@@ -30,7 +30,7 @@ def relate(transaction: Transaction, source: Memory, target: Memory, type_: str,
 
 
 def put(transaction: Transaction, space: str, relation: Relation) -> None:
-    """Write a relation, new or again, in the space of its target's project."""
+    """Writes a relation, new or changed, in the space of its target's project."""
     transaction.execute(
         f"INSERT INTO memory_relations (space, {COLUMNS}) "
         "VALUES (:space, :source_id, :target_id, :type, :by, :valid_from, :valid_until) "
@@ -49,7 +49,7 @@ def put(transaction: Transaction, space: str, relation: Relation) -> None:
 
 
 def supersede(transaction: Transaction, old: Memory, new: Memory, by: str, now: datetime) -> Memory:
-    """The new memory takes the old one's place: valid from its beginning on, the old one until then."""
+    """Ends the old memory where the new one begins; returns the old one."""
     if successor := _successor_id(transaction, old.id):
         raise Conflict(
             f"Memory {old.id} is superseded by {successor} already. Supersede that one, "
@@ -62,7 +62,7 @@ def supersede(transaction: Transaction, old: Memory, new: Memory, by: str, now: 
 
 
 def unsupersede(transaction: Transaction, old: Memory, now: datetime) -> Memory:
-    """The old memory holds again; the relation is kept as something that was so."""
+    """Makes the old memory valid again; the relation is kept as ended."""
     if old.valid_until is None:
         raise Conflict(f"Memory {old.id} is not superseded. See it with: athand memory show {old.id}")
     transaction.execute(
@@ -72,21 +72,21 @@ def unsupersede(transaction: Transaction, old: Memory, now: datetime) -> Memory:
     return _set_end(transaction, old, None, now)
 
 
-def bridge(transaction: Transaction, gone: Memory, now: datetime) -> None:
-    """Before a memory is erased: what it superseded is superseded by its own successor.
+def bridge_chain(transaction: Transaction, erased: Memory, now: datetime) -> None:
+    """Before a memory is erased: makes its successor the successor of what it superseded.
 
-    Without one, the old memories stay ended: that the newer text is gone does not make them true again.
+    Without a successor, the old memories stay ended: they are not true again because the newer text is erased.
     """
-    successor = _successor_id(transaction, gone.id)
+    successor = _successor_id(transaction, erased.id)
     if successor is None:
         return
-    for old in rows.by_id(transaction, predecessors(transaction, gone.id), now).values():
-        _set_end(transaction, old, gone.valid_until, now)
+    for old in rows.by_id(transaction, predecessors(transaction, erased.id), now).values():
+        _set_end(transaction, old, erased.valid_until, now)
         put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
 
 
 def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
-    """None of these memories may supersede itself through others, or have two successors."""
+    """Raises if one of these memories supersedes itself through others, or has two successors."""
     for id_ in ids:
         if id_ in _chain(snapshot, id_):
             raise Conflict(f"Memory {id_} supersedes itself through others.")
@@ -95,7 +95,7 @@ def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
 
 
 def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
-    """The valid relations of a memory, with what is at the other end and still exists."""
+    """The valid relations of a memory to memories that still exist."""
     found = snapshot.rows(
         f"SELECT {COLUMNS} FROM memory_relations WHERE (source_id = :id OR target_id = :id) AND valid_until IS NULL "
         "ORDER BY valid_from, type, source_id, target_id",
@@ -111,7 +111,7 @@ def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
 
 
 def count_relations(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
-    """How many valid relations each has to memories that still exist."""
+    """For each memory, the number of valid relations to memories that still exist."""
     (is_source, values), (is_target, _) = one_of("source_id", ids), one_of("target_id", ids)
     found = snapshot.rows(
         f"SELECT source_id, target_id FROM memory_relations WHERE {is_source} AND valid_until IS NULL UNION ALL "
@@ -124,7 +124,7 @@ def count_relations(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
 
 
 def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
-    """The end of each memory's chain of successors, those left out that are deleted."""
+    """The last successor of each memory that is not deleted."""
     chains = {id_: _chain(snapshot, id_) for id_ in ids}
     ids_in_chains = {id_ for chain in chains.values() for id_ in chain}
     select = "SELECT id, content, created_at FROM memories"
@@ -135,7 +135,7 @@ def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
 
 
 def predecessors(snapshot: Snapshot, id_: str) -> list[str]:
-    """The ids of what a memory superseded directly."""
+    """The ids of the memories that a memory superseded directly."""
     found = snapshot.rows(
         "SELECT target_id FROM memory_relations WHERE source_id = :id AND type = :type AND valid_until IS NULL "
         "ORDER BY target_id",
@@ -164,7 +164,7 @@ def _successor_id(snapshot: Snapshot, id_: str) -> str | None:
 
 
 def _chain(snapshot: Snapshot, id_: str) -> list[str]:
-    """What superseded a memory, what superseded that, and so on."""
+    """The successor of a memory, the successor of that one, and so on."""
     chain: list[str] = []
     while (successor := _successor_id(snapshot, chain[-1] if chain else id_)) and successor not in chain:
         chain.append(successor)

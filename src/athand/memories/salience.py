@@ -1,4 +1,4 @@
-"""How much a memory matters: reinforced by use, fading with time.
+"""Salience, how much a memory matters: reinforced by use, fading with time.
 
 Fading is computed whenever the salience is read and never written back: what is stored is the salience as of the last
 access. `salience_now` and `SALIENCE_NOW_SQL` are the same formula; a test holds them together.
@@ -12,14 +12,14 @@ import numpy.typing as npt
 # What is lost per day, before importance slows it.
 RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural": 0.01, "episodic": 0.02}
 LEAST, MOST = 0.05, 1.0
-# How much of what is missing to 1 comes back: when someone says so, and for being returned by a search.
+# The part of what is missing to 1 that is given back: by `reinforce`, and by being found in a search.
 BY_CALLER, BY_SEARCH = 0.1, 0.02
 BY_DEEMPHASIZE = 0.2
 _DAY = 86_400_000_000  # in the database's microseconds
 
 _RATE = " ".join(f"WHEN sector = '{sector}' THEN {rate}" for sector, rate in RATES.items())
 _LOSS = f"(CASE WHEN pinned = 1 THEN 0.0 {_RATE} END) / (importance + 0.1) * (:now - last_accessed) / {_DAY}.0"
-# Beyond this nothing is left; PostgreSQL refuses to compute what is too small, or too large, for a number.
+# Beyond this nothing is left; PostgreSQL raises an error at an underflow or overflow.
 _ALL = 100.0
 _BOUND = f"CASE WHEN {_LOSS} > {_ALL} THEN {_ALL} WHEN {_LOSS} < -{_ALL} THEN -{_ALL} ELSE {_LOSS} END"
 _FADED = f"salience * exp(-({_BOUND}))"
@@ -34,7 +34,7 @@ def salience_now(
     last_accessed: Sequence[int],
     now: int,
 ) -> npt.NDArray[np.float64]:
-    """The salience that memories have now; times in microseconds."""
+    """The faded salience of memories; times in microseconds."""
     rates = np.array([0.0 if fixed else RATES[kind] for kind, fixed in zip(sector, pinned, strict=True)])
     loss = rates / (np.array(importance) + 0.1) * (now - np.array(last_accessed, np.int64)) / _DAY
     faded: npt.NDArray[np.float64] = np.array(salience) * np.exp(-np.clip(loss, -_ALL, _ALL))
@@ -42,10 +42,10 @@ def salience_now(
 
 
 def reinforce_salience(current: float, amount: float) -> float:
-    """The salience after a use."""
+    """The salience after a use or `reinforce`."""
     return current + amount * (1 - current)
 
 
 def lower_salience(current: float, amount: float) -> float:
-    """The salience after someone said that it matters less."""
+    """The salience after `deemphasize`."""
     return max(LEAST, current - amount)

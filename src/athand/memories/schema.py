@@ -1,10 +1,10 @@
-"""Memories, their sessions, links, relations and keys: their tables in portable SQL."""
+"""The tables of memories, sessions, links, relations and keys, in portable SQL."""
 
 from athand.memories.scoring import INDEX
 from athand.store import Schema
 
 TABLES = """
--- Where a memory is searched is its space: its project, or '*' for the global ones.
+-- The space of a memory is its project, or '*' if it is global.
 CREATE TABLE memories (
     space TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -33,14 +33,14 @@ CREATE TABLE memories (
     session TEXT, -- where it was created
     written_by TEXT NOT NULL DEFAULT 'user',
     fingerprint TEXT NOT NULL DEFAULT '', -- equal for the same content; derived
-    gist TEXT NOT NULL DEFAULT '', -- equal for nearly the same content; derived
+    near_duplicate_key TEXT NOT NULL DEFAULT '', -- equal for nearly the same content; derived
     PRIMARY KEY (space, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX memories_by_id ON memories (id);
 CREATE INDEX memories_by_time ON memories (project, created_at, id);
 CREATE INDEX memories_by_session ON memories (space, session, created_at, id) WHERE session IS NOT NULL;
 CREATE INDEX memories_by_fingerprint ON memories (space, fingerprint);
-CREATE INDEX memories_by_gist ON memories (space, gist) WHERE gist <> '';
+CREATE INDEX memories_by_near_duplicate_key ON memories (space, near_duplicate_key) WHERE near_duplicate_key <> '';
 
 CREATE TABLE memory_sessions (
     space TEXT NOT NULL,
@@ -77,7 +77,7 @@ CREATE TABLE memory_relations (
 CREATE INDEX memory_relations_by_source ON memory_relations (source_id);
 CREATE INDEX memory_relations_by_target ON memory_relations (target_id);
 
--- What a caller named an add, so that adding again by that name adds nothing.
+-- Idempotency keys of adds: adding again under the same key adds nothing.
 CREATE TABLE memory_keys (
     space TEXT NOT NULL,
     name TEXT NOT NULL,

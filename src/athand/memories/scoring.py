@@ -1,7 +1,7 @@
-"""How well a memory answers: pure, from candidates to the parts of their scores.
+"""Scores of memories: pure functions from candidates to the parts and factors of their scores.
 
-Relevance is what the words and the meaning say, what the author's name adds, and a share of what the neighbours in the
-same session say. Session, salience, recency, sector, supersession and tier then modulate it; they never create it.
+Relevance is the sum of keywords and meaning, of the author's name if the query has it, and of a share of the relevance
+of session neighbours. Session, salience, recency, sector, supersession and tier then multiply it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ SEMANTIC, KEYWORD = 0.4, 0.6
 AUTHOR = 0.2  # of its own relevance, when the query names who said it
 NEIGHBOUR = 0.4  # of the relevance of the better of its two neighbours in the session
 SESSION = 0.35  # how much better the best session may make its memories
-# Below this, a hit is noise. A query without a single word the index knows says little, so more is asked of it.
+# Below this, a hit is noise. If the index knows no word of the query, the score must be higher.
 FLOOR = 0.12
 FLOOR_OF_UNKNOWN_WORDS = 0.15
-# How far each may move a score, up or down.
+# The most by which each raises or lowers a score.
 SALIENCE, RECENCY = 0.1, 0.1
 # Small, because a sector is often a guess: twice as much costs .003 nDCG@10, five times as much .013 (LoCoMo).
 SECTOR = {"reflective": 1.02, "semantic": 1.01, "procedural": 1.0, "emotional": 0.99, "episodic": 0.98}
@@ -43,7 +43,7 @@ MODES = ("hybrid", "semantic", "keyword")
 
 @dataclass(frozen=True, slots=True)
 class Weights(Noun):
-    """A plain weighted sum, for those who want one: cosine, BM25 / 10, salience and recency; then factors."""
+    """The weights of a plain weighted sum of cosine, BM25 / 10, salience and recency, and the factors after it."""
 
     semantic: float
     keyword: float
@@ -64,7 +64,7 @@ SEED_WEIGHTS = Weights(
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a score depends on beside query and memory: now, the moment asked about (both in µs), and the project."""
+    """What a score depends on besides query and memory: now, the moment of `as_of` (both in µs), and the project."""
 
     now: int
     moment: int
@@ -73,7 +73,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of each candidate beside its text."""
+    """The properties of the candidates, besides their texts."""
 
     sessions: Sequence[str]
     authors: Sequence[str | None]
@@ -85,12 +85,12 @@ class Facts:
 
 
 def floor(words: Sequence[QueryWord]) -> float:
-    """The least relevance worth showing for a query of these words."""
+    """The least relevance of a hit for a query of these words."""
     return FLOOR if any(word.variants for word in words) else FLOOR_OF_UNKNOWN_WORDS
 
 
 def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
-    """The candidates' values, as of the situation. A memory of no session is a session of its own."""
+    """The properties of the candidates in a situation. A memory of no session is a session of its own."""
     if not candidates:
         return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
     columns = zip(*(each.item for each in candidates), strict=True)
@@ -107,12 +107,12 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
 
 
 def recency(created_at: Numbers, moment: int) -> Numbers:
-    """1 for what is new, fading by the day."""
+    """1 for new memories, less for each day of age."""
     return np.exp(-_FADING * np.maximum(0, moment - created_at) / _DAY)
 
 
 def matches(found: Candidates, keywords: KeywordQuery, calibration: Calibration | None, mode: str) -> dict[str, Part]:
-    """What words and meaning say of every candidate; a side that is not there leaves its weight to the other."""
+    """The keyword and semantic parts of all candidates; a side that is missing leaves its weight to the other."""
     parts = {}
     if calibration is None or mode != "semantic":
         raw = bm25_of(found, keywords)
@@ -125,7 +125,7 @@ def matches(found: Candidates, keywords: KeywordQuery, calibration: Calibration 
 
 
 def concatenate_parts(one: Mapping[str, Part], other: Mapping[str, Part]) -> dict[str, Part]:
-    """The parts of some candidates, and then of some more."""
+    """The parts of some candidates followed by those of others."""
     return {
         name: Part(
             np.concatenate((part.raw, other[name].raw)),
@@ -137,7 +137,7 @@ def concatenate_parts(one: Mapping[str, Part], other: Mapping[str, Part]) -> dic
 
 
 def add_author(parts: Mapping[str, Part], known: Facts, words: Iterable[QueryWord]) -> dict[str, Part]:
-    """The parts, and what it adds that the query names who said it."""
+    """The parts, with the author part: more for memories whose author the query names."""
     asked = {word.word for word in words}
     is_named = {author: not asked.isdisjoint(tokenize(author or "")) for author in set(known.authors)}
     named = np.array([is_named[author] for author in known.authors], float)
@@ -147,7 +147,7 @@ def add_author(parts: Mapping[str, Part], known: Facts, words: Iterable[QueryWor
 def add_neighbours(
     parts: Mapping[str, Part], candidates: Sequence[Candidate], beside: Mapping[str, Sequence[str]]
 ) -> dict[str, Part]:
-    """The parts, and the share each memory gets from the better of its neighbours, if that one is a hit by itself."""
+    """The parts, with the share of the better session neighbour, if that one is a hit by itself."""
     own = relevance(parts)
     relevance_by_id = {each.id: value for each, value in zip(candidates, own.tolist(), strict=True) if value >= FLOOR}
     best = [max((relevance_by_id.get(id_, 0.0) for id_ in beside.get(each.id, ())), default=0.0) for each in candidates]
@@ -161,7 +161,7 @@ def relevance(parts: Mapping[str, Part]) -> Numbers:
 
 
 def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
-    """What else is known of each candidate, as factors near 1."""
+    """The factors near 1 of session, salience, recency, sector, supersession and tier."""
     return {
         "session": _session_factor(relevance(parts), known.sessions),
         "salience": Factor(known.salience, modulate(known.salience, SALIENCE)),
@@ -173,7 +173,7 @@ def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
 
 
 def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:
-    """The plain weighted sum of the sides that matched, salience and recency; every signal counts as measured."""
+    """The parts and factors of the plain weighted sum; raw values are not calibrated."""
     together = weights.semantic + weights.keyword
     alone = len(matched) == 1
     parts = {}
@@ -193,7 +193,7 @@ def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[
 
 
 def match_types(parts: Mapping[str, Part], rows: Iterable[int]) -> list[str]:
-    """Which sides found the candidates in these rows; `context` where only a neighbour did."""
+    """For each row the sides that matched: keyword, semantic, both, or `context` if only a neighbour matched."""
     keyword, semantic = (
         parts[side].calibrated > 0 if side in parts else np.zeros(1, bool) for side in ("keyword", "semantic")
     )
@@ -204,7 +204,7 @@ def match_types(parts: Mapping[str, Part], rows: Iterable[int]) -> list[str]:
 
 
 def _session_factor(own: Numbers, sessions: Sequence[str]) -> Factor:
-    """1 in the session of the best candidate, less in sessions that have nothing as good."""
+    """1 in the session of the best candidate, less in others."""
     best: dict[str, float] = {}
     for session, value in zip(sessions, own.tolist(), strict=True):
         best[session] = max(value, best.get(session, 0.0))

@@ -1,4 +1,4 @@
-"""One search of memories: request, candidates, scores with session neighbours, hits; and reinforcing what was found."""
+"""The search of memories: request, candidates, scores with session neighbours, hits; reinforces what was found."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from athand.corpus import Answer, Corpus, Match, Ranking
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
-from athand.memories import relations, rows
+from athand.memories import relations, rows, sessions
 from athand.memories.filters import and_, build_filter, visible_filter
 from athand.memories.model import GLOBAL_SPACE, MemoryHit, spaces_of
 from athand.memories.salience import BY_SEARCH
@@ -34,7 +34,6 @@ from athand.memories.scoring import (
     weigh,
 )
 from athand.memories.validation import check_project
-from athand.memories.write import ensure_session
 from athand.rank import Factor, Numbers, Part, order, totals
 from athand.store import Snapshot, to_microseconds
 from athand.text import excerpts_of
@@ -61,7 +60,7 @@ class MemorySearchRequest:
 
     @property
     def situation(self) -> Situation:
-        """What scores depend on beside query and memory."""
+        """What scores depend on besides query and memory."""
         return Situation(to_microseconds(self.now), to_microseconds(self.as_of or self.now), self.project)
 
 
@@ -83,7 +82,7 @@ def make_request(
     mode: object = "hybrid",
     weights: object = None,
 ) -> MemorySearchRequest:
-    """Check the arguments of a search and embed its question."""
+    """Checks the arguments of a search and embeds its question."""
     if not isinstance(weights, Weights | None):
         raise InvalidInput(f"weights must be Weights, such as athand.SEED_WEIGHTS, not {weights!r}.")
     now = corpus.now()
@@ -106,9 +105,9 @@ def make_request(
 
 
 def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
-    """The memories that are good enough, best first."""
+    """The memories that are relevant enough, best first."""
     if request.in_session is not None:
-        rows.get_session(snapshot, request.in_session)
+        sessions.get(snapshot, request.in_session)
     query, answer = request.query, corpus.ask(snapshot, request.query)
     candidates = answer.found.passages
     matched = matches(answer.found, answer.keywords, answer.calibration, query.mode)
@@ -150,7 +149,7 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     now = ranking.request.now
     found = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
     memories = [found[each.candidate.item_id] for each in chosen]
-    sessions = rows.sessions_by_id(snapshot, {memory.session for memory in memories if memory.session})
+    source_sessions = sessions.by_id(snapshot, {memory.session for memory in memories if memory.session})
     ended = [memory.id for memory in memories if memory.valid_until is not None]
     successors = relations.successors(snapshot, ended) if ended else {}
     counts = relations.count_relations(snapshot, [memory.id for memory in memories])
@@ -167,7 +166,7 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
             memory,
             match_type=kind,
             highlights=marked,
-            source_session=sessions.get(memory.session or ""),
+            source_session=source_sessions.get(memory.session or ""),
             is_superseded=memory.valid_until is not None and memory.valid_until <= now,
             superseded_by=successors.get(memory.id),
             related_count=counts.get(memory.id, 0),
@@ -179,7 +178,7 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
 
 
 def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:
-    """Reinforce what was found, and link it with the caller's session; where that fails, the answer still stands."""
+    """Reinforces the hits and links them with the caller's session; a failure is only noted in the answer."""
     now = corpus.now()
     try:
         project = request.project or "default"
@@ -187,8 +186,8 @@ def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchReq
         with corpus.store.transaction(durable=False, spaces=spaces) as transaction:
             rows.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now, sorted(spaces))
             if request.session is not None:
-                ensure_session(transaction, request.session, project, now)
-                rows.link(transaction, request.session, [hit.item for hit in hits], "recalled", now)
+                sessions.ensure(transaction, request.session, project, now)
+                sessions.link(transaction, request.session, [hit.item for hit in hits], "recalled", now)
     except (StoreError, Conflict) as error:
         corpus.warn_once("What was found was not reinforced: %s", error)
         return Hits(hits, notes=(*hits.notes, f"Not reinforced: {error}"), did_you_mean=hits.did_you_mean)
@@ -198,12 +197,12 @@ def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchReq
 def _find_neighbours(
     snapshot: Snapshot, query: Query, candidates: Sequence[Candidate], own: Numbers
 ) -> dict[str, list[str]]:
-    """The session neighbours of the best candidates, each with the candidates it is a neighbour of."""
+    """The session neighbours of the best candidates, each with the candidates that boost it."""
     best = np.argsort(-own, kind="stable")[:BOOSTING_CANDIDATES].tolist()
     ids = [candidates[at].id for at in best if own[at] > 0 and candidates[at].item[SESSION_OF] is not None]
     boosted_by: dict[str, list[str]] = {}
-    for id_, neighbours in (rows.neighbours(snapshot, ids, query.spaces) if ids else {}).items():
-        for neighbour in neighbours:
+    for id_, beside in (sessions.neighbours(snapshot, ids, query.spaces) if ids else {}).items():
+        for neighbour in beside:
             boosted_by.setdefault(neighbour, []).append(id_)
     return boosted_by
 
@@ -211,6 +210,6 @@ def _find_neighbours(
 def _load_missing(
     snapshot: Snapshot, query: Query, candidates: Sequence[Candidate], wanted: Iterable[str]
 ) -> tuple[Candidate, ...]:
-    """Those of the wanted that are no candidates yet."""
+    """The passages of these memories that are not among the candidates yet."""
     missing = sorted(set(wanted).difference(candidate.id for candidate in candidates))
     return snapshot.passages_of(INDEX, query, missing) if missing else ()

@@ -1,10 +1,10 @@
-"""What kind of memory a text is: by the memory type where one is given, else by the phrases people use for it."""
+"""The sector of a memory: by its type where one is given, else by cue phrases in its text."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# In the order that breaks ties: a feeling or a lesson is rarer than a fact, so its cue says more.
+# In the order that breaks ties: a feeling or a lesson is rarer than a fact, so its cues say more.
 SECTORS = ("emotional", "reflective", "episodic", "procedural", "semantic")
 TIERS = ("session", "project", "global")
 
@@ -21,7 +21,7 @@ SECTOR_OF_TYPE: Mapping[str, str] = MappingProxyType(
 )
 MEMORY_TYPES = tuple(SECTOR_OF_TYPE)
 
-# The start of a long text says what it is; counting in all of it would only cost time.
+# The start of a long text is enough; counting cues in all of it only takes time.
 _READ_CHARACTERS = 10_000
 
 _WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -119,7 +119,7 @@ _CUES = {
 
 
 def classify(text: str) -> str:
-    """The sector whose cues the text has most of; a text without any is a plain fact."""
+    """The sector with the most cues in the text; semantic if there are none."""
     read = text[:_READ_CHARACTERS].replace("\u2019", "'")
     counts = {sector: len(cues.findall(read)) for sector, cues in _PATTERNS.items()}
     best = max(SECTORS, key=counts.__getitem__)
@@ -127,7 +127,7 @@ def classify(text: str) -> str:
 
 
 def _compile_patterns(cues: str) -> re.Pattern[str]:
-    """One expression for all cues of a sector, each bounded by what is no letter or digit."""
+    """One regular expression for all cues of a sector, as whole words."""
     alternatives = "|".join(line.strip() for line in cues.strip().splitlines()).replace(" ", r"\s+")
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 

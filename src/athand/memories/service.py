@@ -1,4 +1,4 @@
-"""Memories: everything that can be done with them, each in its own module; this is the list."""
+"""The public API of memories; each method calls the module that does the work."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
+from athand.memories import parameters as p
 from athand.memories.filters import build_filter
 from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
@@ -24,80 +25,17 @@ from athand.memories.model import (
     Timeline,
     to_passage,
 )
-from athand.memories.parameters import (
-    After,
-    AsOf,
-    Author,
-    Before,
-    BriefTokens,
-    By,
-    ChangingSession,
-    Concepts,
-    Content,
-    Context,
-    CreatedAt,
-    Deemphasis,
-    DryRun,
-    ExpectedUpdatedAt,
-    Files,
-    Format,
-    FromSession,
-    Hard,
-    Importance,
-    ImportProject,
-    IncludeDeleted,
-    IncludeDocuments,
-    IncludeSuperseded,
-    InSession,
-    Key,
-    LeastSalience,
-    MemoryChanges,
-    MemoryFilters,
-    MemoryId,
-    Mode,
-    NewerId,
-    NewId,
-    NewMemories,
-    NewPinned,
-    NewSector,
-    NewSessionId,
-    NewTier,
-    NewType,
-    OfSector,
-    OfTier,
-    OfType,
-    OldId,
-    OwnSession,
-    PlainWeights,
-    Reinforce,
-    Reinforcement,
-    RelationType,
-    SearchProject,
-    SessionId,
-    SessionSummary,
-    SourceId,
-    StartedAt,
-    Summary,
-    Tags,
-    TargetId,
-    ValidFrom,
-    ValidUntil,
-    WithTags,
-    Writer,
-)
-from athand.memories.rows import stats
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
 from athand.memories.schema import SCHEMA
 from athand.memories.scoring import INDEX, PROJECT
 from athand.memories.search import MemoryRanking, MemorySearchRequest
-from athand.memories.sessions import session_context, timeline
 from athand.memories.validation import check_project
 from athand.parameters import FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store, Transaction
 from athand.types import Candidate, Hit, Hits
 
-Documents = Callable[[str, str | None, int], Hits[Any]]
-# The class below has a method named list.
+SearchDocuments = Callable[[str, str | None, int], Hits[Any]]
+# Inside the class, `list` is its method.
 MemoryList: TypeAlias = list[Memory]
 RelatedList: TypeAlias = list[Related]
 SessionList: TypeAlias = list[Session]
@@ -116,7 +54,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     filters = frozenset({"project"})
 
     def __init__(
-        self, store: Store, embedder: LazyEmbedder, *, documents: Documents | None = None, **options: Any
+        self, store: Store, embedder: LazyEmbedder, *, documents: SearchDocuments | None = None, **options: Any
     ) -> None:
         super().__init__(store, embedder, **options)
         self._documents = documents
@@ -125,27 +63,27 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
 
     def add(
         self,
-        content: Content,
+        content: p.Content,
         *,
         project: HomeProject = "default",
-        session: FromSession = None,
-        sector: NewSector = None,
-        tier: NewTier = "project",
-        memory_type: NewType = None,
-        importance: Importance = 0.5,
-        tags: Tags = (),
-        concepts: Concepts = (),
-        files: Files = (),
-        summary: Summary = None,
-        context: Context = None,
-        author: Author = None,
-        written_by: Writer = "agent",
-        created_at: CreatedAt = None,
-        valid_from: ValidFrom = None,
-        valid_until: ValidUntil = None,
-        pinned: NewPinned = False,
-        id: NewId = None,
-        key: Key = None,
+        session: p.FromSession = None,
+        sector: p.NewSector = None,
+        tier: p.NewTier = "project",
+        memory_type: p.NewType = None,
+        importance: p.Importance = 0.5,
+        tags: p.Tags = (),
+        concepts: p.Concepts = (),
+        files: p.Files = (),
+        summary: p.Summary = None,
+        context: p.Context = None,
+        author: p.Author = None,
+        written_by: p.Writer = "agent",
+        created_at: p.CreatedAt = None,
+        valid_from: p.ValidFrom = None,
+        valid_until: p.ValidUntil = None,
+        pinned: p.NewPinned = False,
+        id: p.NewId = None,
+        key: p.Key = None,
     ) -> Memory:
         """Keep a text for good. Secrets in it are removed before it is written.
 
@@ -155,7 +93,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         given = {name: value for name, value in locals().items() if name != "self"}
         return self.add_many([given])[0]
 
-    def add_many(self, items: NewMemories) -> MemoryList:
+    def add_many(self, items: p.NewMemories) -> MemoryList:
         """Keep several texts, all of them or none."""
         return write.add_many(self, items)
 
@@ -165,22 +103,22 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         self,
         query: Question,
         *,
-        project: SearchProject = None,
-        sector: OfSector = None,
-        tier: OfTier = None,
-        memory_type: OfType = None,
-        tags: WithTags = (),
+        project: p.SearchProject = None,
+        sector: p.OfSector = None,
+        tier: p.OfTier = None,
+        memory_type: p.OfType = None,
+        tags: p.WithTags = (),
         limit: Limit = 10,
-        min_salience: LeastSalience = 0.0,
+        min_salience: p.LeastSalience = 0.0,
         min_score: MinScore = None,
-        include_superseded: IncludeSuperseded = False,
-        include_documents: IncludeDocuments = False,
-        in_session: InSession = None,
-        session: OwnSession = None,
-        as_of: AsOf = None,
-        mode: Mode = "hybrid",
-        reinforce: Reinforce = True,
-        weights: PlainWeights = None,
+        include_superseded: p.IncludeSuperseded = False,
+        include_documents: p.IncludeDocuments = False,
+        in_session: p.InSession = None,
+        session: p.OwnSession = None,
+        as_of: p.AsOf = None,
+        mode: p.Mode = "hybrid",
+        reinforce: p.Reinforce = True,
+        weights: p.PlainWeights = None,
     ) -> Hits[MemoryHit]:
         """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
@@ -224,13 +162,13 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return Hits(notes=["No folder of documents is attached to this store."])
         return self._documents(query, project, limit)
 
-    def get(self, id: MemoryId) -> Memory:
+    def get(self, id: p.MemoryId) -> Memory:
         """Read one memory with everything known about it, also if it was deleted."""
         with self.store.snapshot() as snapshot:
             return rows.get(snapshot, id, self.now())
 
     def list(
-        self, *, limit: Limit = 20, include_deleted: IncludeDeleted = False, **filters: Unpack[MemoryFilters]
+        self, *, limit: Limit = 20, include_deleted: p.IncludeDeleted = False, **filters: Unpack[p.MemoryFilters]
     ) -> MemoryList:
         """List the memories that pass all filters, the newest first."""
         chosen = build_filter(self.now(), **filters)
@@ -240,13 +178,15 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             rest = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
             return rows.select(snapshot, chosen, self.now(), rest, limit=check_limit(limit))
 
-    def timeline(self, anchor_id: MemoryId, before: Before = 5, after: After = 5) -> Timeline:
+    def timeline(self, anchor_id: p.MemoryId, before: p.Before = 5, after: p.After = 5) -> Timeline:
         """Tell what was remembered in the same project just before and after a memory, and in which sessions."""
         with self.store.snapshot() as snapshot:
             anchor = rows.get(snapshot, anchor_id, self.now())
-            return timeline(snapshot, anchor, check_count("before", before), check_count("after", after), self.now())
+            return sessions.timeline(
+                snapshot, anchor, check_count("before", before), check_count("after", after), self.now()
+            )
 
-    def brief(self, project: HomeProject = "default", max_tokens: BriefTokens = 800) -> str:
+    def brief(self, project: HomeProject = "default", max_tokens: p.BriefTokens = 800) -> str:
         """Tell what to know when work on a project begins: pinned, decisions, most salient, the last summary."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
@@ -257,11 +197,11 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
 
     def update(
         self,
-        id: MemoryId,
+        id: p.MemoryId,
         *,
-        session: ChangingSession = None,
-        expected_updated_at: ExpectedUpdatedAt = None,
-        **fields: Unpack[MemoryChanges],
+        session: p.ChangingSession = None,
+        expected_updated_at: p.ExpectedUpdatedAt = None,
+        **fields: Unpack[p.MemoryChanges],
     ) -> Memory:
         """Change some fields; a changed text is indexed anew.
 
@@ -269,52 +209,54 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         """
         return write.update(self, id, fields, session, expected_updated_at)
 
-    def delete(self, id: MemoryId, hard: Hard = False) -> Memory:
+    def delete(self, id: p.MemoryId, hard: p.Hard = False) -> Memory:
         """Delete a memory. `restore()` brings it back within 30 days, unless `hard` is true."""
         return write.delete(self, id, hard=hard)
 
-    def restore(self, id: MemoryId) -> Memory:
+    def restore(self, id: p.MemoryId) -> Memory:
         """Bring a deleted memory back."""
         return write.restore(self, id)
 
-    def forget(self, dry_run: DryRun = True, hard: Hard = False, **filters: Unpack[MemoryFilters]) -> MemoryList:
+    def forget(self, dry_run: p.DryRun = True, hard: p.Hard = False, **filters: Unpack[p.MemoryFilters]) -> MemoryList:
         """Delete every memory that passes all filters, at least one. Pinned ones stay unless `pinned` is true.
 
         Look at a dry run first.
         """
         return write.forget(self, filters, dry_run=dry_run, hard=hard)
 
-    def pin(self, id: MemoryId) -> Memory:
+    def pin(self, id: p.MemoryId) -> Memory:
         """Keep a memory from fading, and first in every brief."""
         return self.update(id, pinned=True)
 
-    def unpin(self, id: MemoryId) -> Memory:
+    def unpin(self, id: p.MemoryId) -> Memory:
         """Let a memory fade again."""
         return self.update(id, pinned=False)
 
-    def reinforce(self, id: MemoryId, amount: Reinforcement = BY_CALLER, session: ChangingSession = None) -> Memory:
+    def reinforce(
+        self, id: p.MemoryId, amount: p.Reinforcement = BY_CALLER, session: p.ChangingSession = None
+    ) -> Memory:
         """Say that a memory matters: it was useful, or it was confirmed."""
         return write.reinforce(self, id, check_fraction("amount", amount), session)
 
-    def deemphasize(self, id: MemoryId, amount: Deemphasis = BY_DEEMPHASIZE) -> Memory:
+    def deemphasize(self, id: p.MemoryId, amount: p.Deemphasis = BY_DEEMPHASIZE) -> Memory:
         """Say that a memory matters less."""
         return write.deemphasize(self, id, check_fraction("amount", amount))
 
     # Relations
 
-    def supersede(self, old_id: OldId, new_id: NewerId, by: By = "user") -> Memory:
+    def supersede(self, old_id: p.OldId, new_id: p.NewerId, by: p.By = "user") -> Memory:
         """Let a newer memory take the place of an old one. The old one stays as history, and is returned."""
         now = self.now()
         with self.store.transaction() as transaction:
             old, new = (write.get_live(transaction, id_, now) for id_ in (old_id, new_id))
             return relations.supersede(transaction, old, new, check_name("by", by), now)
 
-    def unsupersede(self, old_id: MemoryId) -> Memory:
+    def unsupersede(self, old_id: p.MemoryId) -> Memory:
         """Let a superseded memory hold again."""
         with self.store.transaction() as transaction:
             return relations.unsupersede(transaction, write.get_live(transaction, old_id, self.now()), self.now())
 
-    def relate(self, source_id: SourceId, target_id: TargetId, type: RelationType, by: By = "user") -> Relation:
+    def relate(self, source_id: p.SourceId, target_id: p.TargetId, type: p.RelationType, by: p.By = "user") -> Relation:
         """Relate one memory to another. SUPERSEDES does the same as `supersede()`."""
         now = self.now()
         kind = check_choice("relation", type, RELATIONS)
@@ -325,7 +267,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
                 return Relation(source.id, target.id, kind, by, now)
             return relations.relate(transaction, source, target, kind, check_name("by", by), now)
 
-    def related(self, id: MemoryId) -> RelatedList:
+    def related(self, id: p.MemoryId) -> RelatedList:
         """List the relations of a memory, and the memories at their other end."""
         with self.store.snapshot() as snapshot:
             return relations.list_related(snapshot, rows.get(snapshot, id, self.now()).id, self.now())
@@ -333,12 +275,12 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     # Sessions
 
     def start_session(
-        self, project: HomeProject = "default", id: NewSessionId = None, started_at: StartedAt = None
+        self, project: HomeProject = "default", id: p.NewSessionId = None, started_at: p.StartedAt = None
     ) -> Session:
         """Begin a session. Give its id to `add()` and `search()`, so that memories are linked with it."""
         return sessions.start(self, project, id, started_at)
 
-    def end_session(self, id: SessionId, summary: SessionSummary = None) -> Session:
+    def end_session(self, id: p.SessionId, summary: p.SessionSummary = None) -> Session:
         """End a session."""
         return sessions.end(self, id, summary)
 
@@ -346,20 +288,18 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         """List the sessions, the newest first."""
         with self.store.snapshot() as snapshot:
             named = None if project is None else check_name("project", project)
-            return rows.select_sessions(snapshot, named, check_limit(limit))
+            return sessions.select(snapshot, named, check_limit(limit))
 
-    def session_context(self, memory_id: MemoryId) -> SessionContext | None:
+    def session_context(self, memory_id: p.MemoryId) -> SessionContext | None:
         """Tell which session used a memory last, and how; null if none has."""
         with self.store.snapshot() as snapshot:
-            return session_context(snapshot, rows.get(snapshot, memory_id, self.now()).id)
+            return sessions.session_context(snapshot, rows.get(snapshot, memory_id, self.now()).id)
 
     # Files
 
     def folder(self, project: str = "default") -> MemoryFolder:
         """The project's memory files, for the commands of Anthropic's memory tool."""
         return MemoryFolder(self, project)
-
-    # Files and figures
 
     def export(self, path: FilePath, *, project: Project = None) -> int:
         """Write all memories, also deleted ones, with sessions and relations to a JSON lines file; tells how many."""
@@ -369,8 +309,8 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         self,
         path: FilePath,
         *,
-        project: ImportProject = None,
-        format: Format = None,
+        project: p.ImportProject = None,
+        format: p.Format = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Imported:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
@@ -379,9 +319,9 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     def stats(self, project: Project = None) -> Stats:
         """Count the memories by project, sector, tier and type."""
         with self.store.snapshot() as snapshot:
-            return stats(snapshot, None if project is None else check_name("project", project), self.now())
+            return rows.stats(snapshot, None if project is None else check_name("project", project), self.now())
 
-    # What the base class asks for
+    # What a corpus supplies
 
     def make_request(self, question: CorpusQuestion) -> MemorySearchRequest:
         """The request of a search over all corpora."""
@@ -411,10 +351,10 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         for batch in rows.select_all(snapshot, BATCH, self.now()):
             yield [to_passage(memory) for memory in batch]
 
-    def renew_derived(self, transaction: Transaction) -> None:
-        """Compute the fingerprints of all memories anew."""
+    def renew_derived_columns(self, transaction: Transaction) -> None:
+        """Computes the fingerprints and near-duplicate keys of all memories again."""
         for batch in rows.select_all(transaction, BATCH, self.now()):
-            rows.renew_fingerprints(transaction, batch)
+            rows.update_fingerprints(transaction, batch)
 
     @property
     def corpus(self) -> indexing.Corpus:

@@ -1,4 +1,4 @@
-"""All memories as a file of JSON lines and back; an import is done entirely or not at all."""
+"""Exports memories to a JSON Lines file and imports them; an import is done entirely or not at all."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from athand.corpus import AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.files import replace_atomically
 from athand.inputs import check_path
-from athand.memories import importers, relations, rows, write
+from athand.memories import importers, relations, rows, sessions, write
 from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
 from athand.memories.model import Imported, Memory, Relation, Session, to_passage
 from athand.memories.scoring import INDEX
@@ -28,7 +28,7 @@ Kind = TypeVar("Kind", bound=Noun)
 
 
 def export(corpus: AnyCorpus, path: str | PathLike[str], project: str | None) -> int:
-    """Write everything, in an order that depends on nothing but the content; how many memories."""
+    """Writes everything in an order that depends on the content only; returns the number of memories."""
     target = check_path("path", path)
     check_target(corpus.store, target)
     try:
@@ -38,7 +38,7 @@ def export(corpus: AnyCorpus, path: str | PathLike[str], project: str | None) ->
 
 
 def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
-    """Under another name until it is complete; readable by its owner alone, like the store."""
+    """Writes a private file, renamed to `target` when it is complete; returns the number of memories."""
     written = 0
     with replace_atomically(target) as file, corpus.store.snapshot() as snapshot:
         for line in chain([HEADER], map(to_line, _everything(snapshot, corpus, project))):
@@ -50,18 +50,18 @@ def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
 def import_(
     corpus: AnyCorpus, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
 ) -> Imported:
-    """Read an export or a file of another tool."""
+    """Imports an export or a file of another tool."""
     source = check_path("path", path)
     if source.exists() and not (source.is_file() or source.is_dir()):
         raise InvalidInput(f"{source} is neither a file nor a folder.")
-    kind = format_ or importers.format_of(source)
+    kind = format_ or importers.detect_format(source)
     if kind == "athand":
         if project is not None:
             raise InvalidInput("An export names the projects of its memories; leave project out.")
         return _restore(corpus, source, _read(source), progress)
     items = []
     for file, number, item in importers.read(source, kind, check_project(project or "default")):
-        with importers.naming_line(file, number):
+        with importers.locate_errors(file, number):
             new_memory(item, corpus.now())
         items.append(item)
     progress(0, len(items))
@@ -74,11 +74,11 @@ def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> I
     values = {"project": project}
     here = "(:project IS NULL OR space = :project)"
     for row in snapshot.rows(
-        f"SELECT {rows.SESSION_COLUMNS} FROM memory_sessions WHERE {here} "
+        f"SELECT {sessions.COLUMNS} FROM memory_sessions WHERE {here} "
         "OR id IN (SELECT session FROM memory_links WHERE space = :project) ORDER BY space, id",
         values,
     ):
-        yield rows.session_from_row(row)
+        yield sessions.from_row(row)
     chosen = Filter("(:project IS NULL OR i.project = :project)", values)
     yield from rows.select(snapshot, chosen, corpus.now(), "ORDER BY i.project, i.created_at, i.id")
     for row in snapshot.rows(
@@ -101,14 +101,14 @@ def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> I
 
 
 def _read(path: Path) -> Numbered:
-    """Every noun of an export with the number of its line."""
+    """The nouns of an export, each with its line number."""
     lines = importers.json_lines(path)
     first, header = next(lines, (1, {}))
-    with importers.naming_line(path, first):
+    with importers.locate_errors(path, first):
         _check_header(header)
     nouns: Numbered = []
     for number, values in lines:
-        with importers.naming_line(path, number):
+        with importers.locate_errors(path, number):
             nouns.append((number, from_line(values)))
     return nouns
 
@@ -121,7 +121,7 @@ def _check_header(values: dict[str, Any]) -> None:
 
 
 def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> Imported:
-    """Write the nouns in one transaction. Their vectors are made before, so that it is short."""
+    """Writes the nouns in one transaction; their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
     with corpus.store.snapshot() as snapshot:
         new = _new_memories(snapshot, corpus, path, memories)
@@ -132,12 +132,12 @@ def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress)
                 _put_session(transaction, session)
             _put_memories(transaction, corpus, _new_memories(transaction, corpus, path, memories))
             for number, noun in nouns:
-                with importers.naming_line(path, number):
+                with importers.locate_errors(path, number):
                     _put_other(transaction, noun)
             relations.refuse_circles(transaction, [noun.target_id for _, noun in nouns if isinstance(noun, Relation)])
     except BaseException:
         with suppress(StoreError):  # the store may be what failed
-            corpus.store.erase_traces()  # the vectors of what is not imported after all
+            corpus.store.erase_traces()  # the vectors of the memories that were not imported
         raise
     return Imported(len(memories), len(new))
 
@@ -163,7 +163,7 @@ def _put_memories(transaction: Transaction, corpus: AnyCorpus, memories: Sequenc
 def _new_memories(
     snapshot: Snapshot, corpus: AnyCorpus, path: Path, memories: Sequence[tuple[int, Memory]]
 ) -> list[Memory]:
-    """Those that are not there yet; one that is there otherwise is an error."""
+    """The memories that do not exist yet; raises if another memory has the id of one of them."""
     known: dict[str, Memory] = {}
     for start in range(0, len(memories), BATCH):
         known |= rows.by_id(snapshot, [memory.id for _, memory in memories[start : start + BATCH]], corpus.now())
@@ -181,25 +181,25 @@ def _new_memories(
 
 
 def _is_same(there: Memory, memory: Memory) -> bool:
-    """Whether it is the memory that is there, however it was used and tagged since."""
+    """Whether two memories are the same, apart from uses and tags."""
     return (there.project, there.content, there.created_at) == (memory.project, memory.content, memory.created_at)
 
 
 def _put_session(transaction: Transaction, session: Session) -> None:
-    there = rows.find_session(transaction, session.id)
+    there = sessions.find(transaction, session.id)
     if there and there.project != session.project:
         raise Conflict(f"There is a session {session.id} of project {there.project} already.")
-    rows.put_session(transaction, session)
+    sessions.put(transaction, session)
 
 
 def _put_other(transaction: Transaction, noun: Noun) -> None:
     if isinstance(noun, Link):
-        rows.require(transaction, "memories", noun.memory_id)
-        rows.require(transaction, "memory_sessions", noun.session)
-        rows.put_link(transaction, noun.project, noun.session, noun.memory_id, noun.usage, noun.linked_at)
+        rows.get_project(transaction, "memories", noun.memory_id)
+        rows.get_project(transaction, "memory_sessions", noun.session)
+        sessions.put_link(transaction, noun.project, noun.session, noun.memory_id, noun.usage, noun.linked_at)
     elif isinstance(noun, Relation):
-        rows.require(transaction, "memories", noun.source_id)
-        relations.put(transaction, rows.require(transaction, "memories", noun.target_id), noun)
+        rows.get_project(transaction, "memories", noun.source_id)
+        relations.put(transaction, rows.get_project(transaction, "memories", noun.target_id), noun)
     elif isinstance(noun, Key):
-        rows.require(transaction, "memories", noun.memory_id)
+        rows.get_project(transaction, "memories", noun.memory_id)
         rows.put_key(transaction, noun.project, noun.name, noun.memory_id, noun.fingerprint)

@@ -1,4 +1,4 @@
-"""From what a caller hands in to a memory: checked, without secrets, with a sector."""
+"""Makes memories of the arguments of callers: checked, redacted, with a sector."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ def _text(what: str) -> Check:
 
 
 def _names(what: str) -> Check:
-    # Cleaned before they are checked: a complaint shows what it is about.
+    # Redacted before they are checked: an error message shows the value.
     return lambda values: check_names(what, _clean_all(values) if isinstance(values, (list, tuple)) else values)
 
 
@@ -49,8 +49,8 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _open_name(what: str) -> Check:
-    """A name that is shown everywhere and cannot be taken back: a secret in it is refused, not redacted."""
+def _public_name(what: str) -> Check:
+    """A check for names that are shown everywhere: a secret in one is refused, not redacted."""
 
     def check(value: object) -> str:
         name = check_name(what, value)
@@ -62,8 +62,8 @@ def _open_name(what: str) -> Check:
 
 
 def check_project(value: object) -> str:
-    """The name of a project; the name of the space of all projects is taken."""
-    name: str = _open_name("project")(value)
+    """The name of a project; that of the global space is refused."""
+    name: str = _public_name("project")(value)
     if name == GLOBAL_SPACE:
         raise InvalidInput(
             f'No project can be named {GLOBAL_SPACE}. For what holds in every project, say tier="global".'
@@ -71,7 +71,7 @@ def check_project(value: object) -> str:
     return name
 
 
-# What may be changed later, and how it is checked.
+# The fields that can be changed, with their checks.
 EDITABLE: Mapping[str, Check] = {
     "content": _text("content"),
     "summary": _text("summary"),
@@ -87,14 +87,14 @@ EDITABLE: Mapping[str, Check] = {
     "files": _names("files"),
     "valid_until": lambda value: check_time("valid_until", value),
 }
-_GIVEN_ONCE: Mapping[str, Check] = {
+_FIXED: Mapping[str, Check] = {
     "project": check_project,
-    "session": _open_name("session"),
+    "session": _public_name("session"),
     "written_by": lambda value: check_choice("written_by", value, WRITERS),
-    "id": _open_name("id"),
-    "key": _open_name("key"),
+    "id": _public_name("id"),
+    "key": _public_name("key"),
 }
-_CHECKS = {**EDITABLE, **_GIVEN_ONCE}
+_CHECKS = {**EDITABLE, **_FIXED}
 _TIMES = ("created_at", "valid_from")
 OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
 
@@ -147,7 +147,7 @@ def _check_change(name: str, value: object) -> Any:
 
 
 def sector_of(memory: Memory) -> str:
-    """What follows from the memory's type, else from its text."""
+    """The sector that belongs to the memory's type, else to its text."""
     return SECTOR_OF_TYPE[memory.memory_type] if memory.memory_type else classify(memory.content)
 
 

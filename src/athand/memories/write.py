@@ -1,4 +1,4 @@
-"""Adding, updating, deleting, restoring and forgetting memories, each in one transaction."""
+"""Adds, updates, deletes, restores and forgets memories, each in one transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +7,11 @@ from typing import Any
 
 from athand.corpus import TRACES, AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
-from athand.inputs import check_name, check_time
-from athand.memories import relations, rows
+from athand.inputs import check_time
+from athand.memories import relations, rows, sessions
 from athand.memories.dedupe import fingerprint
 from athand.memories.filters import build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, Memory, Session, Similar, spaces_of, to_passage
+from athand.memories.model import GLOBAL_SPACE, Memory, Similar, spaces_of, to_passage
 from athand.memories.salience import BY_CALLER, lower_salience
 from athand.memories.scoring import INDEX, matches, relevance
 from athand.memories.validation import apply_changes, new_memory
@@ -22,7 +22,7 @@ from athand.types import Calibration, Filter, Query, Vectors
 
 MOST_SIMILAR = 3
 SIMILAR_FLOOR = 0.5  # probably about the same, see rank.calibrate_cosine
-# Looking for what is similar takes as long as a search; who adds more at once than this wants them added.
+# The search for similar memories takes as long as any search, so it is left out where more are added at once.
 COMPARED_AT_ONCE = 100
 _CANDIDATES = 16
 _WORDS = 12
@@ -30,25 +30,25 @@ _WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A memory to be added, the name of this add, and the existing memories most like it."""
+    """A memory to add, the key of the call, its passage, and the most similar existing memories with their scores."""
 
     memory: Memory
     key: str | None
     passage: Passage
-    like: tuple[tuple[Memory, float], ...] = ()
+    similar: tuple[tuple[Memory, float], ...] = ()
 
     def similar_to(self, kept: Memory) -> tuple[Similar, ...]:
         """The most similar of the others."""
-        close = [(other, score) for other, score in self.like if other.id != kept.id]
+        close = [(other, score) for other, score in self.similar if other.id != kept.id]
         return tuple(Similar(each.id, each.content, clamp(score), each.created_at) for each, score in close)[
             :MOST_SIMILAR
         ]
 
 
 def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
-    """Keep several texts, all or none."""
+    """Adds several memories, all or none."""
     now = corpus.now()
-    entries = _entries(items, now)
+    entries = _check_items(items, now)
     vectors = corpus.embed([entry.passage for entry in entries])
     if len(entries) <= COMPARED_AT_ONCE:
         entries = _find_similar_to_all(corpus, entries, vectors, now)
@@ -66,17 +66,8 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
     return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
 
 
-def ensure_session(transaction: Transaction, id_: str, project: str, started_at: datetime) -> Session:
-    """The session of this id; the first time it is named, it begins."""
-    session = rows.find_session(transaction, check_name("session", id_))
-    if session is None:
-        rows.begin_session(transaction, Session(id_, project, started_at))
-        session = rows.get_session(transaction, id_)
-    return session
-
-
-def _entries(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
-    """The checked entries, each a microsecond after the one before: their order is kept."""
+def _check_items(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
+    """The checked entries, each created a microsecond after the one before, so that they keep their order."""
     entries = []
     for at, item in enumerate(items):
         try:
@@ -102,7 +93,7 @@ def _find_similar_to_all(
 def _find_similar(
     snapshot: Snapshot, entry: _Entry, vectors: Vectors | None, calibration: Calibration | None, now: datetime
 ) -> _Entry:
-    """The entry with the existing memories that are most like it by meaning; by their words where there is no model."""
+    """The entry with the existing memories that are most similar by meaning, or by words where there is no model."""
     memory = entry.memory
     query = Query(
         text=memory.content,
@@ -120,21 +111,21 @@ def _find_similar(
     times, ids = [each.created_at for each in found.passages], [each.id for each in found.passages]
     best = order(scores, times, ids, SIMILAR_FLOOR)[: MOST_SIMILAR + 1]
     memories = rows.by_id(snapshot, [ids[at] for at in best], now, query.spaces)
-    return replace(entry, like=tuple((memories[ids[at]], float(scores[at])) for at in best))
+    return replace(entry, similar=tuple((memories[ids[at]], float(scores[at])) for at in best))
 
 
 def _longest_words(text: str) -> tuple[str, ...]:
-    """The longest words: they tell most."""
+    """The longest words of a text: they are the most specific."""
     return tuple(sorted(tokenize(text), key=len, reverse=True)[:_WORDS])
 
 
 def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage | None] | None:
-    """What was added by this name already, or says the same and is reinforced; and its passage, if that changed."""
+    """The memory added under this key before, or a duplicate, reinforced; with its passage if that has changed."""
     memory = entry.memory
-    if entry.key and (named := rows.find_by_key(transaction, memory.project, entry.key)):
-        if named[1] != fingerprint(memory.content):
-            raise Conflict(f"The key {entry.key!r} was used to add another text, see: athand memory show {named[0]}")
-        return rows.get(transaction, named[0], now), None
+    if entry.key and (known := rows.find_by_key(transaction, memory.project, entry.key)):
+        if known[1] != fingerprint(memory.content):
+            raise Conflict(f"The key {entry.key!r} was used to add another text, see: athand memory show {known[0]}")
+        return rows.get(transaction, known[0], now), None
     same = rows.find_duplicate(transaction, memory, now)
     if same is None:
         return None
@@ -142,14 +133,14 @@ def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> t
     if merged != same:
         rows.write(transaction, same, merged)
     rows.reinforce(transaction, [same.id], BY_CALLER, now, [same.space])
-    _link_and_name(transaction, entry, same, "reinforced", now)
+    _link_and_put_key(transaction, entry, same, "reinforced", now)
     passage = to_passage(merged)
     kept = replace(rows.get(transaction, same.id, now), deduplicated=True)
     return kept, passage if passage != to_passage(same) else None
 
 
 def _merge_fields(same: Memory, added: Memory, now: datetime) -> Memory:
-    """The memory with what the second telling adds: tags, concepts and files, a pin, more importance."""
+    """The memory with the tags, concepts, files, pin and higher importance of the duplicate."""
     merged = replace(
         same,
         tags=_union(same.tags, added.tags),
@@ -170,29 +161,29 @@ def _insert_new(transaction: Transaction, entry: _Entry, now: datetime) -> tuple
     if rows.by_id(transaction, [memory.id], now):
         raise Conflict(f"There is a memory {memory.id} already. See it with: athand memory show {memory.id}")
     rows.insert(transaction, memory)
-    _link_and_name(transaction, entry, memory, "created", memory.created_at)
+    _link_and_put_key(transaction, entry, memory, "created", memory.created_at)
     return memory, entry.passage
 
 
-def _link_and_name(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:
-    """Link the memory with the session that added it, and remember the name of the add."""
+def _link_and_put_key(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:
+    """Links the memory with the session that added it, and stores the key of the call."""
     session = entry.memory.session
     if session is not None:
-        ensure_session(transaction, session, entry.memory.project, entry.memory.created_at)
-        rows.link(transaction, session, [memory], usage, at)
+        sessions.ensure(transaction, session, entry.memory.project, entry.memory.created_at)
+        sessions.link(transaction, session, [memory], usage, at)
     if entry.key:
         rows.put_key(transaction, entry.memory.project, entry.key, memory.id, fingerprint(entry.memory.content))
 
 
-KEPT_AFTER_DELETE = timedelta(days=30)
+RESTORABLE_FOR = timedelta(days=30)
 
 
 def update(corpus: AnyCorpus, id_: str, changes: Mapping[str, Any], session: str | None, expected: object) -> Memory:
-    """Change some fields; with `expected`, only if nobody else has since that update."""
+    """Changes some fields; with `expected`, only if that is the time of the last update."""
     now = corpus.now()
     with corpus.store.snapshot() as snapshot:
-        foreseen = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now))
-    vectors = corpus.embed([foreseen])
+        likely_passage = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now))
+    vectors = corpus.embed([likely_passage])
     with corpus.store.transaction() as transaction:
         before = get_live(transaction, id_, now)
         _refuse_stale(before, expected)
@@ -201,15 +192,15 @@ def update(corpus: AnyCorpus, id_: str, changes: Mapping[str, Any], session: str
         passage = to_passage(after)
         if passage != to_passage(before):
             unindex(transaction, before)
-            index(transaction, after, vectors if passage == foreseen else corpus.embed([passage], transaction))
+            index(transaction, after, vectors if passage == likely_passage else corpus.embed([passage], transaction))
         if session is not None:
-            ensure_session(transaction, session, after.project, now)
-            rows.link(transaction, session, [after], "updated", now)
+            sessions.ensure(transaction, session, after.project, now)
+            sessions.link(transaction, session, [after], "updated", now)
     return after
 
 
 def delete(corpus: AnyCorpus, id_: str, *, hard: bool) -> Memory:
-    """Take a memory away; `hard` leaves nothing of it."""
+    """Deletes a memory; `hard` erases it at once."""
     now = corpus.now()
     with corpus.store.transaction() as transaction:
         [memory], erased = delete_and_purge(transaction, [rows.get(transaction, id_, now)], now, hard=hard)
@@ -218,7 +209,7 @@ def delete(corpus: AnyCorpus, id_: str, *, hard: bool) -> Memory:
 
 
 def restore(corpus: AnyCorpus, id_: str) -> Memory:
-    """Bring a deleted memory back."""
+    """Restores a deleted memory."""
     now = corpus.now()
     with corpus.store.snapshot() as snapshot:
         passage = to_passage(rows.get(snapshot, id_, now))
@@ -234,7 +225,7 @@ def restore(corpus: AnyCorpus, id_: str) -> Memory:
 
 
 def forget(corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool) -> list[Memory]:
-    """Delete all memories that pass the filters, or only say which. Pinned ones stay unless asked for."""
+    """Deletes all memories that pass the filters, or only returns them; pinned ones only if `pinned` is given."""
     now = corpus.now()
     asked = {name: value for name, value in filters.items() if value is not None and value != ()}
     if not asked:
@@ -246,25 +237,25 @@ def forget(corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard
             return rows.select(snapshot, chosen, now, "ORDER BY created_at, id")
     with corpus.store.transaction() as transaction:
         memories = rows.select(transaction, chosen, now, "ORDER BY created_at, id")
-        gone, erased = delete_and_purge(transaction, memories, now, hard=hard)
+        deleted, erased = delete_and_purge(transaction, memories, now, hard=hard)
     erase_traces(corpus, erased)
-    return gone
+    return deleted
 
 
 def reinforce(corpus: AnyCorpus, id_: str, amount: float, session: str | None) -> Memory:
-    """Give back part of what the memory has lost."""
+    """Raises the salience of a memory."""
     now = corpus.now()
     with corpus.store.transaction() as transaction:
         memory = get_live(transaction, id_, now)
         rows.reinforce(transaction, [id_], amount, now)
         if session is not None:
-            ensure_session(transaction, session, memory.project, now)
-            rows.link(transaction, session, [memory], "reinforced", now)
+            sessions.ensure(transaction, session, memory.project, now)
+            sessions.link(transaction, session, [memory], "reinforced", now)
         return rows.get(transaction, id_, now)
 
 
 def deemphasize(corpus: AnyCorpus, id_: str, amount: float) -> Memory:
-    """Take something from what the memory matters now."""
+    """Lowers the salience of a memory."""
     now = corpus.now()
     with corpus.store.transaction() as transaction:
         memory = get_live(transaction, id_, now)
@@ -274,7 +265,7 @@ def deemphasize(corpus: AnyCorpus, id_: str, amount: float) -> Memory:
 
 
 def get_live(transaction: Transaction, id_: str, now: datetime) -> Memory:
-    """The memory, if it is not deleted."""
+    """The memory; raises if it is deleted."""
     memory = rows.get(transaction, id_, now)
     if memory.is_deleted:
         raise Conflict(f"Memory {id_} is deleted. Bring it back with: athand memory restore {id_}")
@@ -292,16 +283,16 @@ def _refuse_stale(memory: Memory, expected: object) -> None:
 def delete_and_purge(
     transaction: Transaction, memories: Sequence[Memory], now: datetime, *, hard: bool
 ) -> tuple[list[Memory], list[Memory]]:
-    """Delete memories, and erase what was deleted long ago; the deleted ones, and what was erased."""
-    gone = [_delete(transaction, memory, now) for memory in memories]
-    due = to_microseconds(now - KEPT_AFTER_DELETE)
-    long_gone = rows.select(transaction, Filter("i.deleted_at < :due", {"due": due}), now)
-    erased = {memory.id: memory for memory in (*long_gone, *(gone if hard else ()))}
+    """Deletes memories and erases those deleted long ago; returns the deleted and the erased ones."""
+    deleted = [_delete(transaction, memory, now) for memory in memories]
+    due = to_microseconds(now - RESTORABLE_FOR)
+    expired = rows.select(transaction, Filter("i.deleted_at < :due", {"due": due}), now)
+    erased = {memory.id: memory for memory in (*expired, *(deleted if hard else ()))}
     for memory in erased.values():
-        relations.bridge(transaction, memory, now)
+        relations.bridge_chain(transaction, memory, now)
         rows.erase(transaction, memory)
         transaction.forget(INDEX, to_passage(memory))
-    return gone, list(erased.values())
+    return deleted, list(erased.values())
 
 
 def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
@@ -314,16 +305,16 @@ def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
 
 
 def erase_traces(corpus: AnyCorpus, erased: Sequence[Memory]) -> None:
-    """Leave nothing on disk of what was erased."""
+    """Erases the traces of these memories on the disk."""
     if erased and not corpus.store.erase_traces():
         raise StoreError(f"Deleted, but {TRACES}")
 
 
 def index(transaction: Transaction, memory: Memory, vectors: Vectors | None) -> None:
-    """Make a memory findable."""
+    """Puts a memory into the index."""
     transaction.put(INDEX, [to_passage(memory)], vectors)
 
 
 def unindex(transaction: Transaction, memory: Memory) -> None:
-    """Take a memory out of the index."""
+    """Removes a memory from the index."""
     transaction.remove(INDEX, memory.space, [memory.id])
