@@ -21,12 +21,12 @@ DATABASE = "athand.db"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 # Alternative names of variables.
-_ALSO = {
+_ALIASES = {
     "model": "ATHAND_SEARCH_MODEL",
     "device": "ATHAND_SEARCH_DEVICE",
     "no_cache": "ATHAND_SEARCH_NO_CACHE",
 }
-_WANTED: dict[Any, tuple[tuple[type, ...], str]] = {
+_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
@@ -56,7 +56,7 @@ class Settings:
     search_threshold: float = 0.35
     search_alpha: float = 0.7
     tool_policy: str = "first"
-    chromium: str | None = None  # the browser to drive, where it should not be looked for
+    chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
 
     def __post_init__(self) -> None:
@@ -97,13 +97,13 @@ def load_settings(
 ) -> Settings:
     """Settings from the config file, then `data_dir`, then the environment."""
     environment = os.environ if environment is None else environment
-    given = _read(file or config_file(environment))
+    given = _read_file(file or config_file(environment))
     if data_dir:
         given = {**given, "store": None, "data_dir": data_dir}
     for each in fields(Settings):
-        value = environment.get(_ALSO.get(each.name, "")) or environment.get(f"ATHAND_{each.name.upper()}")
+        value = environment.get(_ALIASES.get(each.name, "")) or environment.get(f"ATHAND_{each.name.upper()}")
         if value and not (each.name == "data_dir" and data_dir):
-            given[each.name] = _value(f"ATHAND_{each.name.upper()}", each.type, value)
+            given[each.name] = _parse(f"ATHAND_{each.name.upper()}", each.type, value)
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -113,7 +113,7 @@ def explain_settings(
     """Every setting by name: its value, and its origin: a variable, an option, `file` or `default`."""
     environment = os.environ if environment is None else environment
     settings = load_settings(environment, data_dir=data_dir)
-    written = _read(config_file(environment))
+    written = _read_file(config_file(environment))
     return {
         each.name: (getattr(settings, each.name), _origin(each.name, environment, written, data_dir))
         for each in fields(Settings)
@@ -122,14 +122,14 @@ def explain_settings(
 
 def check_setting(name: str, text: str) -> Any:
     """Parses the text of a setting; raises InvalidInput."""
-    check_name(name)
+    check_setting_name(name)
     check_text(name, text)
-    value = _value(name, {each.name: each.type for each in fields(Settings)}[name], text)
+    value = _parse(name, {each.name: each.type for each in fields(Settings)}[name], text)
     Settings(**{name: value})
     return value
 
 
-def check_name(name: str) -> None:
+def check_setting_name(name: str) -> None:
     """Raises if there is no setting of this name."""
     if name not in setting_names():
         close = get_close_matches(name, setting_names(), n=1)
@@ -146,7 +146,7 @@ def _origin(name: str, environment: Mapping[str, str], written: Mapping[str, Any
     """The origin of a value: the name of a variable or an option, `file`, or `default`."""
     if data_dir and name == "data_dir":
         return "--data-dir"
-    variables = [each for each in (_ALSO.get(name, ""), f"ATHAND_{name.upper()}") if environment.get(each)]
+    variables = [each for each in (_ALIASES.get(name, ""), f"ATHAND_{name.upper()}") if environment.get(each)]
     if variables:
         return variables[0]
     return "file" if written.get(name) is not None and not (data_dir and name == "store") else "default"
@@ -158,35 +158,35 @@ def config_file(environment: Mapping[str, str] | None = None) -> Path:
     return Path(environment.get("ATHAND_CONFIG") or platformdirs.user_config_path("athand") / "config.toml")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """The settings of a config file; none if there is no file."""
     try:
         given = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}. Mend it, or move it away.") from error
+        raise InvalidInput(f"{path} is not valid TOML: {error}. Correct it, or move it away.") from error
     known = [each.name for each in fields(Settings)]
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise InvalidInput(f"{path} has unknown settings: {', '.join(unknown)}. Known: {', '.join(known)}.")
     for each in fields(Settings):
-        kinds, wanted = _WANTED.get(each.type, ((str, type(None)), "text"))
+        kinds, wanted = _TYPES.get(each.type, ((str, type(None)), "text"))
         value = given.get(each.name, each.default)
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise InvalidInput(f"{path}: {each.name} must be {wanted}.")
     return given
 
 
-def _value(label: str, kind: Any, text: str) -> Any:
+def _parse(label: str, kind: Any, text: str) -> Any:
     """Parses a text as the type of the setting."""
     if kind not in (int, float):
-        return _flag(label, text) if kind is bool else text
+        return _parse_bool(label, text) if kind is bool else text
     try:
         return kind(text)
     except ValueError as error:
-        raise InvalidInput(f"{label} must be {_WANTED[kind][1]}, not {text!r}.") from error
+        raise InvalidInput(f"{label} must be {_TYPES[kind][1]}, not {text!r}.") from error
 
 
-def _flag(label: str, value: str) -> bool:
+def _parse_bool(label: str, value: str) -> bool:
     if value.strip().lower() in _TRUE | _FALSE:
         return value.strip().lower() in _TRUE
     raise InvalidInput(f"{label} must be 1 or 0, not {value!r}.")
@@ -212,7 +212,7 @@ def list_models(settings: Settings, current: str | None = None) -> "list[ModelSt
 
 
 def fetch_model(settings: Settings, name: str) -> int:
-    """Downloads a model unless it is here, runs it once, and returns how many dimensions its vectors have."""
+    """Downloads a model unless it is present, runs it once, and returns the number of dimensions of its vectors."""
     from athand import embed
 
     return len(embed.load_embedder(name, model_options(settings)).embed_query("a question"))

@@ -1,19 +1,19 @@
 """Every error Athand raises on purpose.
 
 AthandError
-├── InvalidInput    the arguments are wrong: change them
-│   └── BadData         a file that was handed in is broken: mend it
-├── NotFound        no such thing: look at what there is
-├── Conflict        the thing changed meanwhile, or exists already: read it again
-├── Refused         a tool may not be called like this: the user must approve it, or allow it
-├── ToolFailed      a tool was called and answered with an error
+├── InvalidInput    an argument is wrong: change it
+│   └── BadData         a file to be read is broken: correct it
+├── NotFound        nothing has this id or name: list what exists
+├── Conflict        the item was changed meanwhile, or exists already: read it again
+├── Refused         the call of a tool is not allowed: the user must approve the tool, or change a rule
+├── ToolFailed      a tool was called and returned an error
 ├── ActionFailed    an action in the browser did not work; its code says how
 └── Unavailable     the store, a model or a server cannot be used now
     └── StoreError      the database cannot be opened, read or written
-        ├── StoreBusy       somebody else has been writing for too long: try again
+        ├── StoreBusy       another process has been writing for too long: try again
         └── DataError       what the database holds is damaged, or newer than this program
 
-A message says what happened, what is known, and what to do; a code, where there is one, is a word for programs.
+A message says what happened, what is known, and what to do. A code, where there is one, is for programs.
 """
 
 
@@ -34,7 +34,7 @@ class InvalidInput(AthandError):
 
 
 class BadData(InvalidInput):
-    """A file to be read is not what it should be; nothing of it was kept."""
+    """A file to be read is broken or of another format; nothing of it was stored."""
 
     exit_code = 65
 
@@ -44,7 +44,7 @@ class NotFound(AthandError):
 
 
 class Conflict(AthandError):
-    """The thing was changed by someone else, or its id is taken."""
+    """The item was changed by someone else, or its id is taken."""
 
 
 class Refused(AthandError):
@@ -54,7 +54,7 @@ class Refused(AthandError):
 
 
 class ToolFailed(AthandError):
-    """The tool ran and says that it failed; its answer is the message."""
+    """The tool ran and reported an error, which is the message."""
 
 
 class ActionFailed(AthandError):
@@ -62,7 +62,7 @@ class ActionFailed(AthandError):
 
 
 class Unavailable(AthandError):
-    """A part that is needed does not answer; nothing was changed."""
+    """The store, a model or a server does not work now; nothing was changed."""
 
     exit_code = 69
 

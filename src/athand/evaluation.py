@@ -31,7 +31,7 @@ class Question(Noun):
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet(Noun):
-    """Things to find, as arguments of `memories.add`, and questions about them."""
+    """Items, as arguments of `memories.add`, and questions with their relevant items."""
 
     name: str
     items: Sequence[Mapping[str, Any]] = field(repr=False)
@@ -97,8 +97,8 @@ def evaluate(questions: Sequence[Question], search: Search, limit: int = 10) -> 
     everything = [score for each in scores.values() for score in each]
     return Report(
         len(questions),
-        _means(everything),
-        {category: _means(each) for category, each in sorted(scores.items())},
+        _mean_measures(everything),
+        {category: _mean_measures(each) for category, each in sorted(scores.items())},
         percentiles(times),
     )
 
@@ -109,13 +109,13 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
     return {f"p{part}": ordered[min(len(ordered) - 1, len(ordered) * part // 100)] for part in (50, 90, 99)}
 
 
-def _means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _mean_measures(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(score[name] for score in scores) / len(scores) for name in MEASURES}
 
 
 def load_set(folder: Path) -> LabelledSet:
     """Loads the labelled set in a folder, in any of the known formats."""
-    readers = {"corpus.jsonl": _beir, "memories.jsonl": _memories, "tools.jsonl": _tools}
+    readers = {"corpus.jsonl": _read_beir, "memories.jsonl": _read_memories, "tools.jsonl": _read_tools}
     for file, reader in readers.items():
         if (folder / file).is_file() and (folder / "queries.jsonl").is_file():
             items, questions = reader(folder)
@@ -135,7 +135,7 @@ def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 raise InvalidInput(f"{path} line {number} is not JSON: {error}") from error
 
 
-def _beir(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
+def _read_beir(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
     relevant: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (folder / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
         query, document, grade = line.split("\t")
@@ -149,7 +149,7 @@ def _beir(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
     ]
 
 
-def _memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
+def _read_memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
     items = [
         {
             "id": row["id"],
@@ -162,18 +162,18 @@ def _memories(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
         }
         for row in _read_lines(folder / "memories.jsonl")
     ]
-    return items, list(_questions(folder))
+    return items, list(_read_questions(folder))
 
 
-def _tools(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
+def _read_tools(folder: Path) -> tuple[list[dict[str, Any]], list[Question]]:
     items = [
         {"id": row["id"], "content": f"{row['name']}\n{row['description']}"}
         for row in _read_lines(folder / "tools.jsonl")
     ]
-    return items, list(_questions(folder))
+    return items, list(_read_questions(folder))
 
 
-def _questions(folder: Path) -> Iterator[Question]:
+def _read_questions(folder: Path) -> Iterator[Question]:
     for row in _read_lines(folder / "queries.jsonl"):
         grades = dict.fromkeys(row["relevant"], 1)
         yield Question(row["id"], row["query"], grades, row.get("category", "all"), row.get("project_id"))

@@ -23,7 +23,7 @@ def show_value(value: object) -> str:
 
 
 def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
-    """A text with something in it, that fits and can be stored."""
+    """A text that is not empty, not too long, and can be stored."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}.")
     if not value.strip():
@@ -33,14 +33,14 @@ def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} is not valid Unicode at position {error.start}. Decode it before.") from error
+        raise InvalidInput(f"{what} is not valid Unicode at position {error.start}. Decode it first.") from error
     if size > longest:
         raise InvalidInput(f"{what} has {size:,} bytes; at most {longest:,} fit. Split it, or keep it as a document.")
     return value
 
 
 def check_query(value: object) -> str:
-    """Any text; a very long one is cut."""
+    """Any text; cut to its first characters if it is very long."""
     text = value if isinstance(value, str) else check_text("query", value)
     return text[:LONGEST_QUERY]
 
@@ -66,7 +66,7 @@ def check_limit(value: object, most: int = MOST_HITS) -> int:
 
 
 def check_choice(what: str, value: object, choices: Sequence[str]) -> str:
-    """One of the known words."""
+    """One of the choices."""
     if value not in choices:
         raise InvalidInput(f"No {what} {show_value(value)}. Choose one of: {', '.join(choices)}.")
     return str(value)
@@ -80,7 +80,7 @@ def check_names(what: str, values: object) -> tuple[str, ...]:
 
 
 def check_count(what: str, value: object, most: int = MOST_HITS) -> int:
-    """A count, 0 included."""
+    """A whole number from 0 on."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
         raise InvalidInput(f"{what} must be a whole number from 0 to {most:,}, not {show_value(value)}.")
     return value
@@ -107,7 +107,7 @@ def check_time(what: str, value: object) -> datetime:
 
 
 def check_past(what: str, value: object, now: datetime) -> datetime:
-    """A time in the past; a clock may be a minute ahead of ours."""
+    """A time in the past; a minute is allowed for clocks that differ."""
     time = check_time(what, value)
     if time > now + timedelta(minutes=1):
         raise InvalidInput(f"{what} {time.isoformat()} lies in the future; now it is {now.isoformat()}.")
@@ -120,7 +120,7 @@ def check_path(what: str, value: object) -> Path:
     try:
         path = Path(text).expanduser().absolute()
     except RuntimeError as error:
-        raise InvalidInput(f"{what} {show_value(text)} names nobody's folder: {error}.") from error
+        raise InvalidInput(f"{what} {show_value(text)} cannot be expanded: {error}.") from error
     if any(len(os.fsencode(part)) > _LONGEST_FILE_NAME for part in path.parts):
         raise InvalidInput(f"{what} {show_value(text)} has a name of more than {_LONGEST_FILE_NAME} bytes in it.")
     return path

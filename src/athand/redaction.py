@@ -1,8 +1,8 @@
-"""Secrets and private parts: found by the shape of the text alone, and left out before anything is kept.
+"""Removes secrets and private parts from texts before they are stored.
 
-Three ways to know a secret: it says what it is (`ghp_…`), it stands in a place that says so (a URL, a header), or a key
-in front of it does (`password=…`). The first two are tables; the third is judged, because texts and programs speak of
-passwords far more often than they hold one. Every search is linear: what may repeat is bounded or never read twice.
+A secret is recognized by its form (`ghp_…`), by its place (in a URL, in a header), or by a key in front of it
+(`password=…`). The first two are tables of patterns; the third is decided by rules, because texts and programs mention
+passwords far more often than they contain one. Every search is linear: repetitions are bounded or possessive.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from string import punctuation
 from typing import NamedTuple
 
-# Kind -> how its tokens begin, and what follows.
+# Kind -> the prefixes of its tokens, and the pattern of the rest.
 _PREFIXED = {
     "age key": ("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
     "Anthropic key": ("sk-ant-", r"[\w-]{20,}"),
@@ -54,7 +54,7 @@ _PREFIXED = {
     "wallet key": ("xprv yprv zprv", r"[1-9A-HJ-NP-Za-km-z]{100,}"),
 }
 
-# Kind, a hint without which looking is not worth it, and the token.
+# Kind, a text that must occur before the pattern is tried, and the pattern of the token.
 _SHAPED = (
     ("JWT", "eyJ", r"eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*\.[\w-]{16,}(?:\.[\w-]+){0,2})"),
     ("AWS access key", "IA", r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
@@ -66,10 +66,11 @@ _SHAPED = (
     ("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     ("Azure client secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])"),
 )
-# A written-out `\n` or `%3D` in front belongs to the text the token was quoted in.
+# An escape sequence in front, `\n` or `%3D`, is not part of the token.
 _AFTER_ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])"
 
-# Kind, a hint in lower case, what stands before the secret in any case, the secret. Tokens come first: they say more.
+# Kind, a hint in lower case, the pattern before the secret in any case, the secret. Applied after the tokens, whose
+# kinds are more specific.
 _SETS = r"[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?"
 _SCHEME = r"(?:(?:bearer|basic|token|bot|key|api-?key)[ \t]{1,4})?"
 _RANDOM = r"(?=\S{0,200}?(?:[0-9]|[a-z][A-Z]))"
@@ -95,7 +96,7 @@ _TOKEN_RULES = [
 ] + [(kind, [hint], rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}){token}") for kind, hint, token in _SHAPED]
 _PLACE_RULES = [(kind, [hint], f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
 
-# A key block with its end, or as much of a cut one as looks like a key.
+# A key block up to its end; of a truncated one, as much as looks like a key.
 _KEY_LINES = r"(?:(?:\\[nrt]|[\s\"'+,>#|*])*+[A-Za-z0-9+/=]{16,}+)++(?:\r?\n[ \t]*+[A-Za-z0-9+/=]{1,15}(?=\r?\n|\Z))?"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -112,7 +113,7 @@ _CLOSING = r"(?:\\?[\"'`]\]?|\*{1,2})?"
 _ABOUT = r"(?P<about> (?:for|of|to|on)(?: [\w.@/-]{1,30}){1,4}?)?"
 _TYPE = r"[ \t]?(?:string|str|bytes|secretstr|optional\[str\]|str ?\| ?none)[ \t]?="
 _SIGN = rf"[ \t]{{0,9}}(?:=>|:=|!?={{1,3}}|:(?!:)(?:{_TYPE})?)[ \t]{{0,9}}|[ \t]is[ \t:]{{1,4}}"
-# Searched in lower case. The value is read apart, so that a key inside a refused value is seen too.
+# Searched in lower case. The value is matched separately, so that a key inside a rejected value is found too.
 _KEY = re.compile(
     rf"(?:{_NAMES}){_SUFFIX}{{0,2}}{_CLOSING}{_ABOUT}(?P<sign>{_SIGN}|(?(about)(?!)|(?:>|[ \t]{{1,4}})))(?:\*\* ?)?"
 )
@@ -132,7 +133,7 @@ _CONFIG = re.compile(
 _ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]#<]|//|\.(?:\s|\Z))")
 _IN_CALL = re.compile(r",(?:\s|\Z)|\)")
 
-# What stands for a secret, or for none at all.
+# Placeholders of secrets, and words that are none.
 _MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|(?i:\byour[-_ ])")
 _SAMPLE = re.compile(r"change_?me|example|placeholder|[-_]here$")
 _REFERENCE = re.compile(
@@ -275,7 +276,7 @@ def _is_credential(kind: str, found: _Assignment) -> bool:
 
 
 def _is_password(found: _Assignment) -> bool:
-    """Nearly any value that is assigned; one that is only mentioned must look less like a word."""
+    """Nearly any assigned value is a password; one that is only mentioned must look less like a word."""
     value, sign, is_odd = found.value, found.sign.strip(), bool(_ODD.search(found.value))
     ends = bool(_ENDS.match(found.after))
     if found.is_quoted:
@@ -290,7 +291,7 @@ def _is_password(found: _Assignment) -> bool:
 
 
 def _is_token(found: _Assignment) -> bool:
-    """Tokens are long and no words; only an assigned `secret` may be a word."""
+    """A token is long and no word; only an assigned `secret` may be a word."""
     value, name = found.value, found.name
     if len(value) < 8 or re.search(r"\s" if "secret" in name.lower() else r"[\s(){}\[\]|]", value):
         return False

@@ -167,7 +167,7 @@ def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequen
 
 def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:
     """The text with every word marked that has one of the wanted terms."""
-    return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has(word[0], wanted) else word[0], text)
+    return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has_term(word[0], wanted) else word[0], text)
 
 
 def excerpts_of(texts: Iterable[str], wanted: Set[str], most: int = 3) -> list[tuple[str, ...]]:
@@ -182,14 +182,14 @@ def excerpts(text: str, wanted: Set[str], most: int = 3) -> list[str]:
         marked = highlight(sentence, wanted)
         if marked != sentence:
             found.append(
-                marked if len(sentence) <= _EXCERPT else highlight(_window(sentence, marked.find("<mark>")), wanted)
+                marked if len(sentence) <= _EXCERPT else highlight(_cut_around(sentence, marked.find("<mark>")), wanted)
             )
         if len(found) == most:
             break
     return found
 
 
-def _has(word: str, wanted: Set[str]) -> bool:
+def _has_term(word: str, wanted: Set[str]) -> bool:
     """Whether a word has one of these index terms."""
     return not wanted.isdisjoint(_index_terms(word))
 
@@ -199,7 +199,7 @@ def _index_terms(word: str) -> tuple[str, ...]:
     return tuple(terms(word[:_EXCERPT]))
 
 
-def _window(sentence: str, around: int) -> str:
+def _cut_around(sentence: str, around: int) -> str:
     """A sentence shortened to an excerpt around a position."""
     if len(sentence) <= _EXCERPT:
         return sentence
@@ -271,14 +271,14 @@ def _cjk(word: str, *, singles: bool) -> Iterator[str]:
     folded = fold(word)
     end = 0
     for run in _CJK.finditer(folded):
-        yield from _cut(folded[end : run.start()])
+        yield from _split_parts(folded[end : run.start()])
         characters = run.group()
         if singles or len(characters) == 1:
             yield from characters
         yield from (characters[at : at + 2] for at in range(len(characters) - 1))
         end = run.end()
-    yield from _cut(folded[end:])
+    yield from _split_parts(folded[end:])
 
 
-def _cut(text: str) -> Iterator[str]:
+def _split_parts(text: str) -> Iterator[str]:
     return (part[:_LONGEST_WORD] for part in _PART.findall(text))

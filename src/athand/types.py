@@ -1,4 +1,4 @@
-"""The nouns of the engine: frozen, without behaviour beyond showing themselves."""
+"""The data types of the engine: frozen dataclasses that `to_dict` turns into JSON values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _names_of_fields(kind: type) -> tuple[str, ...]:
 
 
 class Noun:
-    """Base of the result dataclasses: CLI, MCP and HTTP print `to_dict()`."""
+    """The base of result dataclasses: CLI, MCP and HTTP print `to_dict()`."""
 
     __slots__ = ()
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from athand.embed.calibrate import from_vectors
+from athand.embed.calibrate import calibrate_vectors
 from athand.embed.loader import load_embedder
 from athand.embed.models import MODELS, ModelCard
-from athand.embed.onnx import CPU, OnnxEmbedder, _batches, _choose_output, _pool, choose_provider
+from athand.embed.onnx import CPU, OnnxEmbedder, _choose_output, _make_batches, _pool, choose_provider
 from athand.errors import DataError, InvalidInput, Unavailable
 
 CARD = ModelCard("minilm", "onnx", 384, max_tokens=256)
@@ -91,7 +91,7 @@ def test_the_output_is_the_hidden_state_else_tokens_else_sentences():
 
 def test_batches_are_bounded_in_number_and_tokens():
     lengths = [512, 3, 3, 512, 512, 512, 512] + [10] * 70
-    batches = list(_batches([range(length) for length in lengths], 32))
+    batches = list(_make_batches([range(length) for length in lengths], 32))
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     assert max(map(len, batches)) == 32
     assert max(len(batch) * max(lengths[place] for place in batch) for batch in batches) <= 2_048
@@ -132,7 +132,7 @@ def test_a_model_without_constants_is_measured(minilm):
 def test_a_model_that_knows_nothing_gets_the_default_and_a_warning(caplog):
     same = np.ones((4, 1), np.float32)
     with caplog.at_level(logging.WARNING, "athand"):
-        calibration = from_vectors(same, same, "blind")
+        calibration = calibrate_vectors(same, same, "blind")
     assert calibration.noise < calibration.relevant
     assert "blind hardly tells" in caplog.text
 

@@ -42,13 +42,13 @@ SMALLEST_GAP = 0.05
 _DEFAULT = Calibration(noise=0.2, relevant=0.6)
 
 
-def measure(embedder: Embedder) -> Calibration:
+def measure_calibration(embedder: Embedder) -> Calibration:
     """The calibration of a model, measured on pairs of question and passage."""
     questions = np.stack([embedder.embed_query(question) for question in QUESTIONS])
-    return from_vectors(questions, embedder.embed_passages(PASSAGES), embedder.model_id)
+    return calibrate_vectors(questions, embedder.embed_passages(PASSAGES), embedder.model_id)
 
 
-def from_vectors(questions: Matrix, passages: Matrix, model_id: str) -> Calibration:
+def calibrate_vectors(questions: Matrix, passages: Matrix, model_id: str) -> Calibration:
     """Noise is the mean cosine of unrelated pairs, relevant the median cosine of matching pairs."""
     cosines = questions @ passages.T
     matched = np.eye(len(cosines), dtype=bool)

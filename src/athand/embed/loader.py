@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from athand.embed.calibrate import measure
+from athand.embed.calibrate import measure_calibration
 from athand.embed.download import sha256_of
 from athand.embed.embedder import CachingEmbedder, Embedder
 from athand.embed.models import BUNDLED, DEFAULT_MODEL, MODELS, ModelCard, ModelOptions, default_cache
@@ -80,7 +80,7 @@ def _unknown_model(name: str) -> InvalidInput:
 
 
 class LazyEmbedder:
-    """Loads the model on first use; while it does not work, results are None and `problem` says why."""
+    """Loads the model on first use; while that fails, results are None and `problem` says why."""
 
     def __init__(self, name: str, options: ModelOptions | None = None) -> None:
         if name not in MODELS and not name.startswith(_ENDPOINT) and not _is_folder(name):
@@ -146,11 +146,11 @@ def _load_onnx(folder: Path, weights: Path, device: str) -> Embedder:
 
     prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     card = ModelCard(
-        name=_weights_id(folder, weights),
+        name=_make_model_id(folder, weights),
         kind="onnx",
         dimensions=0,
         query_prefix=prompts.get("query", ""),
-        pooling=_pooling(folder / "1_Pooling" / "config.json"),
+        pooling=_read_pooling_mode(folder / "1_Pooling" / "config.json"),
         max_tokens=_read_json(folder / "sentence_bert_config.json").get("max_seq_length") or 512,
     )
     return OnnxEmbedder(folder, card, device)
@@ -165,18 +165,18 @@ def _load_static(folder: Path, weights: Path) -> Embedder:
             f"{weights} is no table of token vectors, as static models are. "
             f"Export a transformer with: optimum-cli export onnx --model {folder} {folder}-onnx"
         )
-    card = ModelCard(_weights_id(folder, weights), "static", 2 * tensors["table"].shape[1])
-    return StaticEmbedder(folder, replace(card, calibration=measure(StaticEmbedder(folder, card))))
+    card = ModelCard(_make_model_id(folder, weights), "static", 2 * tensors["table"].shape[1])
+    return StaticEmbedder(folder, replace(card, calibration=measure_calibration(StaticEmbedder(folder, card))))
 
 
-def _weights_id(folder: Path, weights: Path) -> str:
+def _make_model_id(folder: Path, weights: Path) -> str:
     """A model id of folder name and weights digest: other weights are another model."""
     # Large exports store the weights beside the graph, in model.onnx_data.
     digests = [sha256_of(part)[:12] for part in sorted(weights.parent.glob(f"{weights.name}*"))]
     return f"{folder.resolve().name}@{'+'.join(digests)}"
 
 
-def _pooling(path: Path) -> Literal["mean", "cls"]:
+def _read_pooling_mode(path: Path) -> Literal["mean", "cls"]:
     modes = [mode for mode, used in _read_json(path).items() if mode.startswith("pooling_mode_") and used is True]
     if modes in ([], ["pooling_mode_mean_tokens"]):
         return "mean"

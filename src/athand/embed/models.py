@@ -114,7 +114,7 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModelState(Noun):
-    """A model and its state: `needs` is what must be installed first, `bytes` the size of its files here."""
+    """A model and its state: `needs` is what must be installed first, `bytes` the size of its files on this machine."""
 
     name: str
     kind: str
@@ -135,15 +135,15 @@ def default_cache() -> Path:
 
 def list_models(current: str, options: ModelOptions) -> list[ModelState]:
     """All models of the table, and the current one if it is not among them."""
-    states = [_state(card, current, options.cache_dir or default_cache()) for card in MODELS.values()]
+    states = [_to_state(card, current, options.cache_dir or default_cache()) for card in MODELS.values()]
     if current not in MODELS:
         kind = "folder" if Path(current).is_dir() else "endpoint"
         states.append(ModelState(current, kind, None, None, kind == "folder", False, True))
     return states
 
 
-def _state(card: ModelCard, current: str, cache: Path) -> ModelState:
-    files = _files(card, cache)
+def _to_state(card: ModelCard, current: str, cache: Path) -> ModelState:
+    files = _list_files(card, cache)
     is_here = bool(files)
     missing = [] if card.kind == "static" else [name for name in _PACKAGES if find_spec(name) is None]
     return ModelState(
@@ -158,7 +158,7 @@ def _state(card: ModelCard, current: str, cache: Path) -> ModelState:
     )
 
 
-def _files(card: ModelCard, cache: Path) -> list[Path]:
+def _list_files(card: ModelCard, cache: Path) -> list[Path]:
     """The files of a model, of either edition, if all are here."""
     if card.kind == "static":
         return [file for file in BUNDLED.iterdir() if file.is_file()]

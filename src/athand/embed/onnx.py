@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from athand.distribution import install_hint
-from athand.embed.calibrate import measure
+from athand.embed.calibrate import measure_calibration
 from athand.embed.embedder import unit_rows
 from athand.embed.models import DEFAULT_MODEL, ModelCard
 from athand.errors import DataError, InvalidInput, Unavailable
@@ -41,7 +41,7 @@ def choose_provider(device: str) -> str:
     """The execution provider for `auto`, `cpu` or `gpu`."""
     if device not in ("auto", "cpu", "gpu"):
         raise InvalidInput(f"No device named {device!r}. Use auto, cpu or gpu.")
-    available = _runtime().get_available_providers()
+    available = _import_runtime().get_available_providers()
     usable = [gpu for gpu in GPUS if gpu in available and (device == "gpu" or gpu != ONLY_ON_REQUEST)]
     if device == "cpu" or (device == "auto" and not usable):
         return CPU
@@ -82,7 +82,7 @@ class OnnxEmbedder:
 
     @cached_property
     def calibration(self) -> Calibration:
-        return self._card.calibration or measure(self)
+        return self._card.calibration or measure_calibration(self)
 
     def embed_query(self, text: str) -> Vector:
         vector: Vector = self._embed([text], self._card.query_prefix)[0]
@@ -93,11 +93,11 @@ class OnnxEmbedder:
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Matrix:
         rows = np.zeros((len(texts), self._dimensions), np.float32)
-        spoken = [index for index, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(spoken), WINDOW):
-            window = spoken[start : start + WINDOW]
+        nonempty = [index for index, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(nonempty), WINDOW):
+            window = nonempty[start : start + WINDOW]
             encodings = self._encode([prefix + texts[index] for index in window])
-            for batch in _batches(encodings, self._card.batch):
+            for batch in _make_batches(encodings, self._card.batch):
                 rows[[window[place] for place in batch]] = self._run([encodings[place] for place in batch])
         return unit_rows(rows)
 
@@ -133,7 +133,7 @@ def _pool(hidden: npt.NDArray[np.float32], mask: npt.NDArray[np.int64], pooling:
     return rows
 
 
-def _batches(encodings: "Sequence[Encoding]", most: int) -> Iterator[list[int]]:
+def _make_batches(encodings: "Sequence[Encoding]", most: int) -> Iterator[list[int]]:
     """Batches of indexes of texts of similar length, bounded in number and in padded tokens."""
     batch: list[int] = []
     for place in sorted(range(len(encodings)), key=lambda place: len(encodings[place])):
@@ -146,7 +146,7 @@ def _batches(encodings: "Sequence[Encoding]", most: int) -> Iterator[list[int]]:
 
 
 def _open_session(path: Path, device: str) -> Any:
-    runtime, provider = _runtime(), choose_provider(device)
+    runtime, provider = _import_runtime(), choose_provider(device)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     try:
@@ -179,7 +179,7 @@ def _load_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":
     return tokenizer
 
 
-def _runtime() -> Any:
+def _import_runtime() -> Any:
     try:
         import onnxruntime
     except ImportError as error:

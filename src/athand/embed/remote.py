@@ -13,7 +13,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import numpy as np
 
-from athand.embed.calibrate import PASSAGES, QUESTIONS, from_vectors
+from athand.embed.calibrate import PASSAGES, QUESTIONS, calibrate_vectors
 from athand.embed.embedder import unit_rows
 from athand.errors import InvalidInput, Unavailable
 from athand.types import Calibration, Matrix, Vector
@@ -72,36 +72,36 @@ class RemoteEmbedder:
     def dimensions(self) -> int:
         """The length of the vectors, read off the first answer."""
         if self._width is None:
-            self._ask(["dimensions"])
+            self._post_with_retries(["dimensions"])
         return self._width or 0
 
     @cached_property
     def calibration(self) -> Calibration:
         # Queries have no prefix here, so all texts go in one batch.
         vectors = self.embed_passages(QUESTIONS + PASSAGES)
-        return from_vectors(vectors[: len(QUESTIONS)], vectors[len(QUESTIONS) :], self.model_id)
+        return calibrate_vectors(vectors[: len(QUESTIONS)], vectors[len(QUESTIONS) :], self.model_id)
 
     def embed_query(self, text: str) -> Vector:
         vector: Vector = self.embed_passages([text])[0]
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        batches = list(_batches(texts))
-        answers = [self._ask([texts[index][:MAX_CHARACTERS] for index in batch]) for batch in batches]
+        batches = list(_make_batches(texts))
+        answers = [self._post_with_retries([texts[index][:MAX_CHARACTERS] for index in batch]) for batch in batches]
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for batch, answer in zip(batches, answers, strict=True):
             rows[batch] = answer
         return unit_rows(rows)
 
-    def _ask(self, texts: list[str]) -> Matrix:
+    def _post_with_retries(self, texts: list[str]) -> Matrix:
         waits = iter(BACK_OFF)
         while True:
             try:
-                return self._vectors(self._post(texts), len(texts))
+                return self._parse_vectors(self._post(texts), len(texts))
             except _TryAgain as error:
                 wait = next(waits, None)
                 if wait is None:
-                    raise self._problem(f"does not answer ({error})", "Try again later.") from None
+                    raise self._unavailable(f"does not answer ({error})", "Try again later.") from None
                 sleep(min(max(wait, error.after), LONGEST_WAIT))
 
     def _post(self, texts: list[str]) -> bytes:
@@ -113,39 +113,41 @@ class RemoteEmbedder:
                 answer: bytes = response.read(MAX_ANSWER + 1)
         except HTTPError as error:
             with error:
-                raise self._refusal(error) from None
+                raise self._explain_refusal(error) from None
         except (OSError, HTTPException) as error:
             raise _TryAgain(str(getattr(error, "reason", error)) or type(error).__name__) from None
         if len(answer) > MAX_ANSWER:
-            raise self._problem(f"answers with more than {MAX_ANSWER} bytes", "Check the base URL.")
+            raise self._unavailable(f"answers with more than {MAX_ANSWER} bytes", "Check the base URL.")
         return answer
 
-    def _refusal(self, error: HTTPError) -> Exception:
+    def _explain_refusal(self, error: HTTPError) -> Exception:
         if error.code == 429 or error.code >= 500:
-            return _TryAgain(f"HTTP {error.code}", _seconds(error.headers.get("Retry-After", "")))
+            return _TryAgain(f"HTTP {error.code}", _parse_seconds(error.headers.get("Retry-After", "")))
         if error.code in (401, 403):
-            return self._problem(f"refuses the API key (HTTP {error.code})", "Check the key and what it may use.")
+            return self._unavailable(f"refuses the API key (HTTP {error.code})", "Check the key and what it may use.")
         if 300 <= error.code < 400:
-            return self._problem("redirects, which is not followed", "Set the base URL to the final address.")
-        return self._problem(f"answers HTTP {error.code}", f"Check the base URL and the model name {self._model!r}.")
+            return self._unavailable("redirects, which is not followed", "Set the base URL to the final address.")
+        return self._unavailable(
+            f"answers HTTP {error.code}", f"Check the base URL and the model name {self._model!r}."
+        )
 
-    def _vectors(self, answer: bytes, expected: int) -> Matrix:
+    def _parse_vectors(self, answer: bytes, expected: int) -> Matrix:
         try:
             data = json.loads(answer)["data"]
             ordered = sorted((entry.get("index", place), entry["embedding"]) for place, entry in enumerate(data))
             rows = np.array([numbers for _, numbers in ordered], np.float64)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise self._problem("answers with something other than embeddings", "Check the base URL.") from None
+            raise self._unavailable("answers with something other than embeddings", "Check the base URL.") from None
         if [index for index, _ in ordered] != list(range(expected)):
-            raise self._problem(f"answers {len(ordered)} vectors to {expected} texts", "Check the server.")
+            raise self._unavailable(f"answers {len(ordered)} vectors to {expected} texts", "Check the server.")
         if rows.ndim != 2 or not rows.size or rows.shape[1] != (self._width or rows.shape[1]):
-            raise self._problem("answers with vectors of different or no length", "Check the model on the server.")
+            raise self._unavailable("answers with vectors of different or no length", "Check the model on the server.")
         if not (np.abs(rows) < LARGEST_NUMBER).all():
-            raise self._problem("answers with numbers that are not finite", "Check the model on the server.")
+            raise self._unavailable("answers with numbers that are not finite", "Check the model on the server.")
         self._width = rows.shape[1]
         return rows.astype(np.float32)
 
-    def _problem(self, what: str, remedy: str) -> Unavailable:
+    def _unavailable(self, what: str, remedy: str) -> Unavailable:
         return Unavailable(f"The embedding endpoint {self._host} {what}. {remedy}")
 
 
@@ -171,7 +173,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+def _make_batches(texts: Sequence[str]) -> Iterator[list[int]]:
     """Batches of the indexes of non-empty texts, bounded in number and characters."""
     batch: list[int] = []
     size = 0
@@ -188,7 +190,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
         yield batch
 
 
-def _seconds(header: str) -> float:
+def _parse_seconds(header: str) -> float:
     try:
         return max(float(header), 0.0)
     except ValueError:

@@ -25,7 +25,7 @@ BATCH = 256
 # A longer text is cut: it hardly changes the sum, but a megabyte would cost a second.
 MAX_CHARACTERS = 32_768
 LETTERS_A_PIECE = 3
-_CACHED_WORDS = 1 << 16  # words
+_CACHED_WORDS = 1 << 16
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 _WORDS = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
@@ -78,7 +78,7 @@ class StaticEmbedder:
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode() for text in texts]
         ids = [self._cached.encode(text) for text in cut]
         tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
-        table = self._table(tokens)
+        table = self._unpack_rows(tokens)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
         start = 0
         for at, each in enumerate(ids):
@@ -88,7 +88,7 @@ class StaticEmbedder:
                 sums[at] = np.sqrt(counts, dtype=np.float32) @ table[rows]
         return unit_rows(sums)
 
-    def _table(self, tokens: npt.NDArray[np.int64]) -> Matrix:
+    def _unpack_rows(self, tokens: npt.NDArray[np.int64]) -> Matrix:
         """Unpacks the rows of these tokens: two 4-bit values per byte, low half first, offset by 8."""
         packed = self._packed[tokens]
         values = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1, self.dimensions).astype(np.float32)

@@ -92,10 +92,10 @@ def _print(session: Session, found: dict[str, tuple[Any, str]]) -> None:
 @_name
 def get(session: Session, /, name: str) -> None:
     """Print one setting."""
-    from athand.config import check_name, explain_settings
+    from athand.config import check_setting_name, explain_settings
 
     found = explain_settings(data_dir=session.data_dir)
-    check_name(name)
+    check_setting_name(name)
     value, origin = found[name]
     if session.as_json:
         session.show({"name": name, "value": _shown(name, value), "from": origin})
@@ -136,9 +136,9 @@ def unset(session: Session, /, name: str) -> None:
       athand config unset model
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.editing import toml
-    from athand.config import check_name
+    from athand.config import check_setting_name
 
-    check_name(name)
+    check_setting_name(name)
     file = change(lambda text: toml.remove_key(text, name), {name: None})
     _tell(session, name, file, f"{file} says nothing of {name} now")
 
