@@ -293,7 +293,7 @@ class Documents(DocumentContext):
         """The hits with content, key phrases, highlights and explanation."""
         return search.to_hits(snapshot, ranking, matches)
 
-    def renew_derived(self, transaction: Transaction) -> None:
+    def renew_derived_columns(self, transaction: Transaction) -> None:
         """Chooses the key phrases of all documents anew."""
         for folder in folders.all_folders(transaction):
             renew_key_phrases(transaction, folder.folder_id, list_paths(transaction, folder.folder_id))

@@ -21,19 +21,19 @@ MemoryId = Annotated[Name, Help("The id of a memory, as searches give it")]
 Content = Annotated[str, Help("What to remember, in one or a few sentences that stand alone")]
 FromSession = Annotated[Name | None, Help("The session it comes from")]
 NewSector = Annotated[_Sector | None, Help("The sector of the memory; default: detected from its text")]
-NewTier = Annotated[_Tier, Help("Where it shows: in its session, in its project, or everywhere")]
+NewTier = Annotated[_Tier, Help("Where it is found: in its session, in its project, or in every project")]
 NewType = Annotated[_MemoryType | None, Help("The type of the memory; default: none")]
 Importance = Annotated[Fraction, Help("How slowly it fades, 0 to 1")]
-Tags = Annotated[Sequence[str], Help("Words to filter by")]
+Tags = Annotated[Sequence[str], Help("Tags to filter by")]
 Concepts = Annotated[Sequence[str], Help("Other words to find it by")]
 Files = Annotated[Sequence[str], Help("Paths of files it is about")]
 Summary = Annotated[str | None, Help("A title, for lists and briefs")]
-Context = Annotated[str | None, Help("The situation in which it came up")]
+Context = Annotated[str | None, Help("The situation it comes from")]
 Author = Annotated[Name | None, Help("Who said it")]
 Writer = Annotated[_Writer, Help("Who writes it down: a person, an agent, or an import")]
 CreatedAt = Annotated[Time | None, Help("When it was said, ISO 8601; default: now")]
-ValidFrom = Annotated[Time | None, Help("Since when it holds, ISO 8601")]
-ValidUntil = Annotated[Time | None, Help("Until when it holds, ISO 8601")]
+ValidFrom = Annotated[Time | None, Help("From when it is valid, ISO 8601; default: created_at")]
+ValidUntil = Annotated[Time | None, Help("Until when it is valid, ISO 8601; default: for ever")]
 NewPinned = Annotated[bool, Help("Never let it fade, and begin every brief with it")]
 NewId = Annotated[Name | None, Help("An id of your own; default: a new id")]
 Key = Annotated[Name | None, Help("A name for this call: repeated with the same key, it adds nothing again")]
@@ -42,9 +42,11 @@ NewMemories = Annotated[
 ]
 
 # Finding
-SearchProject = Annotated[Name | None, Help("Only this project and what holds everywhere; default: all projects")]
+SearchProject = Annotated[Name | None, Help("Only this project and global memories; default: all projects")]
 OfSector = Annotated[_Sector | None, Help("Only memories of this sector; default: all sectors")]
-OfTier = Annotated[_Tier | None, Help("Only memories of this tier, which says where they show; default: all tiers")]
+OfTier = Annotated[
+    _Tier | None, Help("Only memories of this tier, which says where they are found; default: all tiers")
+]
 OfType = Annotated[_MemoryType | None, Help("Only memories of this type; default: all types")]
 WithTags = Annotated[Sequence[str], Help("Only memories with all of these tags")]
 InSession = Annotated[Name | None, Help("Only memories that this session made or used")]
@@ -78,7 +80,7 @@ class MemoryFilters(TypedDict, total=False):
     pinned: Annotated[bool | None, Help("Only pinned memories, or only others")]
     min_salience: Annotated[Fraction | None, Help("Minimum salience now, 0 to 1")]
     max_salience: Annotated[Fraction | None, Help("Maximum salience now, 0 to 1")]
-    superseded: Annotated[bool | None, Help("Only superseded memories, or only those that still hold")]
+    superseded: Annotated[bool | None, Help("Only superseded memories, or only valid ones")]
 
 
 # Changing
@@ -87,10 +89,10 @@ class MemoryChanges(TypedDict, total=False):
 
     content: Annotated[str | None, Help("The new text")]
     summary: Annotated[str | None, Help("The new title")]
-    context: Annotated[str | None, Help("The situation in which it came up")]
+    context: Annotated[str | None, Help("The situation it comes from")]
     author: Author
     sector: Annotated[_Sector | None, Help("The sector of the memory")]
-    tier: Annotated[_Tier | None, Help("Where it shows: in its session, in its project, or everywhere")]
+    tier: Annotated[_Tier | None, Help("Where it is found: in its session, in its project, or in every project")]
     memory_type: NewType
     importance: Annotated[Fraction | None, Help("How slowly it fades, 0 to 1")]
     pinned: Annotated[bool | None, Help("Whether it never fades and begins every brief")]
@@ -108,9 +110,9 @@ Reinforcement = Annotated[Fraction, Help("The part of its lost salience that com
 Deemphasis = Annotated[Fraction, Help("How much salience to take away")]
 
 # Relations, sessions, files
-OldId = Annotated[Name, Help("The id of the memory that does not hold any more")]
+OldId = Annotated[Name, Help("The id of the memory that is not valid any more")]
 NewerId = Annotated[Name, Help("The id of the memory that takes its place")]
-By = Annotated[Name, Help("Who says so")]
+By = Annotated[Name, Help("Who relates them")]
 SourceId = Annotated[Name, Help("The id of the memory that is related")]
 TargetId = Annotated[Name, Help("The id of the memory it is related to")]
 RelationType = Annotated[str, Choice(RELATIONS), Help("What the source is to the target")]
@@ -118,5 +120,5 @@ NewSessionId = Annotated[Name | None, Help("An id of your own, or that of a sess
 StartedAt = Annotated[Time | None, Help("When it began, ISO 8601; default: now")]
 SessionId = Annotated[Name, Help("The id of the session")]
 SessionSummary = Annotated[str | None, Help("What was done, for the brief of the next session")]
-ImportProject = Annotated[Name | None, Help("The project of the notes; an export names its own")]
+ImportProject = Annotated[Name | None, Help("The project of the notes; an export has its own projects")]
 Format = Annotated[Annotated[str, Choice(FORMATS)] | None, Help("The format of the file; default: detected")]

@@ -122,7 +122,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     ) -> Hits[MemoryHit]:
         """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
-        Superseded memories are left out unless they are asked for.
+        Superseded memories are left out unless `include_superseded` is true.
         """
         filters = {
             "sector": sector,
@@ -163,7 +163,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         return self._documents(query, project, limit)
 
     def get(self, id: p.MemoryId) -> Memory:
-        """Read one memory with everything known about it, also if it was deleted."""
+        """Read one memory with all its fields, also if it was deleted."""
         with self.store.snapshot() as snapshot:
             return rows.get(snapshot, id, self.now())
 
@@ -179,7 +179,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return rows.select(snapshot, chosen, self.now(), rest, limit=check_limit(limit))
 
     def timeline(self, anchor_id: p.MemoryId, before: p.Before = 5, after: p.After = 5) -> Timeline:
-        """Tell what was remembered in the same project just before and after a memory, and in which sessions."""
+        """List the memories of the same project just before and after one, and the sessions that used them."""
         with self.store.snapshot() as snapshot:
             anchor = rows.get(snapshot, anchor_id, self.now())
             return sessions.timeline(
@@ -187,7 +187,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             )
 
     def brief(self, project: HomeProject = "default", max_tokens: p.BriefTokens = 800) -> str:
-        """Tell what to know when work on a project begins: pinned, decisions, most salient, the last summary."""
+        """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
                 snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self.now()
@@ -203,7 +203,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         expected_updated_at: p.ExpectedUpdatedAt = None,
         **fields: Unpack[p.MemoryChanges],
     ) -> Memory:
-        """Change some fields; a changed text is indexed anew.
+        """Change some fields of a memory; a changed text is indexed again.
 
         Give the `updated_at` you saw, and a memory that was changed meanwhile is left alone: a Conflict.
         """
@@ -235,24 +235,24 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     def reinforce(
         self, id: p.MemoryId, amount: p.Reinforcement = BY_CALLER, session: p.ChangingSession = None
     ) -> Memory:
-        """Say that a memory matters: it was useful, or it was confirmed."""
+        """Raise the salience of a memory that was useful or was confirmed."""
         return write.reinforce(self, id, check_fraction("amount", amount), session)
 
     def deemphasize(self, id: p.MemoryId, amount: p.Deemphasis = BY_DEEMPHASIZE) -> Memory:
-        """Say that a memory matters less."""
+        """Lower the salience of a memory."""
         return write.deemphasize(self, id, check_fraction("amount", amount))
 
     # Relations
 
     def supersede(self, old_id: p.OldId, new_id: p.NewerId, by: p.By = "user") -> Memory:
-        """Let a newer memory take the place of an old one. The old one stays as history, and is returned."""
+        """Replace an old memory by a newer one. The old one stays as history, and is returned."""
         now = self.now()
         with self.store.transaction() as transaction:
             old, new = (write.get_live(transaction, id_, now) for id_ in (old_id, new_id))
             return relations.supersede(transaction, old, new, check_name("by", by), now)
 
     def unsupersede(self, old_id: p.MemoryId) -> Memory:
-        """Let a superseded memory hold again."""
+        """Make a superseded memory valid again."""
         with self.store.transaction() as transaction:
             return relations.unsupersede(transaction, write.get_live(transaction, old_id, self.now()), self.now())
 
@@ -291,7 +291,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return sessions.select(snapshot, named, check_limit(limit))
 
     def session_context(self, memory_id: p.MemoryId) -> SessionContext | None:
-        """Tell which session used a memory last, and how; null if none has."""
+        """Find the session that used a memory last, and how it did; null if none has."""
         with self.store.snapshot() as snapshot:
             return sessions.session_context(snapshot, rows.get(snapshot, memory_id, self.now()).id)
 
@@ -302,7 +302,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         return MemoryFolder(self, project)
 
     def export(self, path: FilePath, *, project: Project = None) -> int:
-        """Write all memories, also deleted ones, with sessions and relations to a JSON lines file; tells how many."""
+        """Write all memories, also deleted ones, with sessions and relations to a JSON Lines file; returns how many."""
         return transfer.export(self, path, project)
 
     def import_(
