@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from athand.adapters.cli.models import MODELS
 from athand.config import setting_names
+from athand.embed.models import MODELS
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_names_of_models_are_whole_on_a_narrow_terminal(run, monkeypatch):
 
 def test_models_are_listed_and_chosen(run):
     listed = {each["name"]: each for each in run("models", "--json").json}
-    assert tuple(listed) == MODELS
+    assert [*listed] == [*MODELS]
     assert listed["athand-static-1"]["is_current"]
     assert listed["athand-static-1"]["bytes"] > 1_000_000
     assert not listed["all-MiniLM-L6-v2"]["is_present"]

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from athand.adapters.cli.excerpts import Words, excerpt
+from athand.adapters.cli.excerpts import Words, make_excerpt
 
 TEXT = "# Deploying\r\n\r\n" + "".join(
     f"Line {number} of a guide, with a tab\there and ünïcödé.\n" for number in range(3, 400)
@@ -134,7 +134,7 @@ CODE = "from somewhere.that.is.far.away import a_first_thing, a_second_thing\nfr
     ],
 )
 def test_a_hit_shows_the_lines_that_say_most(text, prose, rows):
-    shown = [row.plain for row in excerpt(text, 1, Words.of((), ["zebra"]), 80, prose=prose)]
+    shown = [row.plain for row in make_excerpt(text, 1, Words.of((), ["zebra"]), 80, prose=prose)]
     assert len(shown) == len(rows)
     for row, expected in zip(shown, rows, strict=True):
         assert expected is None or expected in row

@@ -1,4 +1,4 @@
-"""`athand bench`: how good and how fast the search is, on your own data."""
+"""`athand bench`: measures quality and speed of the search, on your own data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,21 +16,21 @@ _BATCH = 1000
 
 @command(_top, "bench")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
-@click.option("--queries", default=200, show_default=True, help="How many searches to time without a FOLDER.")
+@click.option("--queries", default=200, show_default=True, help="Number of searches to time without a FOLDER.")
 def bench(session: Session, folder: Path | None, queries: int) -> None:
     """Measure the search.
 
-    With FOLDER, a labelled set (things to find, questions, right answers) is indexed in memory and asked: nDCG, recall,
-    hit rate by category. Without, your own store is searched for what is in it, and the time is shown.
+    With FOLDER, a labelled set (items, questions, right answers) is indexed in memory and searched: nDCG, recall and
+    hit rate by category. Without FOLDER, your own store is searched for memories in it, and the times are shown.
     """
-    report = _quality(session, folder) if folder else _speed(session, queries)
+    report = _measure_quality(session, folder) if folder else _measure_speed(session, queries)
     if session.as_json:
         session.show(report.to_dict())
     else:
-        _print(session, report)
+        _print_report(session, report)
 
 
-def _quality(session: Session, folder: Path) -> "Report":
+def _measure_quality(session: Session, folder: Path) -> "Report":
     from rich.progress import track
 
     from athand.app import Athand
@@ -48,7 +48,7 @@ def _quality(session: Session, folder: Path) -> "Report":
         return evaluate(labelled.questions, search)
 
 
-def _speed(session: Session, queries: int) -> "Report":
+def _measure_speed(session: Session, queries: int) -> "Report":
     """Search the store for the first words of its own memories."""
     from athand.errors import NotFound
     from athand.evaluation import Question, evaluate
@@ -62,7 +62,7 @@ def _speed(session: Session, queries: int) -> "Report":
         return evaluate(questions, lambda asked, limit: [hit.id for hit in athand.search(asked.text, limit=limit)])
 
 
-def _print(session: Session, report: "Report") -> None:
+def _print_report(session: Session, report: "Report") -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

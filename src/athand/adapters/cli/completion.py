@@ -1,4 +1,4 @@
-"""`athand completion`: what a shell needs to complete commands, options and their values."""
+"""`athand completion`: a script that lets a shell complete commands, options and their values."""
 
 import sys
 
@@ -31,13 +31,13 @@ def completion(session: Session, /, shell: str) -> None:
 
     from athand.adapters.cli.main import cli
 
-    made = get_completion_class(shell)
-    if made is None:
+    make_completion = get_completion_class(shell)
+    if make_completion is None:
         raise click.UsageError(f"click has no completion for {shell}.")
-    script = made(cli, {}, "athand", "_ATHAND_COMPLETE").source()
+    script = make_completion(cli, {}, "athand", "_ATHAND_COMPLETE").source()
     if session.as_json:
         session.show({"shell": shell, "script": script})
         return
     click.echo(script)
-    if sys.stdout.isatty():  # a shell that reads it wants to hear nothing else
-        session.say(f" To have it always, add this line to {SHELLS[shell]}")
+    if sys.stdout.isatty():  # not for a shell that reads the script
+        session.say(f" To complete in every new shell, add this line to {SHELLS[shell]}")

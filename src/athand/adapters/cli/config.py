@@ -11,7 +11,7 @@ from athand.adapters.cli.session import Session, command, common_options, start_
 from athand.adapters.cli.words import HIDDEN, hide_password
 from athand.errors import BadData
 
-_HIDDEN_ONES = ("embeddings_key",)
+_SECRETS = ("embeddings_key",)
 
 
 @click.group("config", invoke_without_command=True)
@@ -19,24 +19,24 @@ _HIDDEN_ONES = ("embeddings_key",)
 def config(**given: Any) -> None:
     """Show and change settings.
 
-    A variable ATHAND_NAME wins over the file, the file over what is built in.
+    A variable ATHAND_NAME wins over the configuration file, the file over the default.
 
     \b
     Settings:
       store              the store to open: a file, or a postgresql:// address
       data_dir           the folder of the store, models and tokens
-      home               one folder for all that, and for your own servers
+      home               one folder for data, configuration and your own servers
       model              the embedding model; athand models lists them
       device             where a model runs: auto, cpu or gpu
-      no_cache           embed every text anew
+      no_cache           embed every text again instead of taking vectors from the cache
       embeddings_url     the endpoint of models that are named openai:…
       embeddings_key     its key
-      search_limit       how many tools a search of the tools answers
-      search_threshold   how good they must be, from 0 to 1
-      search_alpha       how much their meaning counts, against their words
+      search_limit       maximum number of results of a search for tools
+      search_threshold   minimum score of these results, from 0 to 1
+      search_alpha       weight of meaning against words in these searches
       tool_policy        new tools: first, quarantine or accept
-      chromium           the browser to drive, if it is not to be looked for
-      flow_window_hours  how old the sessions of prior knowledge may be
+      chromium           the browser's executable; default: found by itself
+      flow_window_hours  maximum age of the sessions that predictions use
 
     \b
     Examples:
@@ -50,13 +50,13 @@ def config(**given: Any) -> None:
         context.invoke(show)
 
 
-def _completed(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+def _complete_name(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     from athand.config import setting_names
 
-    return [name for name in setting_names() if name.startswith(begun)]
+    return [name for name in setting_names() if name.startswith(typed)]
 
 
-_name = click.argument("name", shell_complete=_completed)
+_name = click.argument("name", shell_complete=_complete_name)
 
 
 @command(config, "show")
@@ -66,24 +66,26 @@ def show(session: Session, /) -> None:
 
     found = explain_settings(data_dir=session.data_dir)
     if session.as_json:
-        session.show({name: {"value": _shown(name, value), "from": origin} for name, (value, origin) in found.items()})
+        session.show(
+            {name: {"value": _hide_secret(name, value), "from": origin} for name, (value, origin) in found.items()}
+        )
         return
     if session.quiet:
         for name, (value, _) in found.items():
-            click.echo(f"{name}={_text(name, value)}")
+            click.echo(f"{name}={_format_value(name, value)}")
         return
-    _print(session, found)
+    _print_table(session, found)
     session.say(f" The file is {config_file()}")
     session.say(" Change a setting with: athand config set NAME VALUE  What they mean: athand config --help")
 
 
-def _print(session: Session, found: dict[str, tuple[Any, str]]) -> None:
+def _print_table(session: Session, found: dict[str, tuple[Any, str]]) -> None:
     from athand.adapters.cli.render import make_cell, make_table, print_table
 
     table = make_table("setting", "value", "from", flexible="value")
     for name, (value, origin) in found.items():
         table.add_row(
-            name, make_cell(_text(name, value), "bold" if origin != "default" else ""), make_cell(origin, "dim")
+            name, make_cell(_format_value(name, value), "bold" if origin != "default" else ""), make_cell(origin, "dim")
         )
     print_table(session.console(), table)
 
@@ -98,9 +100,9 @@ def get(session: Session, /, name: str) -> None:
     check_setting_name(name)
     value, origin = found[name]
     if session.as_json:
-        session.show({"name": name, "value": _shown(name, value), "from": origin})
+        session.show({"name": name, "value": _hide_secret(name, value), "from": origin})
     else:
-        click.echo(_text(name, value))
+        click.echo(_format_value(name, value))
 
 
 @command(config, "set")
@@ -120,8 +122,8 @@ def set_(session: Session, /, name: str, value: str) -> None:
     from athand.config import check_setting
 
     wanted = check_setting(name, value)
-    file = change(lambda text: toml.put_key(text, name, wanted), {name: wanted})
-    _tell(session, name, file, f"Set {name} to {_text(name, wanted)} in {file}")
+    file = change_file(lambda text: toml.put_key(text, name, wanted), {name: wanted})
+    _report_setting(session, name, file, f"Set {name} to {_format_value(name, wanted)} in {file}")
 
 
 @command(config, "unset")
@@ -129,7 +131,7 @@ def set_(session: Session, /, name: str, value: str) -> None:
 def unset(session: Session, /, name: str) -> None:
     """Take a setting out of the configuration file.
 
-    From then on it is what it was in the beginning.
+    From then on it has its default value.
 
     \b
     Example:
@@ -139,8 +141,8 @@ def unset(session: Session, /, name: str) -> None:
     from athand.config import check_setting_name
 
     check_setting_name(name)
-    file = change(lambda text: toml.remove_key(text, name), {name: None})
-    _tell(session, name, file, f"{file} says nothing of {name} now")
+    file = change_file(lambda text: toml.remove_key(text, name), {name: None})
+    _report_setting(session, name, file, f"{name} is not in {file} any more")
 
 
 @command(config, "path")
@@ -154,26 +156,26 @@ def path(session: Session, /) -> None:
         click.echo(str(config_file()))
 
 
-def _tell(session: Session, name: str, file: Path, text: str) -> None:
-    """Say what was written, and what a variable makes of it."""
+def _report_setting(session: Session, name: str, file: Path, text: str) -> None:
+    """Print what was written, and whether a variable overrides it."""
     from athand.config import explain_settings
 
     value, origin = explain_settings(data_dir=session.data_dir)[name]
     if session.as_json:
-        session.show({"name": name, "value": _shown(name, value), "from": origin, "file": str(file)})
+        session.show({"name": name, "value": _hide_secret(name, value), "from": origin, "file": str(file)})
         return
     session.say(text)
     if origin not in ("file", "default"):
         session.say(f" {origin} is set and wins over the file.")
 
 
-def change(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
-    """Change the configuration file, if nothing but what is wanted changes in it; its path."""
+def change_file(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
+    """Change settings in the configuration file, if nothing else in it changes; returns its path."""
     from athand.adapters.editing.files import replace_file, resolve_file
     from athand.config import config_file, load_settings
     from athand.files import PRIVATE
 
-    load_settings()  # a file that is broken is not touched
+    load_settings()  # fails for a broken file, which must not be changed
     file = config_file()
     place = resolve_file(file)
     old = place.read_bytes() if place.exists() else None
@@ -187,13 +189,13 @@ def change(edit: Callable[[str], str], wanted: dict[str, Any]) -> Path:
     return file
 
 
-def _shown(name: str, value: Any) -> Any:
-    """A value without the secret in it."""
-    if name in _HIDDEN_ONES and value:
+def _hide_secret(name: str, value: Any) -> Any:
+    """A value with secrets hidden."""
+    if name in _SECRETS and value:
         return HIDDEN
     return hide_password(value) if isinstance(value, str) else value
 
 
-def _text(name: str, value: Any) -> str:
-    shown = _shown(name, value)
+def _format_value(name: str, value: Any) -> str:
+    shown = _hide_secret(name, value)
     return "" if shown is None else str(shown).lower() if isinstance(shown, bool) else str(shown)

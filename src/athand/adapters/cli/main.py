@@ -41,7 +41,7 @@ _SECTIONS = {
         "status": ("everything", "Show what the store holds and every problem."),
         "doctor": ("doctor", "Check every part of Athand, and say which command helps."),
         "config": ("config", "Show and change settings."),
-        "models": ("models", "Show, choose and fetch embedding models."),
+        "models": ("models", "Show, choose and download embedding models."),
         "reindex": ("everything", "Rebuild every index from what is stored; nothing stored is changed."),
         "export": ("store", "Write all your data to one file."),
         "import": ("store", "Read an exported file into this store."),
@@ -59,7 +59,7 @@ _COMMANDS = {name: about for section in _SECTIONS.values() for name, about in se
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is used; its help is a table of contents."""
+    """Imports a command's module when the command is used; its help lists the commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order a newcomer needs them."""
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for, or which one was meant: click itself knows only those that are loaded."""
+        """The command of that name; the error for an unknown name suggests the closest one."""
         if args[0] not in _COMMANDS and (close := get_close_matches(args[0], _COMMANDS, 1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Whoever starts us without standard input or output reads and hears nothing; it is no failure."""
+    """Open the null device in place of a standard stream that is closed, so that printing does not fail."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - open as long as the process runs

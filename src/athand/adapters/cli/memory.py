@@ -364,7 +364,7 @@ def relate(session: Session, /, source: str, target: str, **given: Any) -> None:
 
 @command(_relate_commands, "related")
 @options.memory_id
-def related(session: Session, /, id: str) -> None:
+def list_related(session: Session, /, id: str) -> None:
     """Show the relations of a memory.
 
     An arrow to the right is what it says of others, to the left what they say of it.

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli.options import complete_from
 from athand.adapters.cli.session import Session, command, common_options, start_session
 from athand.adapters.cli.words import format_size
 from athand.distribution import install_hint
@@ -12,17 +11,20 @@ from athand.distribution import install_hint
 if TYPE_CHECKING:
     from athand.config import ModelState
 
-# Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
-MODELS = ("athand-static-1", "bge-small-en-v1.5", "all-MiniLM-L6-v2", "all-mpnet-base-v2")
+
+def _complete_model(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from athand.config import list_models, load_settings
+
+    return [each.name for each in list_models(load_settings()) if each.name.startswith(typed)]
 
 
-_name = click.argument("name", shell_complete=complete_from(*MODELS))
+_name = click.argument("name", shell_complete=_complete_model)
 
 
 @click.group("models", invoke_without_command=True)
 @common_options
 def models(**given: Any) -> None:
-    """Show, choose and fetch embedding models.
+    """Show, choose and download embedding models.
 
     \b
     Examples:
@@ -38,19 +40,19 @@ def models(**given: Any) -> None:
 
 @command(models, "list")
 def list_(session: Session, /) -> None:
-    """List the models, and whether they are on this machine."""
+    """List the models, and which of them are on this machine."""
     from athand.config import list_models, load_settings
 
     settings = load_settings(data_dir=session.data_dir)
     found = list_models(settings, session.model)
     if not session.print_plain(found, data="name"):
-        _print(session, found)
+        _print_models(session, found)
         session.say(" Choose one with:  athand models use NAME")
         if any(each.needs for each in found):
             session.say(f" What it needs:    {install_hint('onnx')}")
 
 
-def _print(session: Session, found: "list[ModelState]") -> None:
+def _print_models(session: Session, found: "list[ModelState]") -> None:
     from athand.adapters.cli.render import make_cell, make_table, print_table
 
     table = make_table("", "model", "dimensions", "size", "calibrated", "state", flexible="state")
@@ -58,16 +60,18 @@ def _print(session: Session, found: "list[ModelState]") -> None:
         mark = make_cell("●", "green") if each.is_current else make_cell("")
         size = format_size(each.bytes) if each.bytes is not None else "—"
         calibrated = "yes" if each.is_calibrated else "on first use"
-        table.add_row(mark, each.name, str(each.dimensions or "?"), size, calibrated, make_cell(_state(each), "dim"))
+        table.add_row(
+            mark, each.name, str(each.dimensions or "?"), size, calibrated, make_cell(_describe_state(each), "dim")
+        )
     print_table(session.console(), table)
 
 
-def _state(model: "ModelState") -> str:
+def _describe_state(model: "ModelState") -> str:
     if model.kind == "static":
         return "bundled"
     if model.needs:
         return f"needs {model.needs}"
-    return "an endpoint" if model.kind == "endpoint" else "here" if model.is_present else "to be fetched"
+    return "an endpoint" if model.kind == "endpoint" else "downloaded" if model.is_present else "to be downloaded"
 
 
 @command(models, "use")
@@ -75,19 +79,19 @@ def _state(model: "ModelState") -> str:
 def use(session: Session, /, name: str) -> None:
     """Choose the model for this and every later search.
 
-    It is written into your configuration. The vectors of what is stored are made anew in the background, with the
-    next search; until then searches go by keyword.
+    It is written into your configuration file. What is stored is embedded again in the background, from the next
+    search on; until that is done, searches go by keyword.
 
     \b
     Example:
       athand models use all-MiniLM-L6-v2
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    from athand.adapters.cli.config import change
+    from athand.adapters.cli.config import change_file
     from athand.adapters.editing import toml
     from athand.config import list_models, load_settings
 
-    list_models(load_settings(data_dir=session.data_dir), name)  # refuses what is no model
-    file = change(lambda text: toml.put_key(text, "model", name), {"model": name})
+    list_models(load_settings(data_dir=session.data_dir), name)  # fails for an unknown name
+    file = change_file(lambda text: toml.put_key(text, "model", name), {"model": name})
     settings = load_settings(data_dir=session.data_dir)
     if session.as_json:
         session.show({"model": settings.model, "file": str(file)})
@@ -95,13 +99,15 @@ def use(session: Session, /, name: str) -> None:
     session.say(f"Set model to {name} in {file}")
     if settings.model != name:
         session.say(" The variable ATHAND_MODEL is set and wins over the file.")
-    session.say(" Vectors are made anew with the next search, in the background; or now, with: athand reindex")
+    session.say(
+        " What is stored is embedded again from the next search on, in the background; or now, with: athand reindex"
+    )
 
 
 @command(models, "download")
 @_name
 def download(session: Session, /, name: str) -> None:
-    """Fetch the files of a model, check them, and try it once.
+    """Download the files of a model, check them, and embed a text with it.
 
     \b
     Example:
@@ -113,4 +119,4 @@ def download(session: Session, /, name: str) -> None:
     if session.as_json:
         session.show({"model": name, "dimensions": dimensions})
     else:
-        session.say(f"{name} is here and works: {dimensions} dimensions. Use it with: athand models use {name}")
+        session.say(f"{name} is downloaded and works: {dimensions} dimensions. Use it with: athand models use {name}")

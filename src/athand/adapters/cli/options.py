@@ -89,7 +89,7 @@ def make_option(method: str, name: str, flags: str = "", **settings: Any) -> cli
         own["multiple"] = True
         about += "; may be repeated"
     elif bool in kinds:
-        own = {"is_flag": True, "default": parameter.default}
+        own = {"is_flag": True, "default": parameter.default, "show_default": bool(parameter.default)}
         if parameter.default and "/" not in flag:
             flag = f"{flag}/{flag.replace('--', '--no-')}"
     elif parameter.default is REQUIRED:

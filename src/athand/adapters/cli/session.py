@@ -1,4 +1,4 @@
-"""What every command shares: where the store is, how to print, how to speak."""
+"""What every command shares: the common options, how to open the store and how to print; groups with sections."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ Progress = Callable[..., None]  # done, total, and another label
 
 @dataclass(slots=True)
 class Session:
-    """The options that every command takes, and what they lead to."""
+    """The values of the common options; opens the store and prints."""
 
     store: str | None = None
     data_dir: str | None = None
@@ -51,7 +51,7 @@ class Session:
         click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
     def print_plain(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
-        """Print for a program, if one is asking: everything as JSON, or quietly what names each; whether it was so."""
+        """Print items for a program, with --json in full, with --quiet one field of each; False without either."""
         one = not isinstance(found, Sequence)
         nouns: Sequence[Noun] = [found] if one else found  # type: ignore[list-item, assignment]
         if self.as_json:
@@ -63,17 +63,17 @@ class Session:
         return self.as_json or self.quiet
 
     def report(self, changed: "Noun", text: str) -> None:
-        """Tell what a command has changed."""
+        """Print what a command has changed: for a program, or in words."""
         if not self.print_plain(changed):
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Talk, beside the data: on stderr, unless asked to be quiet."""
+        """Print a remark to standard error, unless --quiet is given."""
         if not self.quiet:
             click.echo(text, err=True)
 
     def say_next_page(self, continuation: "Continuation", *words: str) -> None:
-        """Tell the command that gets the next page, if there is one, with the options that lead to the same store."""
+        """Print the command that gets the next page from the same store, if there is one."""
         if continuation.has_more:
             own = {"--store": self.store, "--data-dir": self.data_dir, "--model": self.model}
             shared = [f"{name}={value}" for name, value in own.items() if value]
@@ -104,20 +104,20 @@ class Session:
             yield show
 
     def console(self, *, stderr: bool = False) -> "Console":
-        """Where to draw: colours on a terminal, plain text elsewhere."""
+        """A rich console: colours on a terminal, plain text elsewhere."""
         from rich.console import Console
 
         return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
 def common_options(command: Command) -> Command:
-    """Add the options every command takes, before or after its name, and hand it the session."""
+    """Add the options that every command takes; the same stand before the name of a command."""
     options = (
         click.option("--store", metavar="PLACE", help="A file, or a postgresql:// address (or ATHAND_STORE)."),
         click.option("--data-dir", metavar="DIR", help="The folder of the database and models (or ATHAND_DATA_DIR)."),
         click.option("--model", metavar="NAME", help="The embedding model: a name, a folder, or openai:<name>."),
         click.option("--no-cache", is_flag=True, help="Embed every text anew."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON, the full truth."),
+        click.option("--json", "as_json", is_flag=True, help="Print everything as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Print the data only."),
     )
     for option in reversed(options):
@@ -126,7 +126,7 @@ def common_options(command: Command) -> Command:
 
 
 def start_session(context: click.Context, **given: Any) -> Session:
-    """The session of a command: what was said after its name, else what was said before it."""
+    """The session of a command: options after its name win over those before it."""
     outer = context.find_object(Session) or Session()
     return replace(outer, **{name: value for name, value in given.items() if value})
 
@@ -199,7 +199,7 @@ def read_standard_input() -> str:
 
 @contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """To be told to end is like Ctrl-C: what was begun is taken away, and no copy of the store lies about."""
+    """Exit at SIGTERM as at Ctrl-C, so that unfinished files are removed."""
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         yield
@@ -208,7 +208,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 
 def confirm(question: str) -> None:
-    """Go on only if somebody says yes."""
+    """Ask a question; abort unless the answer is yes."""
     if not sys.stdin.isatty():
-        raise InvalidInput(f"{question} Nobody is here to answer; say --yes if you mean it.")
+        raise InvalidInput(f"{question} There is no terminal to answer at; add --yes if you mean it.")
     click.confirm(question, abort=True, err=True)

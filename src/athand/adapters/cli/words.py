@@ -1,4 +1,4 @@
-"""How things are said in a line of text: names, numbers, times; nothing here draws."""
+"""Names, numbers and times as plain text."""
 
 import re
 from collections.abc import Sequence
@@ -26,22 +26,22 @@ _PICTURES = {
 
 
 def escape_controls(text: str) -> str:
-    """The text without anything that a terminal would obey."""
+    """The text with control characters replaced by visible ones."""
     return text.translate(_PICTURES)
 
 
 def abbreviate_home(text: str) -> str:
-    """The text with paths in the user's home as people write them."""
+    """The text with `~` for the user's home in paths."""
     return re.sub(rf"(?<![^\s“(]){re.escape(str(Path.home()))}(?=/)", "~", text)
 
 
 def hide_password(address: str) -> str:
-    """The address as others may see it."""
+    """The address with its password hidden."""
     return _PASSWORD.sub(rf"\1\2{HIDDEN}", address)
 
 
 def to_one_line(text: str) -> str:
-    """The text, safe to show, every white space a single blank."""
+    """The text in one line: white space is a single blank, control characters are replaced."""
     return escape_controls(" ".join(text.split()))
 
 
@@ -80,7 +80,7 @@ def format_age(time: datetime, now: datetime | None = None) -> str:
 
 
 def format_short_age(time: datetime) -> str:
-    """How old, for a column that says so."""
+    """How long ago, without the word "ago": for a column."""
     return format_age(time).removeprefix("just ").removesuffix(" ago")
 
 
@@ -90,7 +90,7 @@ def format_time(time: datetime) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration, with as many digits as somebody may care for."""
+    """A duration in one unit."""
     return (
         f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
     )
@@ -113,16 +113,16 @@ def draw_bar(value: float, width: int = _BAR) -> str:
 
 
 def format_fraction(value: float) -> str:
-    """A value from 0 to 1 with two digits, and no more ink than they need."""
+    """A value from 0 to 1 with two digits: .35."""
     return f"{value:.2f}".removeprefix("0")
 
 
 def has_ended(memory: "Memory") -> bool:
-    """Whether the memory holds no more."""
+    """Whether the memory is superseded or expired."""
     return memory.valid_until is not None and memory.valid_until <= datetime.now(UTC)
 
 
 def find_successor(memory: "Memory", related: Sequence["Related"]) -> "Memory | None":
-    """What took the place of a memory, of all it is related with."""
+    """The memory that supersedes a memory, among its relations."""
     wanted = ("SUPERSEDES", memory.id)
     return next((each.memory for each in related if (each.relation.type, each.relation.target_id) == wanted), None)
