@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 from athand import Athand, Settings
 from athand.evaluation import ndcg
-from athand.tools import scoring
+from athand.tools import Tools, scoring
 from benchmarks.tool_sets import SETS, Request, is_for_tuning, questions_for_no_tool, requests_of, tools_of
 
 TRIED: Mapping[str, Sequence[float]] = {
@@ -94,23 +95,15 @@ def _trials() -> Iterator[dict[str, Any]]:
     yield {name: float(value) for name, value in zip(given[::2], given[1::2], strict=True)}
     if not given:
         yield from ({name: value} for name, values in TRIED.items() for value in values)
-        yield from ({"INDEX": replace(scoring.INDEX, weights=weights)} for weights in WEIGHTS)
+        yield from ({"index": replace(Tools.index, weights=weights)} for weights in WEIGHTS)
 
 
 @contextmanager
 def _constants(changed: Mapping[str, Any]) -> Iterator[None]:
-    from athand.tools import search
-
-    before = {name: getattr(scoring, name) for name in changed}
-    for module in (scoring, search):
+    with ExitStack() as stack:
         for name, value in changed.items():
-            if hasattr(module, name):
-                setattr(module, name, value)
-    yield
-    for module in (scoring, search):
-        for name, value in before.items():
-            if hasattr(module, name):
-                setattr(module, name, value)
+            stack.enter_context(patch.object(Tools if hasattr(Tools, name) else scoring, name, value))
+        yield
 
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ class Athand:
     ) -> dict[str, int]:
         """Copies everything to an empty store of any engine, or resumes such a copy; returns the rows by table."""
         with closing(open_store(str(location), SCHEMAS)) as target:
-            corpora = (self.memories.corpus, self.documents.corpus, self.tools.corpus, self.flows.corpus)
+            corpora = (self.memories, self.documents, self.tools, self.flows)
             return copy_store(self._store, target, corpora, progress)
 
     def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:

@@ -87,7 +87,7 @@ def _check_tool(line: Line) -> None:
 def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]]) -> None:
     """Indexes new tools by keyword; their vectors are embedded later."""
     if new:
-        transaction.put(tools.corpus.index, tools.corpus.passages_of(transaction, new), None)
+        transaction.put(tools.index, tools.passages_of(transaction, new), None)
         for space in {space for space, _ in new}:
             rows.add_usage(transaction, space, {rows.GENERATION: 1})
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from athand.corpus import AnyCorpus
 from athand.errors import Conflict, DataError
-from athand.indexing import Corpus
 from athand.store import Index, Passage, Row, Snapshot, Store, Transaction
 from athand.store.tables import Table, read_tables
 from athand.store.values import digest
@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 _Model = tuple[str, int]  # its id and its dimensions
 
 
-def copy_store(source: Store, target: Store, corpora: Sequence[Corpus], progress: Progress) -> dict[str, int]:
+def copy_store(source: Store, target: Store, corpora: Sequence[AnyCorpus], progress: Progress) -> dict[str, int]:
     """Copies everything or resumes an interrupted copy, verifies it, and returns the number of rows by table."""
     tables = read_tables(source.schemas)
     with source.snapshot() as view:
@@ -57,7 +57,7 @@ class _Writer:
     """Indexes the copied items of a corpus, with the vectors of the source."""
 
     view: Snapshot
-    corpus: Corpus
+    corpus: AnyCorpus
     covering: _Model | None
 
     def index(self, transaction: Transaction, before: Sequence[Row], after: Sequence[Row]) -> None:
@@ -88,7 +88,7 @@ class _Writer:
         """Rebuilds the whole index of the target."""
         with target.transaction() as transaction:
             transaction.clear(self.corpus.index)
-            for passages in self.corpus.every(transaction):
+            for passages in self.corpus.all_passages(transaction):
                 self._put(transaction, passages)
         if self.covering:
             target.activate_model(self.corpus.index.corpus, self.covering[0])
@@ -101,7 +101,7 @@ class _Writer:
         """Copies the vectors of models that are not active, which saves work if one is chosen again."""
         models = self.view.rows("SELECT model_id, dimensions FROM models ORDER BY number")
         for model in [(id_, dimensions) for id_, dimensions in models if (id_, dimensions) != self.covering]:
-            for passages in self.corpus.every(self.view):
+            for passages in self.corpus.all_passages(self.view):
                 vectors = self._vectors(model, passages)
                 if vectors.by_hash:
                     target.add_vectors(self.corpus.index, passages, vectors)

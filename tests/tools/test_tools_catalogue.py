@@ -80,7 +80,7 @@ def test_a_damaged_vector_is_made_again(open_tools, tmp_path, counting):
     tools = open_tools(location, embedder=counting)
     tools.add("files", FILES)
     table, column = "vectors", "vector"
-    with tools._context.store.transaction() as transaction:
+    with tools.store.transaction() as transaction:
         transaction.execute(f"UPDATE {table} SET {column} = :bytes", {"bytes": b"\x00\x01"})
     tools.close()
     again = CountingEmbedder()
@@ -118,9 +118,9 @@ def test_making_everything_anew_gives_the_same(athand):
     tools.disable("files__remove_file")
     tools.add("mail", MAIL)
     tools.remove("mail")
-    before = tools._context.store.fingerprint(INDEX)
+    before = tools.store.fingerprint(INDEX)
     assert tools.reindex() == 5
-    assert tools._context.store.fingerprint(INDEX) == before
+    assert tools.store.fingerprint(INDEX) == before
     assert athand.check() == []
 
 
@@ -424,7 +424,7 @@ def test_a_full_disk_does_not_stop_a_search(open_tools, tmp_path, monkeypatch):
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tools._context.store, "transaction", full)
+        patch.setattr(tools.store, "transaction", full)
         assert ids(tools.search("read_file"))[0] == "files__read_file"
     tools.search("read_file")
     assert tools.stats().searches == 2

@@ -335,7 +335,7 @@ class WhatMayBeCalled(RuleBasedStateMachine):
     def open(self):
         self.opened = Athand(":memory:")
         self.tools = self.opened.tools
-        with self.tools._context.store.transaction() as transaction:
+        with self.tools.store.transaction() as transaction:
             row = {"space": "default", "id": "s", "transport": "stdio", "source": "/nowhere", "origin": "user"}
             servers.put_server(transaction, {**row, "updated_at": 0})
         self.offered, self.approved, self.is_first = {}, set(), True
@@ -362,9 +362,9 @@ class WhatMayBeCalled(RuleBasedStateMachine):
 
     @rule()
     def index_anew(self):
-        before = self.tools._context.store.fingerprint(INDEX)
+        before = self.tools.store.fingerprint(INDEX)
         self.tools.reindex()
-        assert self.tools._context.store.fingerprint(INDEX) == before
+        assert self.tools.store.fingerprint(INDEX) == before
 
     @invariant()
     def only_what_was_approved_can_be_called(self):

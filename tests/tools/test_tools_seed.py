@@ -48,7 +48,7 @@ def test_every_variable_has_an_effect():
         opened.tools.add("copy", FILES)
         assert opened.tools.stats().hit_rate == 0
     with opened_with(ATHAND_TOOL_POLICY="accept") as opened:
-        assert opened.tools._context.choices.policy == "accept"
+        assert opened.tools.choices.policy == "accept"
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,15 @@ def test_threads_add_and_search_at_the_same_time(tools):
 
     all_at_once(*(lambda server=server: add(server) for server in ("one", "two", "three")), search, search)
     assert len(tools.list()) == 3 + 3 * 60
-    before = tools._context.store.fingerprint(INDEX)
+    before = tools.store.fingerprint(INDEX)
     tools.reindex()
-    assert tools._context.store.fingerprint(INDEX) == before
+    assert tools.store.fingerprint(INDEX) == before
 
 
 def test_threads_that_add_the_same_server_leave_each_tool_once(tools):
     all_at_once(*[lambda: tools.add("office", many_tools()[:40])] * 4)
     assert len(tools.list()) == 40
-    assert sum(tools._context.store.counts("tools").values()) == 40
+    assert sum(tools.store.counts("tools").values()) == 40
 
 
 def test_a_decision_about_what_has_just_changed_is_not_taken(stocked):
@@ -177,7 +177,7 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
         tools.rule("files__*", "ask")
         tools.rule("weather__*", "deny", catalogue="elsewhere")
         before = [tool.to_dict() for tool in tools.list()]
-        rules, print_ = tools.rules(), tools._context.store.fingerprint(INDEX)
+        rules, print_ = tools.rules(), tools.store.fingerprint(INDEX)
         assert {tool["state"] for tool in before} == {"approved", "changed", "rejected"}
         opened.copy_to(target)
     with Athand(target) as copied:
@@ -186,7 +186,7 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
         assert tools.rules() == rules
         assert [rule.decision for rule in tools.rules(catalogue="elsewhere")] == ["ask", "deny"]
         assert tools.is_trusted(config)
-        assert tools._context.store.fingerprint(INDEX) == print_
+        assert tools.store.fingerprint(INDEX) == print_
         assert ids(tools.search("forecast", catalogue="elsewhere"))[0] == "weather__get_forecast"
         assert copied.check() == []
         with pytest.raises(Exception, match="Another"):

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from athand import indexing
 from athand.corpus import CorpusQuestion, Match, Ranking, empty_answer
 from athand.documents import browse, content_request, content_response, content_search, folders, index, search
 from athand.documents.context import DocumentContext
@@ -49,7 +48,6 @@ from athand.documents.parameters import (
 )
 from athand.documents.refresh import FolderRefresher, FolderWatcher
 from athand.documents.rows import list_paths, renew_key_phrases
-from athand.documents.scoring import INDEX
 from athand.documents.search import DocumentRanking, DocumentSearchRequest
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
@@ -306,11 +304,6 @@ class Documents(DocumentContext):
         super().reindex(progress)
         with self.store.snapshot() as snapshot:
             return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
-
-    @property
-    def corpus(self) -> indexing.Corpus:
-        """The passages of the corpus, for reindexing."""
-        return indexing.Corpus(INDEX, self.passages_of, self.all_passages)
 
     def close(self) -> None:
         """Stops watching and indexing; the next search or refresh resumes an interrupted update."""

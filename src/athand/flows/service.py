@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from athand import indexing
 from athand.corpus import CorpusQuestion, Match
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
@@ -51,7 +50,6 @@ from athand.flows.prior import suggest
 from athand.flows.profiles import Profile
 from athand.flows.record import ToolCall, identify_screen, record_step
 from athand.flows.replay.player import Replay, replay
-from athand.flows.scoring import INDEX
 from athand.flows.search import FlowRanking, FlowSearchRequest
 from athand.flows.transfer import Imported
 from athand.flows.validation import (
@@ -334,11 +332,6 @@ class Flows(FlowContext):
     def to_hits(self, snapshot: Snapshot, ranking: FlowRanking, matches: Sequence[Match]) -> list[FlowHit]:
         """The hits with everything needed to show them."""
         return search.to_hits(snapshot, ranking, matches)
-
-    @property
-    def corpus(self) -> indexing.Corpus:
-        """How passages come from sessions."""
-        return indexing.Corpus(INDEX, self.passages_of, self.all_passages)
 
     def close(self) -> None:
         """Close every open browser."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
-from athand import indexing
 from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
@@ -27,7 +26,7 @@ from athand.memories.model import (
 )
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
 from athand.memories.schema import SCHEMA
-from athand.memories.scoring import INDEX, PROJECT
+from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
 from athand.parameters import FilePath, HomeProject, Limit, MinScore, Project, Question
@@ -355,8 +354,3 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         """Computes the fingerprints and near-duplicate keys of all memories again."""
         for batch in rows.select_all(transaction, BATCH, self.now()):
             rows.update_fingerprints(transaction, batch)
-
-    @property
-    def corpus(self) -> indexing.Corpus:
-        """How what is indexed comes from the memories."""
-        return indexing.Corpus(INDEX, self.passages_of, self.all_passages)

@@ -9,7 +9,6 @@ from typing import Any
 from athand.errors import BadData, Conflict
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, to_microseconds
-from athand.text import text_hash
 from athand.tools import definitions, rows
 from athand.tools.context import ToolContext
 from athand.tools.definitions import to_passage, tool_id
@@ -109,20 +108,11 @@ def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
         if not changes and is_listed:
             return CatalogueUpdate(same=len(hashes), reused=len(hashes))
         passages = _changed_passages(changes)
-        cached = _count_cached(context, passages)
+        cached = context.count_cached(passages)
         vectors = context.embed(passages) if passages else None
         if (update := _write_changes(context, offer, hashes, passages, vectors)) is not None:
             return replace(update, embedded=len(passages) - cached, reused=update.same + cached)
     raise Conflict(f"The tools of {offer.server} are being changed by others all the time. Try again in a moment.")
-
-
-def _count_cached(context: ToolContext, passages: Sequence[Passage]) -> int:
-    """The number of passages whose vector is in the cache."""
-    model_id = context.embedder.attempt(lambda model: model.model_id) if context.use_cache else None
-    if not passages or model_id is None:
-        return 0
-    with context.store.snapshot() as snapshot:
-        return len(snapshot.cached_vectors(model_id, [text_hash(passage.text) for passage in passages]))
 
 
 def _write_changes(

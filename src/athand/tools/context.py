@@ -1,16 +1,21 @@
-"""Dependencies of all tool operations: store, embedder, clock, environment and settings."""
+"""What the functions of this room work with: the corpus, its settings and the environment of server processes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from athand.corpus import BATCH, Corpus, Items
 from athand.embed import LazyEmbedder
-from athand.indexing import embed_passages
+from athand.inputs import check_choice
 from athand.store import Passage, Snapshot, Store
+from athand.text import text_hash
+from athand.tools import rows
 from athand.tools.catalogue_index import CatalogueIndexCache
+from athand.tools.model import ToolHit
+from athand.tools.schema import SCHEMA
 from athand.tools.scoring import ALPHA, LIMIT, THRESHOLD
-from athand.types import Vectors
 
 POLICIES = ("first", "quarantine", "accept")
 
@@ -32,19 +37,42 @@ class Choices:
     tokens: Path | None = None  # the folder of OAuth tokens
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """Store, embedder, clock, environment and settings."""
+class ToolContext(Corpus[Any, ToolHit]):
+    """The corpus of tools with its settings; `environment` has the variables that configurations refer to."""
 
-    store: Store
-    embedder: LazyEmbedder
-    use_cache: bool
-    now: Callable[[], datetime]
-    environment: Mapping[str, str] = field(repr=False)
-    choices: Choices = Choices()
-    when_uncovered: Callable[[], None] = lambda: None
-    index_cache: CatalogueIndexCache = field(default_factory=CatalogueIndexCache)
+    schema = SCHEMA
+    points = ((0.0, 0.0), (0.38, 0.1), (0.41, 0.25), (0.56, 0.5), (0.71, 0.75), (0.92, 0.9), (1.66, 1.0))
+    facet = "servers"
+    filters = frozenset({"project", "catalogue"})
 
-    def embed(self, passages: Sequence[Passage], snapshot: Snapshot | None = None) -> Vectors | None:
-        """The vectors of passages, from the cache where possible; None while the model does not work."""
-        return embed_passages(self.store, self.embedder, passages, snapshot, use_cache=self.use_cache)
+    def __init__(
+        self,
+        store: Store,
+        embedder: LazyEmbedder,
+        *,
+        environment: Mapping[str, str],
+        choices: Choices = Choices(),  # frozen
+        **options: Any,
+    ) -> None:
+        check_choice("tool policy", choices.policy, POLICIES)
+        super().__init__(store, embedder, **options)
+        self.environment = environment
+        self.choices = choices
+        self.index_cache = CatalogueIndexCache()
+        self.embedding_pool = ThreadPoolExecutor(4, "athand-tools")  # a search does not wait for it for long
+
+    def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
+        """The passages of some tools; deleted tools have none."""
+        return rows.read_passages(snapshot, items)
+
+    def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
+        """The passages of all tools in batches, ordered by catalogue and id."""
+        return rows.iterate_passages(snapshot, BATCH)
+
+    def count_cached(self, passages: Sequence[Passage]) -> int:
+        """The number of passages that already have a vector of the current model."""
+        model_id = self.embedder.attempt(lambda model: model.model_id) if self._use_cache else None
+        if not passages or model_id is None:
+            return 0
+        with self.store.snapshot() as snapshot:
+            return len(snapshot.cached_vectors(model_id, [text_hash(passage.text) for passage in passages]))

@@ -110,8 +110,27 @@ def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozense
     return frozenset((space, server) for space, server in rows if first[server] != space)
 
 
-def row_to_passage(row: Row) -> Passage:
-    """The passage of a tool row."""
+def read_passages(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Passage]:
+    """The passages of tools by catalogue and id; deleted tools have none."""
+    return [_to_passage(row) for row in get_rows(snapshot, places) if not row[11]]
+
+
+def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
+    """The passages of all tools in batches, ordered by catalogue and id (keyset pagination)."""
+    place = ("", "")
+    while True:
+        sql = (
+            f"SELECT {TOOL} FROM tools WHERE (space, id) > (:space, :id) AND is_deleted = 0 "
+            "ORDER BY space, id LIMIT :limit"
+        )
+        rows = snapshot.rows(sql, {"space": place[0], "id": place[1], "limit": batch})
+        if not rows:
+            return
+        yield [_to_passage(row) for row in rows]
+        place = (rows[-1][0], rows[-1][1])
+
+
+def _to_passage(row: Row) -> Passage:
     return to_passage(row[0], row[1], row[2], definitions.from_json(row[3]), row[12])
 
 
@@ -144,12 +163,6 @@ def count_all(snapshot: Snapshot) -> tuple[int, int, int]:
     return (int(servers), *map(int, snapshot.rows(sql)[0]))  # type: ignore[return-value]
 
 
-def count_by_catalogue(snapshot: Snapshot) -> dict[str, int]:
-    """The number of tools per catalogue."""
-    rows = snapshot.rows("SELECT space, count(*) FROM tools WHERE is_deleted = 0 GROUP BY space ORDER BY space")
-    return {space: int(number) for space, number in rows}
-
-
 def estimate_tool_tokens(tool: Tool | Definition) -> int:
     """About how many tokens of a language model a tool costs in a tool list."""
     own = {name: getattr(tool, name) for name in ("name", "title", "description", "annotations")}
@@ -162,18 +175,3 @@ def list_rules(snapshot: Snapshot, space: str) -> list[Rule]:
     sql = "SELECT space, pattern, decision FROM tool_rules WHERE space IN (:space, :every) ORDER BY space, pattern"
     rows = snapshot.rows(sql, {"space": space, "every": EVERYWHERE})
     return [Rule(pattern, decision, catalogue) for catalogue, pattern, decision in rows]
-
-
-def iter_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
-    """The passages of all tools in batches, ordered by catalogue and id (keyset pagination)."""
-    place = ("", "")
-    while True:
-        sql = (
-            f"SELECT {TOOL} FROM tools WHERE (space, id) > (:space, :id) AND is_deleted = 0 "
-            "ORDER BY space, id LIMIT :limit"
-        )
-        rows = snapshot.rows(sql, {"space": place[0], "id": place[1], "limit": batch})
-        if not rows:
-            return
-        yield [row_to_passage(row) for row in rows]
-        place = (rows[-1][0], rows[-1][1])

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25
+from athand.rank import Factor, KeywordQuery, Numbers, Part
 from athand.store import Index
 from athand.text import join_terms
 from athand.types import Candidate, QueryWord
@@ -13,6 +13,8 @@ from athand.types import Candidate, QueryWord
 ALPHA = 0.7  # the weight of the semantic score; the rest is for keywords
 THRESHOLD = 0.35
 LIMIT, MOST = 3, 100
+
+SERVER = 0  # the place of the server among the columns of the item
 
 # Chosen on one half of the requests: benchmarks/tune_tools.py.
 INDEX = Index(
@@ -41,17 +43,16 @@ def relevant_cosine(noise: float) -> float:
 
 
 def score_matches(
-    candidates: Sequence[Candidate], cosines: Numbers | None, keywords: KeywordQuery, noise: float, alpha: float
+    bm25: Numbers, cosines: Numbers | None, keywords: KeywordQuery, noise: float, alpha: float
 ) -> dict[str, Part]:
     """Semantic and lexical parts of every candidate; the first row of cosines is for the whole request."""
-    raw = bm25([candidate.fields for candidate in candidates], keywords)
     # In a noisy catalogue, shared words say less.
     share = WORDS_ALONE if cosines is None else WORDS / (relevant_cosine(noise) - _NONE) ** 0.5
-    words = np.minimum(1.0, share * raw / keywords.ideal) if keywords.ideal > 0 else np.zeros_like(raw)
+    words = np.minimum(1.0, share * bm25 / keywords.ideal) if keywords.ideal > 0 else np.zeros_like(bm25)
     if cosines is None:
-        return {"lexical": Part(raw, words, 1.0)}
+        return {"lexical": Part(bm25, words, 1.0)}
     meaning = np.maximum(_calibrate(cosines[0], noise), SENTENCE * _calibrate(cosines.max(axis=0), noise))
-    return {"semantic": Part(cosines.max(axis=0), meaning, alpha), "lexical": Part(raw, words, 1 - alpha)}
+    return {"semantic": Part(cosines.max(axis=0), meaning, alpha), "lexical": Part(bm25, words, 1 - alpha)}
 
 
 def _calibrate(cosines: Numbers, noise: float) -> Numbers:
@@ -66,18 +67,18 @@ def combine(parts: dict[str, Part]) -> Numbers:
     return total
 
 
-def boost_named(parts: dict[str, Part], coverage: Numbers, edits: Sequence[int | None]) -> dict[str, Part]:
+def add_boosts(parts: dict[str, Part], coverage: Numbers, typos: Sequence[int | None]) -> dict[str, Part]:
     """Add boosts for tools that have every word of the request, or whose name is the request.
 
-    An exact name ranks before all others; a name with typos gets a smaller boost.
+    `typos` are those in the name, None where it is not the request. An exact name ranks before all others; a name with
+    typos gets a smaller boost.
     """
     own = np.minimum(1.0, combine(parts))
     every = np.where(coverage >= 1, np.maximum(0.0, ALL_WORDS - own), 0.0)
-    parts = {**parts, "every word": Part(coverage, every, 1.0)}
     own = own + every
-    worth = np.array([0.0 if wrong is None else NAMED[wrong] for wrong in edits])
-    lift = np.where(worth >= 1, worth, worth * (1 - own))
-    return {**parts, "name": Part(worth, lift, 1.0)}
+    boost = np.array([0.0 if number is None else NAMED[number] for number in typos])
+    lift = np.where(boost >= 1, boost, boost * (1 - own))
+    return {**parts, "every word": Part(coverage, every, 1.0), "name": Part(boost, lift, 1.0)}
 
 
 def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Numbers:
@@ -89,10 +90,13 @@ def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Num
     return np.array([sum(term in text for term in terms) / len(words) for text in texts])
 
 
-def server_factor(candidates: Sequence[Candidate], named: Collection[str], edits: Sequence[int | None]) -> Factor:
+def server_factor(candidates: Sequence[Candidate], named: Collection[str], typos: Sequence[int | None]) -> Factor:
     """Factor that demotes tools of other servers if the request names servers; exactly named tools are exempt."""
     own = np.array(
-        [not named or each.item[0] in named or wrong == 0 for each, wrong in zip(candidates, edits, strict=True)],
+        [
+            not named or each.item[SERVER] in named or number == 0
+            for each, number in zip(candidates, typos, strict=True)
+        ],
         float,
     )
     return Factor(own, np.where(own > 0, 1.0, OTHER_SERVER))

@@ -1,22 +1,20 @@
 """The service of the tools corpus: all operations on servers and tools."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from athand.corpus import CorpusQuestion, Match
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
-from athand.indexing import Corpus
 from athand.inputs import check_choice, check_name, check_names, check_text
 from athand.parameters import Catalogues
-from athand.store import Store
-from athand.tools import approvals, calls, config_files, maintenance, rows, search, servers
+from athand.store import Snapshot, Store
+from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
 from athand.tools.catalogue import CatalogueUpdate
-from athand.tools.context import POLICIES, Choices, ToolContext
+from athand.tools.context import ToolContext
 from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Tool, ToolHit, ToolStats
 from athand.tools.parameters import (
     Alpha,
@@ -35,38 +33,29 @@ from athand.tools.parameters import (
     ToolMode,
     ToolOrServer,
 )
+from athand.tools.scoring import MOST, SERVER
+from athand.tools.search import ToolRanking, ToolSearchRequest
 from athand.tools.servers import RunningServers
 from athand.tools.usage import UsageCounter
-from athand.types import Hits
+from athand.types import Candidate, Hits
 
 # The class below has a method named list.
 ToolList: TypeAlias = list[Tool]
 ServerList: TypeAlias = list[Server]
 RuleList: TypeAlias = list[Rule]
+HitList: TypeAlias = list[ToolHit]
 T = TypeVar("T", Tool, Server)
 _PIECE = 20_000  # characters of one part when reading on
 
 
-class Tools:
+class Tools(ToolContext):
     """The tools of a store: registered, searched, typed, approved and called."""
 
-    def __init__(
-        self,
-        store: Store,
-        embedder: LazyEmbedder,
-        *,
-        choices: Choices = Choices(),  # noqa: B008 - it is frozen
-        environment: Mapping[str, str],
-        use_cache: bool = True,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        when_uncovered: Callable[[], None] = lambda: None,
-    ) -> None:
-        check_choice("tool policy", choices.policy, POLICIES)
-        self._context = ToolContext(store, embedder, use_cache, clock, environment, choices, when_uncovered)
-        self._pool = ThreadPoolExecutor(4, "athand-tools")
+    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+        super().__init__(store, embedder, **options)
         self._continuations = calls.Continuations()
         self._counter = UsageCounter(store)
-        self._running = RunningServers(self._context, self._apply_offer)
+        self._running = RunningServers(self, self._apply_offer)
         self.catalogues: tuple[str, ...] | None = None  # set by load_all; None means all
 
     # Servers
@@ -81,7 +70,7 @@ class Tools:
         """
         space = check_name("catalogue", catalogue)
         entries, stale = servers.register(
-            self._context, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
+            self, Path(config_path), space, check_choice("origin", origin, servers.ORIGINS)
         )
         for key in stale:
             self._running.forget(key)
@@ -106,7 +95,7 @@ class Tools:
             raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
         offer = catalogues.build_offer(space, name, tools, is_all=False, by_hand=True)
         about = check_text("description", description) if description else None
-        servers.register_list(self._context, space, name, about)
+        servers.register_list(self, space, name, about)
         return self._apply_offer(offer)
 
     def load_all(
@@ -156,35 +145,35 @@ class Tools:
 
     def servers(self, *, catalogue: Catalogues = None) -> ServerList:
         """List the servers that tools come from: their state, the reason if it is bad, and how many tools they have."""
-        found = servers.list_servers(self._context, _to_spaces(catalogue), self._running.states())
+        found = servers.list_servers(self, _to_spaces(catalogue), self._running.states())
         return _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
 
     def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
         """Remove a server and its tools from a catalogue."""
         key = self._get_key(server, catalogue)
         self._running.forget(key)
-        with self._context.store.transaction(spaces=(key[0],)) as transaction:
-            servers.unregister(transaction, self._context, *key)
+        with self.store.transaction(spaces=(key[0],)) as transaction:
+            servers.unregister(transaction, self, *key)
 
     def hash_to_trust(self, path: str | PathLike[str]) -> str:
         """The hash of a project's configuration with its env files."""
-        return servers.compute_hash(self._context, servers.canonical_path(Path(path)))
+        return servers.compute_hash(self, servers.canonical_path(Path(path)))
 
     def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
         """Trust a project's configuration as long as it is unchanged; Conflict if its hash is not `hash`."""
-        hash_ = servers.trust(self._context, Path(path), hash)
+        hash_ = servers.trust(self, Path(path), hash)
         self.connect(self._running.forget_source(Path(path)))
         return hash_
 
     def distrust(self, path: str | PathLike[str]) -> bool:
         """Withdraw trust and stop the servers of the file; whether it was trusted."""
-        was_trusted = servers.distrust(self._context, Path(path))
+        was_trusted = servers.distrust(self, Path(path))
         self._running.forget_source(Path(path))
         return was_trusted
 
     def is_trusted(self, path: str | PathLike[str]) -> bool:
         """Whether a project's configuration is trusted as it is now."""
-        return servers.is_trusted(self._context, Path(path))
+        return servers.is_trusted(self, Path(path))
 
     # Search
 
@@ -204,22 +193,29 @@ class Tools:
         If no tool fits, none is returned, and `closest` has the nearest names. A tool that was found is called with
         call_tool, call_tool_write or call_tool_destructive, as its `kind` says.
         """
-        request = search.ToolSearchRequest.from_arguments(
-            self._context, query, limit, threshold, alpha, mode, server, _to_spaces(catalogue)
+        request = search.make_request(
+            self,
+            query,
+            limit=limit,
+            threshold=threshold,
+            alpha=alpha,
+            mode=mode,
+            server=server,
+            spaces=_to_spaces(catalogue),
         )
-        hits = search.search(self._context, request, self._pool)
+        hits = self.find(request)
         self._counter.count_search([hit.item for hit in hits])
         return hits
 
     def list(self, server: OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
         """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
         own = None if server is None else check_name("server", server)
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
     def describe(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
     def stubs(
@@ -281,82 +277,87 @@ class Tools:
         read its description, its diff and its flags, and wants agents to follow them. A later change has to be approved
         again.
         """
-        return approvals.approve(self._context, id, _to_spaces(catalogue))
+        return approvals.approve(self, id, _to_spaces(catalogue))
 
     def reject(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Hide a tool from searches and refuse its calls, until it is approved."""
-        return approvals.reject(self._context, id, _to_spaces(catalogue))
+        return approvals.reject(self, id, _to_spaces(catalogue))
 
     def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool, or all tools of a server, on again. A tool that waits for approval still waits."""
-        return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
+        return approvals.set_enabled(self, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
             id, catalogue, on=True
         )
 
     def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
-        return approvals.set_enabled(self._context, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
+        return approvals.set_enabled(self, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )
 
     def rules(self, *, catalogue: str = DEFAULT) -> RuleList:
         """The rules for calls, of this catalogue and global ones."""
         space = check_name("catalogue", catalogue)
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             return rows.list_rules(snapshot, space)
 
     def rule(self, pattern: str, decision: str | None, *, catalogue: str = rows.EVERYWHERE) -> None:
         """Set the decision for calls of tools whose id matches a pattern: allow, ask or deny; None deletes the rule."""
-        approvals.set_rule(self._context, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
+        approvals.set_rule(self, check_name("pattern", pattern), decision, check_name("catalogue", catalogue))
 
     # Maintenance
 
     def stats(self) -> ToolStats:
         """Count the tools, how often they were searched and called, and the tokens that searching saved."""
-        return self._counter.stats(self._context)
+        return self._counter.stats(self)
 
-    def count(self) -> dict[str, int]:
-        """The number of tools per catalogue."""
-        with self._context.store.snapshot() as snapshot:
-            return rows.count_by_catalogue(snapshot)
+    # What the base class asks for
 
-    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Rebuild the index and all vectors; returns the number of tools."""
-        return maintenance.reindex(self._context, progress)
+    def make_request(self, question: CorpusQuestion) -> ToolSearchRequest:
+        """The request of a search over all corpora; by default to the catalogue of the project and the default one."""
+        catalogue = question.catalogue
+        if catalogue is None and question.project is not None:
+            catalogue = (question.project, DEFAULT)
+        return search.make_request(
+            self,
+            question.text,
+            limit=min(question.limit, MOST),
+            threshold=question.min_total,
+            spaces=_to_spaces(catalogue),
+        )
 
-    def fingerprint(self) -> str:
-        """A hash of all derived data; equal after a reindex."""
-        return self._context.store.fingerprint(maintenance.CORPUS.index)
+    def place_of(self, candidate: Candidate) -> str:
+        """The server of a tool."""
+        return str(candidate.item[SERVER])
 
-    def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Embed all tools without a vector of the current model."""
-        return maintenance.embed_missing(self._context, stop)
+    def rank(self, snapshot: Snapshot, request: ToolSearchRequest) -> ToolRanking:
+        """The tools that answer a request, best first."""
+        return search.rank(self, snapshot, request)
 
-    @property
-    def corpus(self) -> Corpus:
-        """How passages are made from tools, for copying and integrity checks."""
-        return maintenance.CORPUS
+    def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
+        """The hits with the tools as they were approved, and why they fit."""
+        return search.to_hits(snapshot, ranking, matches)
 
     def close(self) -> None:
         """Stop all servers, and write the usage counters."""
         self._running.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.embedding_pool.shutdown(wait=False, cancel_futures=True)
         self._counter.flush()
 
     def _apply_offer(self, offer: catalogues.Offer) -> CatalogueUpdate:
-        update = catalogues.apply_offer(self._context, offer)
+        update = catalogues.apply_offer(self, offer)
         self._counter.count_update(update)
         return update
 
     def _get_key(self, server: str, catalogue: Catalogues) -> ServerKey:
-        with self._context.store.snapshot() as snapshot:
+        with self.store.snapshot() as snapshot:
             space, name, *_ = servers.get_row(snapshot, _to_spaces(catalogue), server)
         return space, name
 
     def _set_server_enabled(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
         """Enable or disable a server; a disabled one is stopped."""
         key = self._get_key(server, catalogue)
-        approvals.set_server_enabled(self._context, key, on=on)
+        approvals.set_server_enabled(self, key, on=on)
         if not on:
             self._running.forget(key)
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
