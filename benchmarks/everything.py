@@ -20,13 +20,15 @@ from typing import Any
 import numpy as np
 
 from athand import Athand
-from athand.calibration import calibrate_hit, is_worth_showing, to_score
+from athand.app import CORPORA as CLASSES
+from athand.calibration import are_worth_showing, to_scores
 from athand.evaluation import percentiles
-from athand.search import CORPORA
+from athand.types import Hit
 from benchmarks.data import CACHE
 from benchmarks.everything_data import Asked, filled, name_of, questions
 from benchmarks.tables import bold_best, table
 
+CORPORA = {each.name: each for each in CLASSES}
 DEEP = 10
 OURS = "Athand"
 MEASURES = ("right corpus first", "hit@1", "hit@5", "MRR")
@@ -87,6 +89,12 @@ def compare(path: Path, asked: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
+def _is_shown(hit: Hit) -> bool:
+    corpus, semantic = CORPORA[hit.corpus], hit.why.signals.get("semantic")
+    scores = to_scores(corpus.points, [hit.why.total])
+    return all(are_worth_showing(scores, [semantic.calibrated if semantic else None], corpus.same_meaning))
+
+
 def _answered(athand: Athand, asked: Asked, least: float | None) -> Answered:
     text, options = asked.text, {"limit": DEEP, "min_score": least}
     hits = {
@@ -104,7 +112,7 @@ def _answered(athand: Athand, asked: Asked, least: float | None) -> Answered:
                 place,
                 right=_is_right(asked, hit),
                 near=corpus == asked.corpus,
-                shown=is_worth_showing(calibrate_hit(hit)),
+                shown=_is_shown(hit),
             )
             for corpus, some in hits.items()
             for place, hit in enumerate(some, 1)
@@ -117,7 +125,7 @@ def _is_right(asked: Asked, hit: Any) -> bool:
 
 
 def _ours(found: Found) -> float:
-    return to_score(found.corpus, found.total)
+    return to_scores(CORPORA[found.corpus].points, [found.total])[0]
 
 
 def _total(found: Found) -> float:
@@ -183,7 +191,7 @@ def _calibration(answered: Sequence[Answered]) -> dict[str, dict[str, float]]:
     errors = {}
     for corpus in CORPORA:
         totals, worths, counts = _firsts(answered, corpus)
-        scaled = np.array([to_score(corpus, total) for total in totals])
+        scaled = np.array(to_scores(CORPORA[corpus].points, totals))
         errors[corpus] = {"scale": _error(scaled, worths, counts), "totals": _error(totals, worths, counts)}
     return errors
 

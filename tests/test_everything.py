@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from athand import Athand
-from athand.calibration import POINTS, to_score, to_total
+from athand.app import CORPORA
+from athand.calibration import to_scores, to_total
 from athand.errors import InvalidInput
 from athand.flows import Observation
 
@@ -61,13 +62,13 @@ def test_a_corpus_asked_alone_keeps_its_own_scores_and_order(full):
     assert [hit.id for hit in alone] == [hit.id for hit in full.memories.search("deploy to staging", reinforce=False)]
 
 
-@pytest.mark.parametrize("corpus", POINTS)
+@pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
 def test_the_scale_rises_without_end_and_can_be_read_backwards(corpus):
     totals = [at / 50 for at in range(-10, 150)]
-    scores = [to_score(corpus, total) for total in totals]
+    scores = to_scores(corpus.points, totals)
     assert scores == sorted(set(scores))
-    assert to_score(corpus, 0.0) == 0.0
-    assert [to_total(corpus, score) for score in scores] == pytest.approx(totals, abs=1e-9)
+    assert to_scores(corpus.points, [0.0]) == [0.0]
+    assert [to_total(corpus.points, score) for score in scores] == pytest.approx(totals, abs=1e-9)
 
 
 def test_the_same_words_score_near_one_in_every_corpus(full):

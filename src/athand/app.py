@@ -3,26 +3,24 @@
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from athand import archive
 from athand.config import Settings, load_settings, model_options
 from athand.copy import copy_store
+from athand.corpus import AnyCorpus
 from athand.documents import Documents
-from athand.documents.schema import SCHEMA as DOCUMENTS
 from athand.embed import LazyEmbedder
 from athand.errors import AthandError
 from athand.flows import Flows
-from athand.flows.schema import SCHEMA as FLOWS
 from athand.inputs import check_path
-from athand.memories import GLOBAL_SPACE, Memories
-from athand.memories.schema import SCHEMA as MEMORIES
+from athand.memories import Memories
 from athand.parameters import (
     Catalogues,
     CorpusNames,
@@ -34,14 +32,14 @@ from athand.parameters import (
     Project,
     Question,
 )
-from athand.search import CORPORA, Corpora, SearchRequest, search
+from athand.search import SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools
-from athand.tools.schema import SCHEMA as TOOLS
 from athand.types import Hit, Hits, Status
 
-# Every corpus of a store.
-SCHEMAS = (MEMORIES, DOCUMENTS, TOOLS, FLOWS)
+# The corpora of every store.
+CORPORA: tuple[type[AnyCorpus], ...] = (Memories, Documents, Tools, Flows)
+SCHEMAS = tuple(each.schema for each in CORPORA)
 _MANY = 10_000
 
 log = logging.getLogger("athand")
@@ -52,7 +50,10 @@ def _ignore_progress(what: str, done: int, total: int) -> None:
 
 
 class Athand:
-    """Finds what an agent can use. Open it on a path, on ":memory:", or without arguments on the user's own store."""
+    """Finds what an agent can use. Open it on a path, on ":memory:", or without arguments on the user's own store.
+
+    `corpora` are classes of corpora of your own: they are kept, searched and offered beside the four.
+    """
 
     def __init__(
         self,
@@ -60,43 +61,37 @@ class Athand:
         *,
         model: str | None = None,
         settings: Settings | None = None,
+        corpora: Sequence[type[AnyCorpus]] = (),
     ) -> None:
         settings = settings or load_settings()
         self._embedder = LazyEmbedder(model or settings.model, model_options(settings))
-        self._store = open_store(str(location) if location is not None else settings.location, SCHEMAS)
-        self.documents = Documents(
-            self._store,
-            self._embedder,
-            use_cache=not settings.no_cache,
-            when_uncovered=self._embed_in_background,
-        )
-        self.memories = Memories(
-            self._store,
-            self._embedder,
-            use_cache=not settings.no_cache,
-            when_uncovered=self._embed_in_background,
-            documents=self.documents.search_project,
-        )
-        self.tools = Tools(
-            self._store,
-            self._embedder,
-            choices=_choices(settings),
-            environment=os.environ,
-            use_cache=not settings.no_cache,
-            when_uncovered=self._embed_in_background,
-        )
-        self.flows = Flows(
-            self._store,
-            self._embedder,
-            use_cache=not settings.no_cache,
-            profile_folders=(settings.profiles_folder,),
-            window_hours=settings.flow_window_hours,
-            browser=settings.chromium,
-            pictures=settings.data_folder / "screenshots",
-            when_uncovered=self._embed_in_background,
-        )
+        schemas = (*SCHEMAS, *(each.schema for each in corpora))
+        self._store = open_store(str(location) if location is not None else settings.location, schemas)
+        common: dict[str, Any] = {"use_cache": not settings.no_cache, "when_uncovered": self._embed_in_background}
+        options = self._options(settings)
+        self.corpora: Mapping[str, AnyCorpus] = {
+            each.name: each(self._store, self._embedder, **common, **options.get(each, {}))
+            for each in (*CORPORA, *corpora)
+        }
+        self.memories: Memories = self.corpora[Memories.name]  # type: ignore[assignment]
+        self.documents: Documents = self.corpora[Documents.name]  # type: ignore[assignment]
+        self.tools: Tools = self.corpora[Tools.name]  # type: ignore[assignment]
+        self.flows: Flows = self.corpora[Flows.name]  # type: ignore[assignment]
         self._closing = threading.Event()
         self._background: threading.Thread | None = None
+
+    def _options(self, settings: Settings) -> Mapping[type[AnyCorpus], Mapping[str, Any]]:
+        """What a corpus is made with beside store and embedder."""
+        return {
+            Memories: {"documents": lambda *asked: self.documents.search_project(*asked)},
+            Tools: {"choices": _choices(settings), "environment": os.environ},
+            Flows: {
+                "profile_folders": (settings.profiles_folder,),
+                "window_hours": settings.flow_window_hours,
+                "browser": settings.chromium,
+                "pictures": settings.data_folder / "screenshots",
+            },
+        }
 
     def search(
         self,
@@ -114,20 +109,15 @@ class Athand:
 
         Scores mean the same in all corpora. Nothing is returned when nothing fits, and a search changes nothing.
         """
-        request = SearchRequest.check(query, corpora, limit, min_score, project, folder_id, catalogue, app)
-        return search(Corpora(self.memories, self.documents, self.tools, self.flows), request)
+        filters = {"project": project, "folder_id": folder_id, "catalogue": catalogue, "app": app}
+        request = SearchRequest.check(self.corpora, query, corpora, limit, min_score, **filters)
+        return search(self._store, request)
 
     def status(self) -> Status:
         """Tell what the store holds, how much of each, and everything that does not work."""
         dimensions = self._embedder.attempt(lambda embedder: embedder.dimensions)
         problems = [f"searching by keyword only: {self._embedder.problem}"] if self._embedder.problem else []
-        counts, folders = self.memories.count(), self.documents.list_folders()
-        problems += [f"{each.folder_id} is {each.state}: {each.reason}" for each in folders if each.reason]
-        servers = self.tools.servers()
-        problems += [f"{each.name} is {each.state}: {each.reason}" for each in servers if each.reason]
-        flows = self.flows.count()
-        waiting = sum(server.waiting for server in servers)
-        problems += [f"Waiting for approval: {waiting} of the tools. See: athand tools list"] if waiting else []
+        reports = {name: corpus.report() for name, corpus in self.corpora.items()}
         return Status(
             store={"location": self._store.location, "bytes": self._store.size_bytes(), **self._store.facts()},
             model={
@@ -135,30 +125,16 @@ class Athand:
                 "dimensions": dimensions,
                 "working": dimensions is not None,
             },
-            corpora={
-                "memories": {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})},
-                "documents": {
-                    "count": sum(folder.documents for folder in folders),
-                    "chunks": sum(folder.chunks for folder in folders),
-                    "folders": [folder.to_dict() for folder in folders],
-                },
-                "tools": {
-                    "count": sum(server.tools for server in servers),
-                    "waiting": waiting,
-                    "servers": [server.to_dict() for server in servers],
-                },
-                "flows": {"count": sum(flows.values()), "steps": self.flows.count_steps(), "apps": len(flows)},
-            },
-            problems=tuple(problems),
+            corpora={name: facts for name, (facts, _) in reports.items()},
+            problems=(*problems, *(problem for _, found in reports.values() for problem in found)),
         )
 
     def copy_to(
         self, location: str | PathLike[str], *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> dict[str, int]:
         """Copies everything to an empty store of any engine, or resumes such a copy; returns the rows by table."""
-        with closing(open_store(str(location), SCHEMAS)) as target:
-            corpora = (self.memories, self.documents, self.tools, self.flows)
-            return copy_store(self._store, target, corpora, progress)
+        with closing(open_store(str(location), self._store.schemas)) as target:
+            return copy_store(self._store, target, self.corpora.values(), progress)
 
     def back_up(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Copies the store to a file while it is in use, verifies it and returns its path."""
@@ -196,12 +172,11 @@ class Athand:
         model_id = self._embedder.attempt(lambda embedder: embedder.model_id)
         if model_id is None:
             return {}
-        return {name: len(self._store.missing_vectors(name, model_id, 0, _MANY)) for name in CORPORA}
+        return {name: len(self._store.missing_vectors(name, model_id, 0, _MANY)) for name in self.corpora}
 
     def embed_missing(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Embeds every passage that has no vector of the current model; returns whether all have one now."""
-        corpora = (self.memories, self.documents, self.tools, self.flows)
-        return all([corpus.embed_missing(stop) for corpus in corpora])
+        return all([corpus.embed_missing(stop) for corpus in self.corpora.values()])
 
     def compact(self) -> bool:
         """Rewrites the store without deleted data; False if others are reading it."""
@@ -214,9 +189,8 @@ class Athand:
             closing_all.callback(self._store.close)
             if self._background is not None:
                 closing_all.callback(self._background.join)
-            closing_all.callback(self.flows.close)
-            closing_all.callback(self.tools.close)
-            closing_all.callback(self.documents.close)
+            for corpus in self.corpora.values():
+                closing_all.callback(corpus.close)
 
     def _embed_in_background(self) -> None:
         """Embeds missing vectors in a thread, after a change of the model, while searches go by keyword."""

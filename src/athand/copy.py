@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 _Model = tuple[str, int]  # its id and its dimensions
 
 
-def copy_store(source: Store, target: Store, corpora: Sequence[AnyCorpus], progress: Progress) -> dict[str, int]:
+def copy_store(source: Store, target: Store, corpora: Iterable[AnyCorpus], progress: Progress) -> dict[str, int]:
     """Copies everything or resumes an interrupted copy, verifies it, and returns the number of rows by table."""
     tables = read_tables(source.schemas)
     with source.snapshot() as view:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
+from athand.calibration import Points
 from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
@@ -24,8 +25,8 @@ BATCH = 512  # passages that are embedded or indexed together
 TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
 
 Names = str | Sequence[str] | None
-Points = Sequence[tuple[float, float]]  # (total of the corpus, score)
 Items = Sequence[tuple[str, str]]  # the space and the id of each
+Report = tuple[dict[str, Any], list[str]]  # what there is, by name; what does not work, a sentence each
 
 log = logging.getLogger("athand")
 
@@ -109,8 +110,10 @@ class Corpus(ABC, Generic[RequestT, HitT]):
 
     schema: ClassVar[Schema]
     index: ClassVar[Index]  # of the schema
-    # Calibration (total of a score, score on the common scale), measured on one half of the questions to a store with
-    # all corpora (benchmarks/everything.py); the last point is an item in its own words.
+    name: ClassVar[str]  # of the index
+    noun: ClassVar[str]  # one of its items: memory, document, ...
+    # Calibration: (total, probability that a first hit with this total is relevant), measured on one half of the
+    # questions to a store with all corpora (benchmarks/everything.py); the last point is an item in its own words.
     points: ClassVar[Points]
     same_meaning: ClassVar[float | None] = None  # a hit that means at least so much the same is never noise
     facet: ClassVar[str]  # what the items belong to: projects, folders, ...
@@ -120,6 +123,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def __init_subclass__(cls) -> None:
         if "schema" in vars(cls):
             cls.index = cls.schema.index
+            cls.name = cls.index.corpus
 
     def __init__(
         self,
@@ -162,9 +166,9 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def renew_derived_columns(self, transaction: Transaction) -> None:
         """Computes the derived columns of all items again, if a corpus has some; the end of `reindex`."""
 
-    def place_of(self, candidate: Candidate) -> str:
-        """What a candidate's item belongs to, see `facet`; its space, unless a corpus says otherwise."""
-        return candidate.space
+    def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """What the items of candidates belong to, see `facet`; their spaces, unless a corpus says otherwise."""
+        return [candidate.space for candidate in candidates]
 
     # Searching
 
@@ -284,6 +288,17 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def count(self) -> dict[str, int]:
         """Passages per space."""
         return self.store.counts(self.index.corpus)
+
+    def size(self) -> int:
+        """How many passages `reindex` makes."""
+        return sum(self.count().values())
+
+    def report(self) -> Report:
+        """What there is and what does not work, for a status."""
+        return {"count": sum(self.count().values())}, []
+
+    def close(self) -> None:
+        """End what the corpus has started."""
 
     def fingerprint(self) -> str:
         """A hash of everything derived from the items: a fresh index has the same."""

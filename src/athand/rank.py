@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from athand.text import join_terms
+from athand.text import needles
 from athand.types import Calibration, Candidates, QueryWord, Signal, Statistics, Why
 
 # Chosen on the first half of each development set (benchmarks/tune.py prints the table).
@@ -105,15 +105,14 @@ def _count_terms(texts: Sequence[str], lengths: Numbers, rows: Mapping[str, int]
     width = len(texts)
     if len(rows) <= _FEW_TERMS:
         whole, ends = "".join(texts), np.cumsum(lengths)
-        return np.array([_count_occurrences(whole, ends, term) for term in rows]).reshape(len(rows), width)
+        return np.array([_count_occurrences(whole, ends, needle) for needle in needles(rows)]).reshape(len(rows), width)
     places = [rows[word] * width + at for at, text in enumerate(texts) for word in text.split() if word in rows]
     found = np.bincount(np.array(places, np.int64), minlength=len(rows) * width)
     return found.reshape(len(rows), width).astype(np.float64)
 
 
-def _count_occurrences(whole: str, ends: Numbers, term: str) -> Numbers:
+def _count_occurrences(whole: str, ends: Numbers, needle: str) -> Numbers:
     """How often a term occurs in each of the concatenated texts, which end at `ends`."""
-    needle = join_terms([term])
     between = whole.split(needle)  # faster than a search in Python
     lengths = np.fromiter(map(len, between[:-1]), np.float64, len(between) - 1)
     places = np.cumsum(lengths + len(needle)) - len(needle)
@@ -122,10 +121,11 @@ def _count_occurrences(whole: str, ends: Numbers, term: str) -> Numbers:
 
 def matched_words(passages: Iterable[Sequence[str]], query: KeywordQuery) -> list[tuple[str, ...]]:
     """For each passage the words of the query that it contains in any variant."""
-    needles = [(join_terms([term]), [word for word, _ in worths]) for term, worths in query.worths.items()]
+    words_of = [[word for word, _ in worths] for worths in query.worths.values()]
+    terms = list(zip(needles(query.worths), words_of, strict=True))
     wholes = map("".join, passages)
     return [
-        tuple(dict.fromkeys(word for needle, words in needles if needle in whole for word in words)) for whole in wholes
+        tuple(dict.fromkeys(word for needle, words in terms if needle in whole for word in words)) for whole in wholes
     ]
 
 

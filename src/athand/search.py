@@ -1,183 +1,174 @@
-"""Federated search: one query to every corpus, the hits calibrated to one scale and merged."""
+"""Federated search: one question to every corpus, the matches on one scale, and the best of them as hits."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from athand.calibration import calibrate_hit, is_worth_showing, to_total
-from athand.documents import Documents
+from athand.calibration import are_worth_showing, calibrate_hits, to_scores, to_total
+from athand.corpus import AnyCorpus, CorpusQuestion, Match, Ranking
 from athand.errors import InvalidInput
-from athand.flows import Flows
-from athand.inputs import check_fraction, check_limit, check_names
-from athand.memories import Memories
-from athand.text import fold, tokenize
-from athand.tools import DEFAULT_CATALOGUE, MOST_TOOLS, Tools
+from athand.inputs import check_fraction, check_limit, check_names, check_query
+from athand.rank import matched_words
+from athand.store import Snapshot, Store
 from athand.types import Hit, Hits
 
-CORPORA = ("memories", "documents", "tools", "flows")
-COUNTED = 30  # hits per corpus for facets, however few are shown
+COUNTED = 30  # matches per corpus for facets, however few are shown
 CLOSEST = 3
-# The facet of a corpus, and the attribute of its items.
-_PLACES = {
-    "memories": ("projects", "project"),
-    "documents": ("folders", "folder_id"),
-    "tools": ("servers", "server"),
-    "flows": ("apps", "app"),
-}
+# Totals are compared with the least total; rounding must not leave out a hit that has just this score.
+_ROUNDING = 1e-9
 
-Names = str | Sequence[str] | None
-Answers = Mapping[str, Hits[Any]]  # by corpus
-
-
-@dataclass(frozen=True, slots=True)
-class Corpora:
-    """All that can be request."""
-
-    memories: Memories
-    documents: Documents
-    tools: Tools
-    flows: Flows
+Corpora = Mapping[str, AnyCorpus]  # by name
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """The checked arguments of a search; the corpora check their own filters."""
 
-    text: str
-    corpora: tuple[str, ...]
+    question: CorpusQuestion
+    corpora: Corpora  # those that are searched
     limit: int
     least: float | None
-    project: str | None
-    folder_id: Names
-    catalogue: Names
-    app: str | None
 
     @classmethod
     def check(
         cls,
+        corpora: Corpora,
         query: str,
-        corpora: Sequence[str] | None,
+        names: Sequence[str] | None,
         limit: int,
         min_score: float | None,
-        project: str | None,
-        folder_id: Names,
-        catalogue: Names,
-        app: str | None,
+        **filters: Any,
     ) -> "SearchRequest":
-        """Checks the arguments; raises InvalidInput."""
-        unknown = set(check_names("corpora", corpora or ())) - set(CORPORA)
-        if unknown:
-            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(CORPORA)}.")
-        wanted = corpora or default_corpora(project, folder_id, app)
+        """Check the arguments; raises InvalidInput."""
+        if unknown := set(check_names("corpora", names or ())) - set(corpora):
+            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(corpora)}.")
+        wanted = names or default_corpora(corpora, filters)
         least = None if min_score is None else check_fraction("min_score", min_score)
-        chosen = tuple(corpus for corpus in CORPORA if corpus in wanted)
-        return cls(query, chosen, check_limit(limit), least, project, folder_id, catalogue, app)
+        limit = check_limit(limit)
+        question = CorpusQuestion(check_query(query), max(limit, COUNTED), **filters)
+        return cls(question, {name: corpora[name] for name in corpora if name in wanted}, limit, least)
 
-    def least_total(self, corpus: str) -> float | None:
-        """The least total that hits of a corpus need; None for the default of the corpus."""
-        return None if self.least is None else min(1.0, max(0.0, to_total(corpus, self.least) - 1e-9))
-
-    def accepts(self, hit: Hit) -> bool:
-        """Whether a calibrated hit is good enough."""
+    def question_to(self, corpus: AnyCorpus) -> CorpusQuestion:
+        """The question to one corpus, with the least total in its own measure."""
         if self.least is None:
-            return is_worth_showing(hit)
-        return hit.score > 0 and hit.why.total >= self.least
+            return self.question
+        least = to_total(corpus.points, self.least) - _ROUNDING
+        return replace(self.question, min_total=min(1.0, max(0.0, least)))
 
 
-def default_corpora(project: str | None, folder_id: Names, app: str | None) -> tuple[str, ...]:
-    """The corpora to search when none is named: a folder has documents only, an app flows, a project no flows."""
-    named = [corpus for corpus, filtered in (("documents", folder_id), ("flows", app)) if filtered is not None]
-    if project is not None:
-        return ("memories", "documents", "tools", *named)
-    return tuple(named) or CORPORA
+@dataclass(frozen=True, slots=True)
+class ScoredMatch:
+    """A match with its unclamped score on the common scale, and whether that is good enough."""
+
+    corpus: str
+    match: Match
+    score: float
+    fits: bool
 
 
-def search(of: Corpora, request: SearchRequest) -> Hits[Hit]:
-    """The hits of all requested corpora that are good enough, best first."""
-    deep = max(request.limit, COUNTED)
-    found = {corpus: _SEARCHES[corpus](of, request, deep) for corpus in request.corpora}
-    hits = sorted((calibrate_hit(hit) for answer in found.values() for hit in answer), key=lambda hit: -hit.why.total)
-    fitting = [hit for hit in hits if request.accepts(hit)]
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """What every corpus has found."""
+
+    request: SearchRequest
+    by_corpus: Mapping[str, Ranking[Any]]
+
+    def best(self) -> list[ScoredMatch]:
+        """The matches of all corpora, best first; equal ones in the order of corpora."""
+        scored = [each for name in self.by_corpus for each in self._score(name)]
+        return sorted(scored, key=lambda each: -each.score)
+
+    def _score(self, name: str) -> Iterator[ScoredMatch]:
+        ranking, corpus = self.by_corpus[name], self.request.corpora[name]
+        matches = ranking.matches[: self.request.question.limit]
+        scores = to_scores(corpus.points, [match.total for match in matches])
+        if (least := self.request.least) is not None:
+            fits = [score > 0 and score >= least - _ROUNDING for score in scores]
+        else:
+            semantic = ranking.parts.get("semantic")
+            meanings = [None if semantic is None else float(semantic.calibrated[match.row]) for match in matches]
+            fits = are_worth_showing(scores, meanings, corpus.same_meaning)
+        return (ScoredMatch(name, *each) for each in zip(matches, scores, fits, strict=True))
+
+
+def default_corpora(corpora: Corpora, filters: Mapping[str, object]) -> tuple[str, ...]:
+    """The corpora to search when none is named: those that the given filters are about; without filters all.
+
+    A folder is about documents only, an app about flows; a project about everything that belongs to projects.
+    """
+    given = {name for name, value in filters.items() if value is not None}
+    own = {name for name, corpus in corpora.items() if corpus.own_filter in given}
+    if "project" in given:
+        own |= {name for name, corpus in corpora.items() if "project" in corpus.filters}
+    return tuple(name for name in corpora if name in own) or tuple(corpora)
+
+
+def search(store: Store, request: SearchRequest) -> Hits[Hit]:
+    """The hits of all requested corpora that are good enough, best first; only these are filled in."""
+    if not request.question.text.strip():
+        return Hits()
+    requests = {name: corpus.make_request(request.question_to(corpus)) for name, corpus in request.corpora.items()}
+    with store.snapshot() as snapshot:
+        ranked = {name: request.corpora[name].rank(snapshot, each) for name, each in requests.items()}
+        rankings = Rankings(request, ranked)
+        best = rankings.best()
+        fitting = [each for each in best if each.fits]
+        hits = _fill_in(snapshot, rankings, fitting[: request.limit])
+        closest = () if fitting else _closest(snapshot, rankings, best)
     return Hits(
-        fitting[: request.limit],
-        notes=dict.fromkeys(note for answer in found.values() for note in answer.notes),
-        did_you_mean=dict(_corrections(found, fitting)),
-        closest=() if fitting else _closest(found, hits),
-        freshness={folder: age for answer in found.values() for folder, age in answer.freshness.items()},
-        facets=_facets(fitting),
+        hits,
+        notes=dict.fromkeys(note for ranking in ranked.values() for note in ranking.answer.notes),
+        did_you_mean=dict(_corrections(ranked, fitting)),
+        closest=closest,
+        freshness={folder: age for ranking in ranked.values() for folder, age in ranking.freshness.items()},
+        facets=_facets(request.corpora, fitting),
     )
 
 
-def _memories(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    least = request.least_total("memories")
-    return of.memories.search(request.text, project=request.project, limit=limit, min_score=least, reinforce=False)
+def _fill_in(snapshot: Snapshot, rankings: Rankings, chosen: Sequence[ScoredMatch]) -> list[Hit]:
+    """These matches as hits, in the same order, with their scores on the common scale."""
+    filled: dict[str, Iterator[Hit]] = {}
+    for name, ranking in rankings.by_corpus.items():
+        corpus = rankings.request.corpora[name]
+        if matches := [each.match for each in chosen if each.corpus == name]:
+            filled[name] = iter(calibrate_hits(corpus.to_hits(snapshot, ranking, matches), corpus.points))
+    return [next(filled[each.corpus]) for each in chosen]
 
 
-def _documents(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """One hit per document, with its best passage."""
-    least = request.least_total("documents")
-    if request.folder_id is None and request.project is not None:
-        return of.documents.search_project(request.text, request.project, limit, min_score=least, once=True)
-    return of.documents.search(request.text, folder_id=request.folder_id, limit=limit, min_score=least, once=True)
-
-
-def _tools(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """Searches the catalogue of the project and the default one, if none is named."""
-    catalogues = request.catalogue
-    if catalogues is None and request.project is not None:
-        catalogues = (request.project, DEFAULT_CATALOGUE)
-    least = request.least_total("tools")
-    return of.tools.search(request.text, limit=min(limit, MOST_TOOLS), threshold=least, catalogue=catalogues)
-
-
-def _flows(of: Corpora, request: SearchRequest, limit: int) -> Hits[Any]:
-    """One hit per session, with its best step."""
-    least = request.least_total("flows")
-    return of.flows.search(request.text, limit=limit, min_score=least, filters={"app": request.app}, once=True)
-
-
-_SEARCHES: Mapping[str, Callable[[Corpora, SearchRequest, int], Hits[Any]]] = {
-    "memories": _memories,
-    "documents": _documents,
-    "tools": _tools,
-    "flows": _flows,
-}
-
-
-def _corrections(found: Answers, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
+def _corrections(rankings: Mapping[str, Ranking[Any]], hits: Sequence[ScoredMatch]) -> Iterator[tuple[str, str]]:
     """Typo corrections, those of the best corpus first; without words that hits of other corpora contain."""
-    told: set[str] = set()
-    for corpus in sorted(found, key=lambda corpus: _place(corpus, hits)):
-        for word, meant in found[corpus].did_you_mean.items():
-            knowing = [hit for hit in hits if word not in found[hit.corpus].did_you_mean]
-            if word not in told and not any(_has(hit, word) for hit in knowing):
+    order = list(dict.fromkeys([*(each.corpus for each in hits), *rankings]))
+    seen: set[str] = set()
+    for name in order:
+        for word, meant in rankings[name].answer.found.corrections.items():
+            if word not in seen and word not in _words_of_others(rankings, hits, word):
                 yield word, meant
-            told.add(word)
+            seen.add(word)
 
 
-def _place(corpus: str, hits: Sequence[Hit]) -> int:
-    """The position of the first hit of a corpus."""
-    return next((at for at, hit in enumerate(hits) if hit.corpus == corpus), len(hits))
+def _words_of_others(rankings: Mapping[str, Ranking[Any]], hits: Sequence[ScoredMatch], word: str) -> set[str]:
+    """The words of the question in the hits of those corpora that do not correct this word."""
+    found: set[str] = set()
+    for name, ranking in rankings.items():
+        if word not in ranking.answer.found.corrections:
+            fields = [each.match.candidate.fields for each in hits if each.corpus == name]
+            found.update(*matched_words(fields, ranking.answer.keywords))
+    return found
 
 
-def _has(hit: Hit, word: str) -> bool:
-    """Whether a hit contains a word; the substring test first, as it is faster."""
-    text = f"{hit.title} {hit.text}"
-    return word in hit.why.matched or (word in fold(text) and word in tokenize(text))
-
-
-def _closest(found: Answers, hits: Sequence[Hit]) -> list[str]:
-    """The closest titles when nothing is good enough: rejected hits, then what the corpora suggest."""
-    names = [*(hit.title for hit in hits), *(name for answer in found.values() for name in answer.closest)]
+def _closest(snapshot: Snapshot, rankings: Rankings, best: Sequence[ScoredMatch]) -> list[str]:
+    """The closest titles when nothing is good enough: rejected matches, then what the corpora suggest."""
+    titles = [hit.title for hit in _fill_in(snapshot, rankings, best[:CLOSEST])]
+    names = [*titles, *(name for ranking in rankings.by_corpus.values() for name in ranking.closest)]
     return list(dict.fromkeys(names))[:CLOSEST]
 
 
-def _facets(hits: Sequence[Hit]) -> dict[str, Any]:
-    """Number of hits per corpus, and per project, folder, server or app."""
-    numbers = Counter(hit.corpus for hit in hits)
-    facets: dict[str, Any] = {corpus: numbers[corpus] for corpus in CORPORA if numbers[corpus]}
-    for corpus in tuple(facets):
-        name, place = _PLACES[corpus]
-        facets[name] = dict(Counter(getattr(hit.item, place) for hit in hits if hit.corpus == corpus))
+def _facets(corpora: Corpora, hits: Sequence[ScoredMatch]) -> dict[str, Any]:
+    """The number of hits per corpus, and per project, folder, server or app."""
+    numbers = Counter(each.corpus for each in hits)
+    facets: dict[str, Any] = {name: numbers[name] for name in corpora if numbers[name]}
+    for name in tuple(facets):
+        places = corpora[name].places_of([each.match.candidate for each in hits if each.corpus == name])
+        facets[corpora[name].facet] = dict(Counter(places))
     return facets

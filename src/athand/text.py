@@ -106,6 +106,11 @@ def analyze(text: str) -> tuple[str, dict[str, str]]:
     return "".join(map(_join_terms_of, words)), pairs
 
 
+def needles(terms: Iterable[str]) -> list[str]:
+    """Each term as it stands in joined terms, to be counted or looked for there."""
+    return [f" {term} " for term in terms]
+
+
 def join_terms(words: Iterable[str]) -> str:
     """One string in which every term stands between spaces of its own, so that `str.count` counts it exactly."""
     return "".join(f" {word} " for word in words)

@@ -18,6 +18,7 @@ class DocumentContext(Corpus[Any, DocumentHit]):
     """The corpus of documents with its readers; `host` is the name of this machine."""
 
     schema = SCHEMA
+    noun = "document"
     points = ((0.0, 0.0), (0.32, 0.1), (0.38, 0.25), (0.59, 0.5), (1.0, 1.0))
     facet = "folders"
     filters = frozenset({"project", "folder_id"})

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from athand.corpus import CorpusQuestion, Match, Ranking, empty_answer
+from athand.corpus import CorpusQuestion, Match, Ranking, Report, empty_answer
 from athand.documents import browse, content_request, content_response, content_search, folders, index, search
 from athand.documents.context import DocumentContext
 from athand.documents.cursors import Cursors, load_cursors
@@ -304,6 +304,16 @@ class Documents(DocumentContext):
         super().reindex(progress)
         with self.store.snapshot() as snapshot:
             return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
+
+    def report(self) -> Report:
+        """The folders with their numbers of documents and chunks, and those that cannot be read."""
+        found = self.list_folders()
+        facts = {
+            "count": sum(folder.documents for folder in found),
+            "chunks": sum(folder.chunks for folder in found),
+            "folders": [folder.to_dict() for folder in found],
+        }
+        return facts, [f"{each.folder_id} is {each.state}: {each.reason}" for each in found if each.reason]
 
     def close(self) -> None:
         """Stops watching and indexing; the next search or refresh resumes an interrupted update."""

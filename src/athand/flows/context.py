@@ -19,6 +19,7 @@ class FlowContext(Corpus[Any, FlowHit]):
     """The corpus of sessions and their steps; `window_hours` is the maximum age of related sessions."""
 
     schema = SCHEMA
+    noun = "flow"
     points = ((0.0, 0.0), (0.34, 0.1), (0.44, 0.25), (0.51, 0.5), (0.63, 0.75), (1.6, 1.0))
     facet = "apps"
     filters = frozenset({"app"})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from athand.corpus import CorpusQuestion, Match
+from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.flows import rows, search, sessions, transfer
@@ -332,6 +332,15 @@ class Flows(FlowContext):
     def to_hits(self, snapshot: Snapshot, ranking: FlowRanking, matches: Sequence[Match]) -> list[FlowHit]:
         """The hits with everything needed to show them."""
         return search.to_hits(snapshot, ranking, matches)
+
+    def size(self) -> int:
+        """How many steps `reindex` goes through."""
+        return self.count_steps()
+
+    def report(self) -> Report:
+        """The number of sessions, steps and apps."""
+        sessions = self.count()
+        return {"count": sum(sessions.values()), "steps": self.count_steps(), "apps": len(sessions)}, []
 
     def close(self) -> None:
         """Close every open browser."""

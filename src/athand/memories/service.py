@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
-from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match
+from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match, Report
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
@@ -12,6 +12,7 @@ from athand.memories import parameters as p
 from athand.memories.filters import build_filter
 from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
+    GLOBAL_SPACE,
     RELATIONS,
     Imported,
     Memory,
@@ -45,6 +46,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
     """The memories of a store."""
 
     schema = SCHEMA
+    noun = "memory"
     points = ((0.0, 0.0), (0.46, 0.1), (0.49, 0.25), (0.62, 0.5), (1.05, 1.0))
     # A memory is one thought, while a chunk has many, and something in it is always a little like any question: of 118
     # questions about other things, 95 % come to no more than 0.35.
@@ -328,9 +330,9 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             self, question.text, project=question.project, limit=question.limit, min_score=question.min_total
         )
 
-    def place_of(self, candidate: Candidate) -> str:
-        """The project of a memory; global memories share a space."""
-        return str(candidate.item[PROJECT])
+    def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """The projects of memories; global memories share a space."""
+        return [str(candidate.item[PROJECT]) for candidate in candidates]
 
     def rank(self, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
         """The memories that answer a request, best first."""
@@ -354,3 +356,8 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         """Computes the fingerprints and near-duplicate keys of all memories again."""
         for batch in rows.select_all(transaction, BATCH, self.now()):
             rows.update_fingerprints(transaction, batch)
+
+    def report(self) -> Report:
+        """The number of memories and of projects."""
+        counts = self.count()
+        return {"count": sum(counts.values()), "projects": len(counts.keys() - {GLOBAL_SPACE})}, []

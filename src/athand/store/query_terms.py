@@ -76,11 +76,11 @@ class Vocabulary(Protocol):
 def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
     """Each word of the query with its variants, and the typo corrections that were made."""
     words = query.words[:LONGEST_QUERY]
-    synonyms = {word: stems(query.synonyms.get(word, ())) for word in words}
+    synonyms = {word: stems(others) for word, others in query.synonyms.items() if word in words}
     term_of = dict(zip(words, stems(words), strict=True))
     wanted = {*term_of.values(), *(term for terms in synonyms.values() for term in terms)}
     known = vocabulary.frequencies(sorted(wanted))
-    variants = {word: _direct_variants(term_of[word], synonyms[word], known) for word in words}
+    variants = {word: _direct_variants(term_of[word], synonyms.get(word, ()), known) for word in words}
     if query.literal:
         return tuple(QueryWord(word, tuple(variants[word].values())) for word in words), {}
     longer = vocabulary.with_prefixes([word for word in words if len(word) >= PREFIX_LENGTH], PREFIX_EXPANSIONS)

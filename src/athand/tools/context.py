@@ -41,6 +41,7 @@ class ToolContext(Corpus[Any, ToolHit]):
     """The corpus of tools with its settings; `environment` has the variables that configurations refer to."""
 
     schema = SCHEMA
+    noun = "tool"
     points = ((0.0, 0.0), (0.38, 0.1), (0.41, 0.25), (0.56, 0.5), (0.71, 0.75), (0.92, 0.9), (1.66, 1.0))
     facet = "servers"
     filters = frozenset({"project", "catalogue"})

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from athand.corpus import CorpusQuestion, Match
+from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_name, check_names, check_text
@@ -214,7 +214,7 @@ class Tools(ToolContext):
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
     def describe(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
-        """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
+        """Everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
         with self.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
@@ -280,17 +280,17 @@ class Tools(ToolContext):
         return approvals.approve(self, id, _to_spaces(catalogue))
 
     def reject(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
-        """Hide a tool from searches and refuse its calls, until it is approved."""
+        """Neither show a tool in searches nor let it be called, until it is approved."""
         return approvals.reject(self, id, _to_spaces(catalogue))
 
     def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Switch a tool, or all tools of a server, on again. A tool that waits for approval still waits."""
+        """Show and call a tool, or all tools of a server, again. What waits for approval still waits."""
         return approvals.set_enabled(self, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
             id, catalogue, on=True
         )
 
     def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
+        """Neither show nor call a tool, or any tool of a server, which is stopped; `enable()` takes it back."""
         return approvals.set_enabled(self, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )
@@ -308,7 +308,7 @@ class Tools(ToolContext):
     # Maintenance
 
     def stats(self) -> ToolStats:
-        """Count the tools, how often they were searched and called, and the tokens that searching saved."""
+        """How many tools there are, how often they were searched and called, and the tokens that searching saved."""
         return self._counter.stats(self)
 
     # What the base class asks for
@@ -326,9 +326,9 @@ class Tools(ToolContext):
             spaces=_to_spaces(catalogue),
         )
 
-    def place_of(self, candidate: Candidate) -> str:
-        """The server of a tool."""
-        return str(candidate.item[SERVER])
+    def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """The servers of tools."""
+        return [str(candidate.item[SERVER]) for candidate in candidates]
 
     def rank(self, snapshot: Snapshot, request: ToolSearchRequest) -> ToolRanking:
         """The tools that answer a request, best first."""
@@ -337,6 +337,15 @@ class Tools(ToolContext):
     def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
         """The hits with the tools as they were approved, and why they fit."""
         return search.to_hits(snapshot, ranking, matches)
+
+    def report(self) -> Report:
+        """The servers with their numbers of tools, those that do not work, and how many tools wait for approval."""
+        found = self.servers()
+        waiting = sum(server.waiting for server in found)
+        problems = [f"{each.name} is {each.state}: {each.reason}" for each in found if each.reason]
+        problems += [f"Waiting for approval: {waiting} of the tools. See: athand tools list"] if waiting else []
+        count, facts = sum(server.tools for server in found), [server.to_dict() for server in found]
+        return {"count": count, "waiting": waiting, "servers": facts}, problems
 
     def close(self) -> None:
         """Stop all servers, and write the usage counters."""

@@ -96,15 +96,13 @@ def _width() -> int:
 
 
 def _ask(session: Session, athand: "Athand", remark: str, question: str, limit: int) -> dict[str, Any]:
-    from athand.search import CORPORA
-
     started = time.perf_counter()
     hits = athand.search(question, limit=limit)
     seconds = time.perf_counter() - started
     if not session.as_json:
         heading = textwrap.fill(remark, _width() - 1, subsequent_indent=" ")
         session.say(f"\n {click.style(heading, bold=True)}\n $ athand search {shlex.quote(question)}\n")
-        print_answer(session, athand, hits, seconds, explain=False, corpora=CORPORA)
+        print_answer(session, athand, hits, seconds, explain=False, corpora=tuple(athand.corpora))
     return {"query": question} | hits.to_dict()
 
 

@@ -119,11 +119,10 @@ def _remove_leftovers(paths: list[Path]) -> Iterator[str]:
 def _rebuild_indexes(athand: "Athand") -> Iterator[str]:
     """Rebuild indexes that are wrong, add vectors that are missing, and shorten a long log."""
     from athand.adapters.cli.doctor_checks import LONG_LOG, REINDEX
-    from athand.search import CORPORA
 
     if any(finding.endswith(REINDEX) for finding in athand.check()):
-        for name in CORPORA:
-            getattr(athand, name).reindex()
+        for corpus in athand.corpora.values():
+            corpus.reindex()
         yield "rebuilt every index"
     missing = sum(athand.without_vectors().values())
     if missing and athand.embed_missing():

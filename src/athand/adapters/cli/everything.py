@@ -15,6 +15,7 @@ from athand.adapters.cli.tools_catalogues import servers_file
 from athand.adapters.cli.words import pluralize
 
 if TYPE_CHECKING:
+    from athand.corpus import AnyCorpus
     from athand.types import Status
 
 _top = click.Group()
@@ -22,9 +23,9 @@ _VERDICT = {False: " The index was already identical.", True: " The old index di
 
 
 def _complete_corpus(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    from athand.search import CORPORA
+    from athand.app import CORPORA
 
-    return [name for name in CORPORA if name.startswith(typed)]
+    return [each.name for each in CORPORA if each.name.startswith(typed)]
 
 
 @command(_top, "search")
@@ -48,7 +49,7 @@ def search(session: Session, query: str, explain: bool, **given: Any) -> None:
         started = time.perf_counter()
         hits = athand.search(query, catalogue=catalogue, **options.drop_unset(given))
         seconds = time.perf_counter() - started
-        corpora = given["corpora"] or default_corpora(given["project"], given["folder_id"] or None, given["app"])
+        corpora = given["corpora"] or default_corpora(athand.corpora, options.drop_unset(given))
         further = shlex.join(["athand", "search", query, "--min-score", "0"]) if given["min_score"] is None else None
         print_answer(session, athand, hits, seconds, explain=explain, corpora=corpora, further=further)
 
@@ -145,12 +146,11 @@ def reindex(session: Session, verify: bool) -> None:
 
     Files of documents are not read again; `athand docs refresh` reads those that have changed.
     """
-    from athand.search import CORPORA
-
     with session.open() as athand, session.show_progress("Indexing") as progress:
-        before = [getattr(athand, name).fingerprint() for name in CORPORA] if verify else []
-        counts = {name: _reindex(getattr(athand, name), name, progress) for name in CORPORA}
-        differs = verify and before != [getattr(athand, name).fingerprint() for name in CORPORA]
+        corpora = athand.corpora.values()
+        before = [corpus.fingerprint() for corpus in corpora] if verify else []
+        counts = {corpus.name: _reindex(corpus, progress) for corpus in corpora}
+        differs = verify and before != [corpus.fingerprint() for corpus in corpora]
     if session.as_json:
         session.show(counts | ({"identical": not differs} if verify else {}))
     else:
@@ -159,11 +159,10 @@ def reindex(session: Session, verify: bool) -> None:
         raise SystemExit(65)
 
 
-def _reindex(corpus: Any, name: str, progress: Progress) -> int:
+def _reindex(corpus: "AnyCorpus", progress: Progress) -> int:
     """Reindex one corpus; returns how many items or passages there are."""
-    total = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
-    count: int = corpus.reindex(lambda done: progress(done, total, f"Indexing {name}"))
-    return count
+    total = corpus.size()
+    return corpus.reindex(lambda done: progress(done, total, f"Indexing {corpus.name}"))
 
 
 def _describe_counts(counts: Mapping[str, int]) -> str:

@@ -8,7 +8,6 @@ from athand.adapters.operations.model import Operation, Progress, row
 from athand.app import Athand
 from athand.archive import Archived, Unarchived
 from athand.parameters import FilePath, Help
-from athand.search import CORPORA
 
 OnlyCorpora = Annotated[Sequence[str] | None, Help("Only these corpora; default: all corpora")]
 Force = Annotated[bool, Help("Replace the file if it exists")]
@@ -16,20 +15,13 @@ Force = Annotated[bool, Help("Replace the file if it exists")]
 
 def reindex(ctx: AppContext, progress: Progress, corpora: OnlyCorpora = None) -> dict[str, int]:
     """Make every index anew from what is stored. Answers how much was indexed of each; nothing stored is changed."""
-    sizes = {name: _size(ctx.athand, name) for name in corpora or CORPORA}
+    known = ctx.athand.corpora
+    sizes = {name: known[name].size() for name in corpora or known}
     done, made = 0, {}
     for name, size in sizes.items():
-        made[name] = getattr(ctx.athand, name).reindex(
-            lambda count, before=done: progress(before + count, sum(sizes.values()))
-        )
+        made[name] = known[name].reindex(lambda count: progress(done + count, sum(sizes.values())))  # noqa: B023
         done += size
     return made
-
-
-def _size(athand: Athand, name: str) -> int:
-    corpus = getattr(athand, name)
-    size: int = corpus.count_steps() if name == "flows" else sum(corpus.count().values())
-    return size
 
 
 def backup_store(ctx: AppContext, path: FilePath, force: Force = False) -> str:

@@ -8,8 +8,7 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 
 from athand.adapters.operations.model import ALWAYS, Operation, row
-from athand.app import Athand
-from athand.search import CORPORA
+from athand.app import CORPORA, Athand
 
 _METHOD = re.compile(r"`(\w+)\(\)`")
 _MODULES = ("memories", "documents", "tools", "flows", "ui", "store")
@@ -22,8 +21,9 @@ def operations() -> Mapping[str, Operation]:
     search = row("search", Athand.search, "Search everything", toolset=ALWAYS)
     found = [search, *(each for module in modules for each in operations_in(module))]
     names = {each.path: each.name for each in found}
+    names_of_corpora = tuple(each.name for each in CORPORA)
     return MappingProxyType(
-        {each.name: replace(each, description=_name_tools(each, names), corpora=CORPORA) for each in found}
+        {each.name: replace(each, description=_name_tools(each, names), corpora=names_of_corpora) for each in found}
     )
 
 
