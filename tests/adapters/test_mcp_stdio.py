@@ -26,10 +26,11 @@ from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, AppContext
 COMMAND = [sys.executable, "-m", "athand", "mcp"]
 # Everything that writes to standard output or reads from standard input, in the middle of a call.
 NOISY = """
-import ctypes, logging, os, subprocess, sys, threading, time, warnings
+import ctypes, functools, logging, os, subprocess, sys, threading, time, warnings
 from athand import app
 real = app.Athand.search
 
+@functools.wraps(real)  # the parameters of the tool are read off it
 def noisy(self, query, **more):
     if query == "slow": time.sleep(3600)
     print("printed")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from athand.adapters.cli.session import Session
 from athand.adapters.cli.words import format_duration, pluralize
 from athand.distribution import install_hint
+from athand.files import create_private
 
 if TYPE_CHECKING:
     from athand.app import Athand
@@ -76,7 +77,7 @@ def _add_tools(athand: "Athand", folder: Path) -> CorpusSummary:
     # Athand's own server gets another home than the demo: in the same one, it would start itself.
     own = {"athand": _entry("athand", "mcp") | {"env": {"ATHAND_HOME": str(folder / "server")}}}
     config = folder / "mcp.json"
-    config.write_text(json.dumps({"mcpServers": installed or own}, indent=2), "utf-8")
+    create_private(config, json.dumps({"mcpServers": installed or own}, indent=2).encode())
     athand.tools.load(config, origin="user")
     athand.tools.wait(_CONNECT_SECONDS)
     servers = athand.tools.servers()

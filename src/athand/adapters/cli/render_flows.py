@@ -94,6 +94,7 @@ def _print_details(console: Console, details: Mapping[str, str | Text]) -> None:
 def print_steps(console: Console, steps: "Sequence[Step]") -> None:
     """One line for each step: action, element, screens, outcome, duration."""
     table = make_table("", "action", "element", "screen", "", "took", flexible="element")
+    table.columns[3].no_wrap = False  # the names of screens give way, too
     table.columns[0].justify = table.columns[5].justify = "right"
     for step in steps:
         table.add_row(str(step.position), *_step_cells(step))
@@ -103,6 +104,7 @@ def print_steps(console: Console, steps: "Sequence[Step]") -> None:
 def print_last(console: Console, steps: "Sequence[Step]") -> None:
     """One line for each step, with its session and age."""
     table = make_table("when", "session", "", "action", "element", "screen", "", "took", flexible="element")
+    table.columns[5].no_wrap = False
     table.columns[2].justify = table.columns[7].justify = "right"
     for step in steps:
         table.add_row(
@@ -172,7 +174,7 @@ def _list_details(step: "Step") -> Iterator[tuple[str, str | Text]]:
     yield "address", step.before.url if step.before else ""
     error = step.error or {}
     message = to_one_line(f"{error.get('code', '')}: {error.get('message', '')}")
-    yield "outcome", Text("went well", "green") if step.ok else Text(message, "red")
+    yield "outcome", Text("succeeded", "green") if step.ok else Text(message, "red")
     yield "took", format_duration(step.duration_ms / 1000) if step.duration_ms is not None else ""
     yield "labels", ", ".join(step.labels)
     yield "screenshot", step.screenshot or ""
