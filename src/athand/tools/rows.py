@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from athand.errors import Conflict, NotFound
 from athand.inputs import is_text
-from athand.store import Passage, Row, Snapshot, Transaction, to_datetime
+from athand.store import Passage, Row, Snapshot, Transaction, one_of, to_datetime
 from athand.text_length import estimate_tokens
 from athand.tools import definitions
 from athand.tools.definitions import to_passage
@@ -21,14 +20,6 @@ TOOL = (
     "created_at"
 )
 _AT_ONCE = 500
-
-
-def catalogue_condition(spaces: Sequence[str] | None, column: str = "space") -> tuple[str, dict[str, Any]]:
-    """SQL condition and values for rows in these catalogues; None means all catalogues."""
-    if spaces is None:
-        return "1 = 1", {}
-    names = {f"space{at}": space for at, space in enumerate(spaces)}
-    return f"{column} IN ({', '.join(f':{name}' for name in names) or 'NULL'})", dict(names)
 
 
 def to_tool(row: Row) -> Tool:
@@ -59,7 +50,7 @@ def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> T
     """The tool in the first of these catalogues that has it; Conflict if none is named and several have it."""
     if not is_text(id_):
         raise _tool_not_found(id_)
-    inside, values = catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
     overruled = hidden_servers(snapshot, spaces)
     rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in overruled]
@@ -89,7 +80,7 @@ def get_rows(snapshot: Snapshot, places: Sequence[tuple[str, str]]) -> list[Row]
 
 def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | None = None) -> list[Tool]:
     """All tools ordered by catalogue and id, including those that wait for approval."""
-    inside, values = catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     own = "AND server = :server" if server is not None else ""
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
     overruled = hidden_servers(snapshot, spaces)
@@ -99,7 +90,7 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
 
 def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
     """Catalogue, id, server and name of all searchable tools."""
-    inside, values = catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     sql = f"SELECT space, id, server, name FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
     return snapshot.rows(sql, values)
 
@@ -111,7 +102,7 @@ def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozense
     """
     if spaces is None or len(spaces) < 2:
         return frozenset()
-    inside, values = catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     rows = snapshot.rows(f"SELECT DISTINCT space, server FROM tools WHERE {inside} AND is_deleted = 0", values)
     first: dict[str, str] = {}
     for space, server in sorted(rows, key=lambda row: spaces.index(row[0])):
@@ -145,7 +136,7 @@ def _to_passage(row: Row) -> Passage:
 
 def get_generations(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
     """The generation counter of each catalogue; it is incremented by every change."""
-    inside, values = catalogue_condition(spaces)
+    inside, values = one_of("space", spaces)
     sql = f"SELECT space, amount FROM tool_uses WHERE {inside} AND name = :name ORDER BY space"
     return snapshot.rows(sql, {**values, "name": GENERATION})
 

@@ -214,7 +214,7 @@ class Tools(ToolContext):
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
     def describe(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
-        """Everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
+        """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
         with self.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
 
@@ -280,17 +280,17 @@ class Tools(ToolContext):
         return approvals.approve(self, id, _to_spaces(catalogue))
 
     def reject(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
-        """Neither show a tool in searches nor let it be called, until it is approved."""
+        """Hide a tool from searches and refuse its calls, until it is approved."""
         return approvals.reject(self, id, _to_spaces(catalogue))
 
     def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Show and call a tool, or all tools of a server, again. What waits for approval still waits."""
+        """Switch a tool, or all tools of a server, on again. A tool that waits for approval still waits."""
         return approvals.set_enabled(self, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
             id, catalogue, on=True
         )
 
     def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
-        """Neither show nor call a tool, or any tool of a server, which is stopped; `enable()` takes it back."""
+        """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
         return approvals.set_enabled(self, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
             id, catalogue, on=False
         )
@@ -308,7 +308,7 @@ class Tools(ToolContext):
     # Maintenance
 
     def stats(self) -> ToolStats:
-        """How many tools there are, how often they were searched and called, and the tokens that searching saved."""
+        """Count the tools, how often they were searched and called, and the tokens that searching saved."""
         return self._counter.stats(self)
 
     # What the base class asks for
