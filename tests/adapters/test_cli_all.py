@@ -7,6 +7,7 @@ import click
 import pytest
 
 from athand.adapters.cli.main import _COMMANDS, cli
+from athand.adapters.cli.options import make_option
 
 
 def walked(command=cli, path=()):
@@ -62,6 +63,29 @@ def test_the_list_of_commands_imports_none_of_them():
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert "doctor" in shown.stdout
     assert set(eval(shown.stderr)) <= {"athand.adapters.cli.main", "athand.adapters.cli.session"}
+
+
+def test_the_list_of_a_subjects_commands_loads_no_engine():
+    code = (
+        "import sys; from athand.adapters.cli.main import cli\n"
+        "for name in ('memory', 'docs', 'tools', 'flows'): cli([name, '--help'], standalone_mode=False)\n"
+        "print([name for name in ('numpy', 'apsw', 'rich', 'mcp') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "supersede" in shown.stdout and "refresh" in shown.stdout
+    assert shown.stdout.strip().endswith("[]")
+
+
+def test_an_option_has_type_range_choices_default_and_help_of_the_parameter_of_its_service():
+    limit = make_option("documents:Documents.search_content", "limit")
+    assert (limit.default, limit.help) == (10, "Maximum number of results per page.")
+    with pytest.raises(click.BadParameter, match="it must be a whole number from 1 to 50, not 51"):
+        limit.type_cast_value(click.Context(cli), "51")
+    mode = make_option("memories:Memories.search", "mode")
+    assert mode.type.choices == ("hybrid", "semantic", "keyword")
+    tags = make_option("memories:Memories.search", "tags")
+    assert tags.opts == ["--tag"] and tags.multiple
+    assert make_option("memories:Memories.search", "reinforce").secondary_opts == ["--no-reinforce"]
 
 
 @pytest.mark.parametrize(

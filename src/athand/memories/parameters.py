@@ -61,6 +61,7 @@ Reinforce = Annotated[bool, Help("Let the results fade more slowly")]
 PlainWeights = Annotated[Weights | None, Help("Rank by a plain sum with these weights instead")]
 Before = Annotated[_Count, Help("Maximum number of older memories")]
 After = Annotated[_Count, Help("Maximum number of newer memories")]
+BriefProject = Annotated[Name, Help("The project that work begins on")]
 BriefTokens = Annotated[int, Range(0, 1_000_000), Help("Maximum length, in tokens")]
 
 

@@ -187,7 +187,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
                 snapshot, anchor, check_count("before", before), check_count("after", after), self.now()
             )
 
-    def brief(self, project: HomeProject = "default", max_tokens: p.BriefTokens = 800) -> str:
+    def brief(self, project: p.BriefProject = "default", max_tokens: p.BriefTokens = 800) -> str:
         """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
