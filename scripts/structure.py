@@ -42,8 +42,8 @@ LEADS = frozenset(
     "is are was were has have can may must should needs when on if until as not "
     "mark wait print show count drop load check add note open stop list get find embed remove".split()
 )
-# Names that others have given: asyncio.Protocol, an MCP tool.
-GIVEN = frozenset({"connection_made", "data_received", "connection_lost", "memory_related"})
+# Names that are given: methods of asyncio.Protocol, an MCP tool and its Python method and command.
+GIVEN = frozenset({"connection_made", "data_received", "connection_lost", "memory_related", "related"})
 
 
 @dataclass(frozen=True)

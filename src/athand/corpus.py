@@ -44,7 +44,7 @@ class CorpusQuestion:
     app: str | None = None
 
 
-class SearchRequest(Protocol):
+class CorpusRequest(Protocol):
     """The checked arguments of a search of one corpus; a corpus adds its own."""
 
     @property
@@ -54,7 +54,7 @@ class SearchRequest(Protocol):
     def limit(self) -> int: ...
 
 
-RequestT = TypeVar("RequestT", bound=SearchRequest)
+RequestT = TypeVar("RequestT", bound=CorpusRequest)
 HitT = TypeVar("HitT", bound=Hit)
 
 

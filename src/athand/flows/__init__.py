@@ -18,7 +18,7 @@ from athand.flows.model import (
 from athand.flows.profiles import Profile
 from athand.flows.replay.player import Replay
 from athand.flows.service import Flows
-from athand.flows.transfer import Imported
+from athand.flows.transfer import ImportedFlows
 
 __all__ = [
     "DEFAULT_APP",
@@ -28,7 +28,7 @@ __all__ = [
     "FlowSession",
     "Flows",
     "Hint",
-    "Imported",
+    "ImportedFlows",
     "Observation",
     "PriorKnowledge",
     "Profile",

@@ -51,7 +51,7 @@ from athand.flows.profiles import Profile
 from athand.flows.record import ToolCall, identify_screen, record_step
 from athand.flows.replay.player import Replay, replay
 from athand.flows.search import FlowRanking, FlowSearchRequest
-from athand.flows.transfer import Imported
+from athand.flows.transfer import ImportedFlows
 from athand.flows.validation import (
     check_error,
     check_id,
@@ -299,7 +299,7 @@ class Flows(FlowContext):
 
     def import_(
         self, path: FilePath, *, app: ImportApp = DEFAULT_APP, progress: Callable[[int, int], None] | None = None
-    ) -> Imported:
+    ) -> ImportedFlows:
         """Import the sessions in a folder, each a folder with session.json and steps/*.json; existing steps stay."""
         return transfer.import_folder(self, Path(path), check_id("app", app), progress or (lambda done, total: None))
 

@@ -47,7 +47,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Imported(Noun):
+class ImportedFlows(Noun):
     """The result of an import: new sessions and steps, sessions that existed already, and what was left out."""
 
     sessions: int = 0
@@ -65,10 +65,10 @@ class _SessionFolder:
     problems: tuple[str, ...]
 
 
-def import_folder(context: FlowContext, path: Path, app: str, progress: Progress) -> Imported:
+def import_folder(context: FlowContext, path: Path, app: str, progress: Progress) -> ImportedFlows:
     """Imports every session in a folder, or the folder itself if it is one; each in one transaction."""
     folders = _find_session_folders(path)
-    done = Imported()
+    done = ImportedFlows()
     for at, folder in enumerate(folders):
         try:
             read = _read_session(context, folder, app)
@@ -76,7 +76,7 @@ def import_folder(context: FlowContext, path: Path, app: str, progress: Progress
         except (InvalidInput, Conflict) as error:
             done = replace(done, problems=(*done.problems, f"{folder.name}: {error}"))
         else:
-            done = Imported(
+            done = ImportedFlows(
                 done.sessions + (steps is not None and steps >= 0),
                 done.steps + max(0, steps or 0),
                 done.known + (steps is None),

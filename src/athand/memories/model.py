@@ -168,7 +168,7 @@ class SessionContext(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported(Noun):
+class ImportedMemories(Noun):
     """How many memories a file had, and how many of them were not there already."""
 
     memories: int

@@ -14,7 +14,7 @@ from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
     GLOBAL_SPACE,
     RELATIONS,
-    Imported,
+    ImportedMemories,
     Memory,
     MemoryHit,
     Related,
@@ -313,7 +313,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         project: p.ImportProject = None,
         format: p.Format = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> Imported:
+    ) -> ImportedMemories:
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return transfer.import_(self, path, project, format, progress)
 

@@ -14,7 +14,7 @@ from athand.files import replace_atomically
 from athand.inputs import check_path
 from athand.memories import importers, relations, rows, sessions, write
 from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
-from athand.memories.model import Imported, Memory, Relation, Session, to_passage
+from athand.memories.model import ImportedMemories, Memory, Relation, Session, to_passage
 from athand.memories.scoring import INDEX
 from athand.memories.validation import check_project, new_memory
 from athand.store import Snapshot, Transaction, check_target, to_datetime
@@ -49,7 +49,7 @@ def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
 
 def import_(
     corpus: AnyCorpus, path: str | PathLike[str], project: str | None, format_: str | None, progress: Progress
-) -> Imported:
+) -> ImportedMemories:
     """Imports an export or a file of another tool."""
     source = check_path("path", path)
     if source.exists() and not (source.is_file() or source.is_dir()):
@@ -67,7 +67,7 @@ def import_(
     progress(0, len(items))
     added = write.add_many(corpus, items)
     progress(len(items), len(items))
-    return Imported(len(added), sum(not memory.deduplicated for memory in added))
+    return ImportedMemories(len(added), sum(not memory.deduplicated for memory in added))
 
 
 def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> Iterator[Noun]:
@@ -120,7 +120,7 @@ def _check_header(values: dict[str, Any]) -> None:
         raise InvalidInput(f"It is of version {values.get('version')}; this program reads {HEADER['version']}.")
 
 
-def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> Imported:
+def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> ImportedMemories:
     """Writes the nouns in one transaction; their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
     with corpus.store.snapshot() as snapshot:
@@ -139,7 +139,7 @@ def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress)
         with suppress(StoreError):  # the store may be what failed
             corpus.store.erase_traces()  # the vectors of the memories that were not imported
         raise
-    return Imported(len(memories), len(new))
+    return ImportedMemories(len(memories), len(new))
 
 
 def _embed(corpus: AnyCorpus, memories: Sequence[Memory], progress: Progress) -> None:

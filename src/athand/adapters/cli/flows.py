@@ -18,7 +18,7 @@ from athand.errors import Conflict
 if TYPE_CHECKING:
     from athand.flows import FlowSession, Step
     from athand.flows.service import Flows
-    from athand.flows.transfer import Imported
+    from athand.flows.transfer import ImportedFlows
 
 find_commands = click.Group()
 move_commands = click.Group()
@@ -296,7 +296,7 @@ def import_(session: Session, /, folder: str, app: str) -> None:
         raise SystemExit(65)
 
 
-def _import_folder(session: Session, flows: "Flows", folder: str, app: str) -> "Imported":
+def _import_folder(session: Session, flows: "Flows", folder: str, app: str) -> "ImportedFlows":
     """Import with a progress bar on a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -310,7 +310,7 @@ def _import_folder(session: Session, flows: "Flows", folder: str, app: str) -> "
         )
 
 
-def _report_import(session: Session, imported: "Imported", folder: str) -> None:
+def _report_import(session: Session, imported: "ImportedFlows", folder: str) -> None:
     for problem in imported.problems:
         session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
     known = f"; {pluralize(imported.known, 'session')} known already" if imported.known else ""
