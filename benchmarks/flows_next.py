@@ -16,7 +16,7 @@ from athand.embed import LazyEmbedder
 from athand.flows import Flows, rows
 from athand.flows.actions import ACTIONS, action_key
 from athand.flows.model import FlowSession, Observation, Step, SuggestedAction
-from athand.flows.prior import suggest
+from athand.flows.prediction.predict import build_prior_knowledge
 from athand.flows.record import ToolCall, prepare_step, write_step
 from athand.store import open_store, to_microseconds
 from benchmarks.flow_walks import FOR_REPORT, FOR_TUNING, App, Simulated, sessions
@@ -95,7 +95,7 @@ def _moment(
     seen: Observation | None,
     frequent: Any,
 ) -> Asked:
-    found = suggest.prior_knowledge(flows, session, seen or Observation(), before)
+    found = build_prior_knowledge(flows, session, seen or Observation(), before)
     some = found.suggested_next_actions if found else ()
     outcomes = [Outcome(each.rank, each.confidence, is_next(each, after)) for each in some]
     if after is None:

@@ -16,7 +16,7 @@ from typing import Any
 from athand.evaluation import percentiles
 from athand.flows import rows
 from athand.flows.model import Observation
-from athand.flows.prior.suggest import prior_knowledge
+from athand.flows.prediction.predict import build_prior_knowledge
 from benchmarks.data import CACHE
 from benchmarks.flow_walks import SHOP, sessions
 from benchmarks.flows_next import keep, new_flows
@@ -70,7 +70,7 @@ def _prior(path: Path, steps: int) -> dict[str, Any]:
         for session, done in walked:
             for before, after in pairwise(done):
                 began = time.perf_counter()
-                prior_knowledge(flows, session, after.before or Observation(), before)
+                build_prior_knowledge(flows, session, after.before or Observation(), before)
                 times.append(1000 * (time.perf_counter() - began))
         return {"steps": kept, "sessions": in_all, "first_ms": times[0], **percentiles(times[1 : MOMENTS + 1])}
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engines import one_engine
-from tests.flows.prior import asked, best, done, page, walk
+from tests.flows.prediction import asked, best, done, page, walk
 
 from athand import Athand
 from athand.flows import Observation

@@ -9,7 +9,7 @@ from athand.embed import LazyEmbedder
 from athand.flows import rows
 from athand.flows.echo_masking import TypedSecrets
 from athand.flows.model import FlowHit
-from athand.flows.prior.goals import Remembered
+from athand.flows.prediction.history import HistoryCache
 from athand.flows.profiles import Profiles
 from athand.flows.schema import SCHEMA
 from athand.store import Passage, Snapshot, Store
@@ -38,7 +38,7 @@ class FlowContext(Corpus[Any, FlowHit]):
         self.app_profiles = Profiles(profile_folders)
         self.window_hours = window_hours
         self.typed_secrets = TypedSecrets()
-        self.history_cache = Remembered()
+        self.history_cache = HistoryCache()
 
     def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
         """The passages of all steps of these sessions."""

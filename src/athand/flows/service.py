@@ -46,7 +46,7 @@ from athand.flows.parameters import (
     Tool,
     Version,
 )
-from athand.flows.prior import suggest
+from athand.flows.prediction.predict import build_prior_knowledge
 from athand.flows.profiles import Profile
 from athand.flows.record import ToolCall, identify_screen, record_step
 from athand.flows.replay.player import Replay, replay
@@ -184,7 +184,7 @@ class Flows(FlowContext):
         if seen is None:
             raise InvalidInput("Say what is on the screen: an Observation.")
         window = check_number("window_hours", window_hours)
-        return suggest.prior_knowledge(
+        return build_prior_knowledge(
             self,
             session,
             identify_screen(seen, self.profile(session.app)),

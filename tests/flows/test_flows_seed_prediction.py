@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engines import one_engine
-from tests.flows.prior import asked, done, page, walk
+from tests.flows.prediction import asked, done, page, walk
 
 from athand import Athand
 from athand.flows import Observation
 from athand.flows.model import UNKNOWN
-from athand.flows.prior.similar import BEST, Look, points
+from athand.flows.prediction.page import MAX_POINTS, PageSignature, similarity_points
 
 SEND = page("send", "send-page-recipient-input:textbox:Recipient address", ":textbox:Amount", ":button:Send")
 URL = "chrome-extension://abcdefgh/home.html#/send/"
@@ -63,20 +63,22 @@ def test_what_was_shown_is_recorded_with_the_step(flows):
 
 
 def test_points_are_those_of_the_seed():
-    look = Look(frozenset(("send",)), frozenset("abcd"), frozenset((("button", "A"), ("button", "B"), ("link", "C"))))
-    nothing = Look()
-    assert points("send", nothing, "send", nothing, is_action=False) == 8
-    assert points("send", nothing, "send", nothing, is_action=True) == 10
-    assert points(UNKNOWN, nothing, UNKNOWN, nothing, is_action=False) == 0
-    assert points(UNKNOWN, Look(frozenset(("send",))), "x", look, is_action=False) == 6
-    assert points(UNKNOWN, Look(test_ids=frozenset("a")), "x", look, is_action=False) == 3
-    assert points(UNKNOWN, Look(test_ids=frozenset("abcd")), "x", look, is_action=False) == 9
-    assert points(UNKNOWN, Look(nodes=look.nodes), "x", look, is_action=False) == 4
-    assert points("send", look, "send", look, is_action=True) == BEST
+    seen = PageSignature(
+        frozenset(("send",)), frozenset("abcd"), frozenset((("button", "A"), ("button", "B"), ("link", "C")))
+    )
+    nothing = PageSignature()
+    assert similarity_points("send", nothing, "send", nothing, has_action=False) == 8
+    assert similarity_points("send", nothing, "send", nothing, has_action=True) == 10
+    assert similarity_points(UNKNOWN, nothing, UNKNOWN, nothing, has_action=False) == 0
+    assert similarity_points(UNKNOWN, PageSignature(frozenset(("send",))), "x", seen, has_action=False) == 6
+    assert similarity_points(UNKNOWN, PageSignature(test_ids=frozenset("a")), "x", seen, has_action=False) == 3
+    assert similarity_points(UNKNOWN, PageSignature(test_ids=frozenset("abcd")), "x", seen, has_action=False) == 9
+    assert similarity_points(UNKNOWN, PageSignature(nodes=seen.nodes), "x", seen, has_action=False) == 4
+    assert similarity_points("send", seen, "send", seen, has_action=True) == MAX_POINTS
 
 
 def test_something_to_click_alone_is_no_likeness():
-    assert points("home", Look(), "send", Look(), is_action=True) == 0
+    assert similarity_points("home", PageSignature(), "send", PageSignature(), has_action=True) == 0
 
 
 def test_two_unknown_screens_are_not_the_same(flows):
