@@ -207,7 +207,7 @@ def test_of_several_catalogues_the_first_that_has_a_server_wins(two):
 def test_what_the_first_catalogue_hides_is_not_shown_from_the_second(two, decide):
     getattr(two, decide)("files__read_file", catalogue="two")
     assert "files__read_file" not in ids(two.search("read_file", catalogue=["two", "one"], limit=10, threshold=0.0))
-    assert two.describe("files__read_file", catalogue=["two", "one"]).blocked
+    assert two.describe("files__read_file", catalogue=["two", "one"]).block_reason
     assert "files__read_file" in ids(two.search("read_file", catalogue="one"))
 
 
@@ -237,7 +237,7 @@ def test_a_disabled_tool_is_not_found_until_it_is_enabled(stocked):
     assert stocked.disable("files__read_file").enabled is False
     assert "files__read_file" not in ids(stocked.search("read_file", limit=100, threshold=0.0))
     assert "files__read_file" in [tool.id for tool in stocked.list()]
-    assert stocked.describe("files__read_file").blocked == "is disabled"
+    assert stocked.describe("files__read_file").block_reason == "is disabled"
     stocked.add("files", FILES)
     assert "files__read_file" not in ids(stocked.search("read_file", limit=100, threshold=0.0))
     stocked.enable("files__read_file")

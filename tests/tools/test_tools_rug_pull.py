@@ -373,7 +373,7 @@ class WhatMayBeCalled(RuleBasedStateMachine):
         listed = self.tools.list()
         assert {tool.name for tool in listed} == set(self.offered)
         for tool in listed:
-            if tool.blocked is None:
+            if tool.block_reason is None:
                 assert tool.hash == self._hash(tool.name)
                 assert (tool.name, tool.hash) in self.approved
             assert bool(tool.diff) is (tool.state == "changed") or tool.state == "rejected"

@@ -1,29 +1,27 @@
-"""Decisions of the user: approve, reject, enable or disable tools, and rules for calls."""
+"""Decisions of the user: tools approved, rejected or disabled, rules for calls, and trust in configurations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from athand.errors import Conflict, NotFound
+from athand.errors import BadData, Conflict, NotFound
 from athand.inputs import check_choice
-from athand.store import Snapshot
-from athand.tools import catalogue, definitions, rows, servers
+from athand.store import Snapshot, to_microseconds
+from athand.tools import catalogue, config, definitions, rows
 from athand.tools.calls import DECISIONS
 from athand.tools.catalogue import StoredTool
+from athand.tools.config_files import canonical_path
 from athand.tools.context import ToolContext
-from athand.tools.model import ServerKey, Tool
+from athand.tools.model import Tool
 from athand.tools.poisoning.scan import scan_definition
 from athand.tools.scoring import INDEX
-
-if TYPE_CHECKING:
-    pass
 
 Spaces = Sequence[str] | None
 
 
 def approve(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
     """Approve the definition that the server offers now; reindexes the tool if the definition has changed."""
-    before = _get_stored(context, id_, spaces)
+    before = _get_stored_tool(context, id_, spaces)
     after = replace(before, state="approved")
     if before.offered is not None:
         hash_ = definitions.content_hash(before.offered)
@@ -34,23 +32,17 @@ def approve(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
 
 def reject(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
     """Exclude the tool from searches and calls."""
-    before = _get_stored(context, id_, spaces)
+    before = _get_stored_tool(context, id_, spaces)
     return _save_decision(context, before, replace(before, state="rejected"))
 
 
-def set_enabled(context: ToolContext, id_: str, spaces: Spaces, *, on: bool) -> Tool | None:
+def enable_tool(context: ToolContext, id_: str, spaces: Spaces, *, on: bool) -> Tool | None:
     """Enable or disable a tool; None if there is no such tool."""
     try:
-        before = _get_stored(context, id_, spaces)
+        before = _get_stored_tool(context, id_, spaces)
     except NotFound:
         return None
     return _save_decision(context, before, replace(before, is_enabled=on))
-
-
-def set_server_enabled(context: ToolContext, key: ServerKey, *, on: bool) -> None:
-    """Enable or disable a server with all its tools."""
-    with context.store.transaction(spaces=(key[0],)) as transaction:
-        servers.set_enabled(transaction, context, key, on=on)
 
 
 def set_rule(context: ToolContext, pattern: str, decision: str | None, space: str) -> None:
@@ -67,13 +59,58 @@ def set_rule(context: ToolContext, pattern: str, decision: str | None, space: st
             raise NotFound(f"No rule for {pattern!r}. See: athand tools rules")
 
 
-def _get_stored(context: ToolContext, id_: str, spaces: Spaces) -> StoredTool:
+def trust(context: ToolContext, path: Path, as_hash: str | None = None) -> str:
+    """Trust a project's configuration while it is unchanged; returns its hash. Conflict if that is not `as_hash`."""
+    place = canonical_path(path)
+    hash_ = hash_to_trust(context, place)
+    if as_hash not in (None, hash_):
+        raise Conflict(f"{place} has just changed, so it is not trusted. Look at it again: athand tools trust")
+    values = {"space": rows.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(context.now())}
+    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
+        transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values)
+        sql = "INSERT INTO tool_trust (space, path, hash, trusted_at) VALUES (:space, :path, :hash, :now)"
+        transaction.execute(sql, values)
+    return hash_
+
+
+def distrust(context: ToolContext, path: Path) -> bool:
+    """Withdraw trust; whether there was any."""
+    values = {"space": rows.EVERYWHERE, "path": str(canonical_path(path))}
+    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
+        return bool(transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values))
+
+
+def is_trusted(context: ToolContext, path: Path) -> bool:
+    """Whether the user trusts the file as it is now; an unreadable file is not trusted."""
+    place = canonical_path(path)
+    with context.store.snapshot() as snapshot:
+        trusted = get_trusted_hash(snapshot, str(place))
+    try:
+        return trusted is not None and trusted == hash_to_trust(context, place)
+    except (NotFound, BadData):
+        return False
+
+
+def hash_to_trust(context: ToolContext, path: Path) -> str:
+    """The hash of a configuration and its env files."""
+    entries, hash_ = config.read_config_and_hash(canonical_path(path))
+    return config.hash_with_env_files(entries.values(), hash_, context.environment)
+
+
+def get_trusted_hash(snapshot: Snapshot, path: str | None) -> str | None:
+    """The hash of a configuration that the user trusts; None if it was never trusted."""
+    sql = "SELECT hash FROM tool_trust WHERE space = :space AND path = :path"
+    found = snapshot.rows(sql, {"space": rows.EVERYWHERE, "path": path or ""})
+    return found[0][0] if found else None
+
+
+def _get_stored_tool(context: ToolContext, id_: str, spaces: Spaces) -> StoredTool:
     with context.store.snapshot() as snapshot:
         tool = rows.get_tool(snapshot, id_, spaces)
-        return _read_stored(snapshot, tool.catalogue, tool.id)
+        return _read_tool(snapshot, tool.catalogue, tool.id)
 
 
-def _read_stored(snapshot: Snapshot, space: str, id_: str) -> StoredTool:
+def _read_tool(snapshot: Snapshot, space: str, id_: str) -> StoredTool:
     return catalogue.get_stored_tools(snapshot, space, [id_])[0]
 
 
@@ -82,7 +119,7 @@ def _save_decision(context: ToolContext, before: StoredTool, after: StoredTool) 
     needs_reindex = before.hash != after.hash
     vectors = context.embed([after.passage]) if needs_reindex else None
     with context.store.transaction(spaces=(before.space,)) as transaction:
-        if _read_stored(transaction, before.space, before.id) != before:
+        if _read_tool(transaction, before.space, before.id) != before:
             raise Conflict(f"{before.id} has just changed. Look at it again: athand tools describe {before.id}")
         catalogue.save_tools(transaction, [after], context)
         if needs_reindex:

@@ -21,14 +21,14 @@ Confirm = Callable[[Tool, Mapping[str, Any]], bool]
 
 def check_state(tool: Tool, as_hash: str | None = None) -> None:
     """Raise Refused unless the tool is approved, enabled and still has the hash that was checked before."""
-    if tool.blocked is None:
+    if tool.block_reason is None:
         if as_hash not in (None, tool.hash):
             raise Refused(f"{tool.id} has just changed. Look at it again: athand tools describe {tool.id}")
         return
     if not tool.enabled:
-        raise Refused(f"{tool.id} {tool.blocked}. Enable it with: athand tools enable {tool.id}")
+        raise Refused(f"{tool.id} {tool.block_reason}. Enable it with: athand tools enable {tool.id}")
     change = f"\n{shorten(tool.diff, _LONGEST_REASON)}\n" if tool.diff else " "
-    raise Refused(f"{tool.id} {tool.blocked}.{change}If this is right, run: athand tools approve {tool.id}")
+    raise Refused(f"{tool.id} {tool.block_reason}.{change}If this is right, run: athand tools approve {tool.id}")
 
 
 def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,10 +19,14 @@ from athand.tools.model import DEFAULT
 if TYPE_CHECKING:
     from athand.tools.service import Tools
 
-LARGEST = 4_000_000
+PROJECT_FILE = ".mcp.json"
+LARGEST = 4_000_000  # bytes
+_KEYS = ("mcpServers", "servers")
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENTS = re.compile(rf"({_STRING})|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMAS = re.compile(rf"({_STRING})|,(?=\s*+[\]}}])", re.DOTALL)
+
+log = logging.getLogger("athand")
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -76,9 +81,6 @@ def _blank_out(found: re.Match[str]) -> str:
 def _reason(error: OSError | ValueError) -> str:
     strerror = error.strerror if isinstance(error, OSError) else None
     return (strerror or str(error)).lower()
-
-
-_KEYS = ("mcpServers", "servers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +174,13 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-PROJECT_FILE = ".mcp.json"
-
-log = logging.getLogger("athand")
+def canonical_path(path: Path) -> Path:
+    """The path with the real path of its folder; the file itself may be a link."""
+    try:
+        whole = path.expanduser().absolute()
+        return Path(os.path.realpath(whole.parent)) / whole.name
+    except (RuntimeError, ValueError):  # an invalid path or unknown home: reading it raises the error
+        return path.absolute()
 
 
 def load_all(tools: "Tools", user: Path | None, folder: Path | None, config: Path | None) -> tuple[str, ...]:

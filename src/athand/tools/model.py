@@ -15,7 +15,7 @@ STATES = ("approved", "quarantined", "changed", "rejected")
 KINDS = ("read", "write", "destructive")
 DEFAULT = "default"  # the catalogue if none is named
 
-_BLOCKED = {
+_BLOCK_REASONS = {
     "quarantined": "is new and waits to be approved",
     "changed": "is not what was approved",
     "rejected": "was rejected",
@@ -73,9 +73,9 @@ class Tool(Noun):
     updated_at: datetime
 
     @property
-    def blocked(self) -> str | None:
+    def block_reason(self) -> str | None:
         """Why it cannot be called, as half a sentence; None if it can."""
-        return "is disabled" if not self.enabled else _BLOCKED.get(self.state)
+        return "is disabled" if not self.enabled else _BLOCK_REASONS.get(self.state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,20 +49,20 @@ def to_tool(row: Row) -> Tool:
 def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> Tool:
     """The tool in the first of these catalogues that has it; Conflict if none is named and several have it."""
     if not is_text(id_):
-        raise _tool_not_found(id_)
+        raise _no_such_tool(id_)
     inside, values = one_of("space", spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
     overruled = hidden_servers(snapshot, spaces)
     rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in overruled]
     if not rows:
-        raise _tool_not_found(id_)
+        raise _no_such_tool(id_)
     if len(rows) > 1:
         names = ", ".join(repr(row[0]) for row in rows)
         raise Conflict(f"{id_} is in several catalogues: {names}. Say which, by catalogue= or --catalogue.")
     return to_tool(rows[0])
 
 
-def _tool_not_found(id_: object) -> NotFound:
+def _no_such_tool(id_: object) -> NotFound:
     return NotFound(f"No tool {id_!r}. See what there is with: athand tools list")
 
 

@@ -1,18 +1,19 @@
-"""Servers: registered from configurations, trusted by the user, listed with their state, and started when needed."""
+"""Servers: registered from configurations, listed with their state, and started when needed."""
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from athand.errors import BadData, Conflict, NotFound, Refused, Unavailable
+from athand.errors import Conflict, NotFound, Refused, Unavailable
 from athand.inputs import check_text
-from athand.store import Row, Snapshot, Transaction, one_of, to_microseconds
+from athand.store import Snapshot, Transaction, one_of, to_microseconds
 from athand.tools import catalogue, config, rows
+from athand.tools.approvals import get_trusted_hash, is_trusted
 from athand.tools.catalogue import Offer
 from athand.tools.config import ServerConfig
+from athand.tools.config_files import canonical_path
 from athand.tools.context import ToolContext
 from athand.tools.model import Launch, Server, ServerKey
 from athand.tools.scoring import INDEX
@@ -21,10 +22,30 @@ if TYPE_CHECKING:
     from athand.tools.gateway import Gateway, Listing, ServerState
 
 ORIGINS = ("user", "project", "code")
-SERVER = "space, id, transport, source, origin, description, is_enabled, protocol, listed_at, failure, failed_at"
 FAILING = ("failing", "needs login")
 _RECENTLY = 300_000_000  # microseconds
 NONE = "none"  # the transport of tools that were added without a server
+
+
+class ServerRow(NamedTuple):
+    """A row of the table of servers; times are in microseconds."""
+
+    space: str
+    id: str
+    transport: str
+    source: str | None
+    origin: str
+    description: str | None
+    is_enabled: int
+    protocol: str | None
+    listed_at: int | None
+    failure: str | None
+    failed_at: int | None
+
+    @property
+    def key(self) -> ServerKey:
+        """Catalogue and name."""
+        return self.space, self.id
 
 
 def register(context: ToolContext, source: Path, space: str, origin: str) -> tuple[list[ServerConfig], list[ServerKey]]:
@@ -38,27 +59,36 @@ def register(context: ToolContext, source: Path, space: str, origin: str) -> tup
         if _is_unchanged(list_rows(snapshot, space), entries, path, origin):
             return entries, []
     with context.store.transaction(spaces=(space,)) as transaction:
-        stored = {row[1]: row for row in list_rows(transaction, space)}
+        stored = {row.id: row for row in list_rows(transaction, space)}
         named = {entry.name for entry in entries}
-        gone = [row[1] for row in stored.values() if row[3] == str(path) and row[1] not in named]
+        gone = [row.id for row in stored.values() if row.source == str(path) and row.id not in named]
         for name in gone:
             unregister(transaction, context, space, name)
         for entry in entries:
             _save_server(transaction, context, space, entry, origin, stored.get(entry.name))
             if entry.disabled:
-                set_enabled(transaction, context, (space, entry.name), on=False)
-    moved = [name for name in named if name in stored and stored[name][3] != str(path)]
+                enable_server(transaction, context, (space, entry.name), on=False)
+    moved = [name for name in named if name in stored and stored[name].source != str(path)]
     return entries, [(space, name) for name in (*gone, *moved)]
 
 
-def _is_unchanged(stored: Sequence[Row], entries: Sequence[ServerConfig], path: Path, origin: str) -> bool:
+def _is_unchanged(stored: Sequence[ServerRow], entries: Sequence[ServerConfig], path: Path, origin: str) -> bool:
     """Whether the file has the same servers as at the last registration."""
-    before = {(row[1], row[2], row[5], bool(row[6])) for row in stored if row[3] == str(path) and row[4] == origin}
+    before = {
+        (row.id, row.transport, row.description, bool(row.is_enabled))
+        for row in stored
+        if row.source == str(path) and row.origin == origin
+    }
     return before == {(each.name, each.transport, each.description, not each.disabled) for each in entries}
 
 
 def _save_server(
-    transaction: Transaction, context: ToolContext, space: str, entry: ServerConfig, origin: str, before: Row | None
+    transaction: Transaction,
+    context: ToolContext,
+    space: str,
+    entry: ServerConfig,
+    origin: str,
+    before: ServerRow | None,
 ) -> None:
     """Write a server; one of the same name from another file is replaced, and its approved tools are kept."""
     values = {
@@ -68,9 +98,9 @@ def _save_server(
         "source": str(entry.source),
         "origin": origin,
         "description": entry.description,
-        "is_enabled": int(not entry.disabled) if before is None or entry.disabled else before[6],
-        "protocol": before[7] if before else None,
-        "listed_at": before[8] if before else None,
+        "is_enabled": int(not entry.disabled) if before is None or entry.disabled else before.is_enabled,
+        "protocol": before.protocol if before else None,
+        "listed_at": before.listed_at if before else None,
         "updated_at": to_microseconds(context.now()),
     }
     put_server(transaction, values)
@@ -84,15 +114,16 @@ def register_list(context: ToolContext, space: str, name: str, description: str 
         stored = list_rows(transaction, space, name)
         if not stored:
             put_server(transaction, values)
-        elif stored[0][3] is None and description not in (None, stored[0][5]):
-            put_server(transaction, {**values, "is_enabled": stored[0][6], "listed_at": stored[0][8]})
+        elif stored[0].source is None and description not in (None, stored[0].description):
+            before = {"is_enabled": stored[0].is_enabled, "listed_at": stored[0].listed_at}
+            put_server(transaction, {**values, **before})
 
 
 def record_listing(context: ToolContext, key: ServerKey, protocol: str) -> None:
     """Record that a server works, and its protocol version."""
     with context.store.snapshot() as snapshot:
         stored = get_row(snapshot, key[:1], key[1])
-    if (stored[7], stored[9]) != (protocol, None):
+    if (stored.protocol, stored.failure) != (protocol, None):
         _update_server(context, key, "protocol = :value, failure = NULL, failed_at = NULL", protocol)
 
 
@@ -100,9 +131,9 @@ def record_failures(context: ToolContext, states: "Mapping[ServerKey, ServerStat
     """Record failing servers with the reason, so that other processes do not try them at once."""
     failing = {key: state.reason for key, state in states.items() if state.state in FAILING}
     with context.store.snapshot() as snapshot:
-        stored = {(row[0], row[1]): row[9:11] for row in list_rows(snapshot)} if failing else {}
+        stored = {row.key: row for row in list_rows(snapshot)} if failing else {}
     for key, reason in failing.items():
-        if key in stored and (stored[key][0] != reason or not is_recent(context, stored[key][1])):
+        if key in stored and (stored[key].failure != reason or not is_recent(context, stored[key].failed_at)):
             _update_server(context, key, "failure = :value, failed_at = :now", reason)
 
 
@@ -127,7 +158,7 @@ def put_server(transaction: Transaction, values: Mapping[str, Any]) -> None:
     transaction.execute(f"INSERT INTO tool_servers ({names}) VALUES ({marks})", dict(values))
 
 
-def set_enabled(transaction: Transaction, context: ToolContext, key: ServerKey, *, on: bool) -> None:
+def enable_server(transaction: Transaction, context: ToolContext, key: ServerKey, *, on: bool) -> None:
     """Enable or disable a server and all its tools."""
     values = {"space": key[0], "server": key[1]}
     sql = "UPDATE tool_servers SET is_enabled = :on WHERE space = :space AND id = :server"
@@ -147,44 +178,45 @@ def unregister(transaction: Transaction, context: ToolContext, space: str, name:
     transaction.remove(INDEX, space, [entry.id for entry in entries])
 
 
-def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[Row]:
+def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[ServerRow]:
     """The rows of one catalogue, or of all."""
     inside, values = one_of("space", None if space is None else (space,))
     own = "AND id = :name" if name is not None else ""
-    sql = f"SELECT {SERVER} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
-    return snapshot.rows(sql, {**values, "name": name} if own else values)
+    sql = f"SELECT {', '.join(ServerRow._fields)} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
+    return [ServerRow(*row) for row in snapshot.rows(sql, {**values, "name": name} if own else values)]
 
 
 def list_keys_of(context: ToolContext, source: Path) -> list[ServerKey]:
     """The keys of the servers from a configuration file."""
     path = str(canonical_path(source))
     with context.store.snapshot() as snapshot:
-        return [(row[0], row[1]) for row in list_rows(snapshot) if row[3] == path]
+        return [row.key for row in list_rows(snapshot) if row.source == path]
 
 
-def get_row(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> Row:
+def get_row(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> ServerRow:
     """The server of that name, in the first of these catalogues that has it."""
     check_text("server", name)
-    found = [row for row in list_rows(snapshot, None, str(name)) if spaces is None or row[0] in spaces]
+    found = [row for row in list_rows(snapshot, None, str(name)) if spaces is None or row.space in spaces]
     if not found:
         raise NotFound(f"No server {name!r}. See what there is with: athand tools servers")
     if spaces is None and len(found) > 1:
-        names = ", ".join(repr(row[0]) for row in found)
+        names = ", ".join(repr(row.space) for row in found)
         raise Conflict(f"{name} is in several catalogues: {names}. Say which, by catalogue= or --catalogue.")
-    return min(found, key=lambda row: spaces.index(row[0]) if spaces else 0)
+    return min(found, key=lambda row: spaces.index(row.space) if spaces else 0)
 
 
 def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
     """The current configuration of a server; Refused if it is disabled or its file is not trusted."""
     with context.store.snapshot() as snapshot:
-        _, name, _, source, origin, _, is_enabled, *_ = get_row(snapshot, key[:1], key[1])
-        trusted = _get_trusted_hash(snapshot, source)
+        row = get_row(snapshot, key[:1], key[1])
+        trusted = get_trusted_hash(snapshot, row.source)
+    name, source = row.id, row.source
     if source is None:
         raise Unavailable(f"{name} is a list of tools without a server: they can be found, not called.")
-    if not is_enabled:
+    if not row.is_enabled:
         raise Refused(f"The server {name} is disabled. Enable it with: athand tools enable {name}")
     entries, hash_ = config.read_config_and_hash(Path(source))
-    if origin == "project" and config.hash_with_env_files(entries.values(), hash_, context.environment) != trusted:
+    if row.origin == "project" and config.hash_with_env_files(entries.values(), hash_, context.environment) != trusted:
         raise Refused(
             f"{source} is not trusted{' any more: it has changed' if trusted else ''}, so nothing in it is started. "
             f"Read it, then run: athand tools trust {source}"
@@ -192,65 +224,6 @@ def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
     if name not in entries:
         raise NotFound(f"{source} names no server {name!r} any more. Load it again with: athand tools load {source}")
     return entries[name]
-
-
-def canonical_path(path: Path) -> Path:
-    """The path with the real path of its folder; the file itself may be a link."""
-    try:
-        whole = path.expanduser().absolute()
-        return Path(os.path.realpath(whole.parent)) / whole.name
-    except (RuntimeError, ValueError):  # an invalid path or unknown home: reading it raises the error
-        return path.absolute()
-
-
-def trust(context: ToolContext, path: Path, as_hash: str | None = None) -> str:
-    """Trust a project's configuration as long as it is unchanged; returns its hash."""
-    place = canonical_path(path)
-    hash_ = compute_hash(context, place)
-    if as_hash not in (None, hash_):
-        raise Conflict(f"{place} has just changed, so it is not trusted. Look at it again: athand tools trust")
-    values = {"space": rows.EVERYWHERE, "path": str(place), "hash": hash_, "now": to_microseconds(context.now())}
-    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
-        transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values)
-        sql = "INSERT INTO tool_trust (space, path, hash, trusted_at) VALUES (:space, :path, :hash, :now)"
-        transaction.execute(sql, values)
-    return hash_
-
-
-def distrust(context: ToolContext, path: Path) -> bool:
-    """Withdraw trust; whether there was any."""
-    values = {"space": rows.EVERYWHERE, "path": str(canonical_path(path))}
-    with context.store.transaction(spaces=(rows.EVERYWHERE,)) as transaction:
-        return bool(transaction.execute("DELETE FROM tool_trust WHERE space = :space AND path = :path", values))
-
-
-def is_trusted(context: ToolContext, path: Path) -> bool:
-    """Whether the user trusts the file as it is now; an unreadable file is not trusted."""
-    place = canonical_path(path)
-    with context.store.snapshot() as snapshot:
-        trusted = _get_trusted_hash(snapshot, str(place))
-    try:
-        return trusted is not None and trusted == compute_hash(context, place)
-    except (NotFound, BadData):
-        return False
-
-
-def compute_hash(context: ToolContext, place: Path) -> str:
-    """The hash that is trusted: of the file and of its env files."""
-    entries, hash_ = config.read_config_and_hash(place)
-    return config.hash_with_env_files(entries.values(), hash_, context.environment)
-
-
-def _get_trusted_hash(snapshot: Snapshot, path: str | None) -> str | None:
-    """The hash that was trusted for this path."""
-    sql = "SELECT hash FROM tool_trust WHERE space = :space AND path = :path"
-    found = snapshot.rows(sql, {"space": rows.EVERYWHERE, "path": path or ""})
-    return found[0][0] if found else None
-
-
-def filter_allowed(entry: ServerConfig, tools: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that the include and exclude patterns of a server admit."""
-    return [tool for tool in tools if config.is_tool_allowed(entry, str(tool.get("name", "")))]
 
 
 def list_servers(
@@ -264,51 +237,49 @@ def list_servers(
     )
     with context.store.snapshot() as snapshot:
         counts = {(row[0], row[1]): (int(row[2]), int(row[3])) for row in snapshot.rows(sql, values)}
-        found = [row for row in list_rows(snapshot) if spaces is None or row[0] in spaces]
-        untrusted = {row[3] for row in found if row[4] == "project"}
-    untrusted = {source for source in untrusted if not is_trusted(context, Path(source))}
-    return [_to_server(context, row, counts.get((row[0], row[1]), (0, 0)), states, untrusted) for row in found]
+        found = [row for row in list_rows(snapshot) if spaces is None or row.space in spaces]
+        sources = {row.source for row in found if row.origin == "project" and row.source is not None}
+    untrusted = {source for source in sources if not is_trusted(context, Path(source))}
+    return [_to_server(context, row, counts.get(row.key, (0, 0)), states, untrusted) for row in found]
 
 
 def _to_server(
     context: ToolContext,
-    row: Row,
+    row: ServerRow,
     counts: tuple[int, int],
     states: Mapping[ServerKey, "ServerState"],
     untrusted: set[str],
 ) -> Server:
-    space, name, transport, source, _, description, _, protocol, *_ = row
-    state = states.get((space, name))
-    status, reason = _get_status(context, row, state, is_trusted=source not in untrusted)
+    state = states.get(row.key)
+    status, reason = _get_status(context, row, state, is_trusted=row.source not in untrusted)
     return Server(
-        name=name,
-        catalogue=space,
-        transport=transport,
-        source=source,
+        name=row.id,
+        catalogue=row.space,
+        transport=row.transport,
+        source=row.source,
         state=status,
         reason=reason,
         tools=counts[0],
         waiting=counts[1],
-        description=description,
-        protocol=(state.protocol if state is not None else None) or protocol,
+        description=row.description,
+        protocol=(state.protocol if state is not None else None) or row.protocol,
         retry_at=state.retry_at if state is not None else None,
     )
 
 
 def _get_status(
-    context: ToolContext, row: Row, state: "ServerState | None", *, is_trusted: bool
+    context: ToolContext, row: ServerRow, state: "ServerState | None", *, is_trusted: bool
 ) -> tuple[str, str | None]:
     """The status of a server and the reason for it: disabled, untrusted, the live state, or the stored one."""
-    _, _, _, source, _, _, is_enabled, _, listed_at, failure, failed_at = row
-    if not is_enabled:
+    if not row.is_enabled:
         return "disabled", None
     if not is_trusted:
-        return "untrusted", f"Read {source}, then run: athand tools trust {source}"
+        return "untrusted", f"Read {row.source}, then run: athand tools trust {row.source}"
     if state is not None:
         return state.state, state.reason
-    if failure is not None and is_recent(context, failed_at):
-        return "failing", failure
-    return "none" if source is None else "idle" if listed_at else "unknown", failure
+    if row.failure is not None and is_recent(context, row.failed_at):
+        return "failing", row.failure
+    return "none" if row.source is None else "idle" if row.listed_at else "unknown", row.failure
 
 
 class RunningServers:
@@ -333,7 +304,7 @@ class RunningServers:
 
     def refresh(self, key: ServerKey, seconds: float | None) -> None:
         """List the tools of a server again."""
-        self.forget_if_changed(key, get_config(self._context, key))
+        self.forget_on_change(key, get_config(self._context, key))
         self._get_gateway().refresh(key, seconds)
 
     def login(self, key: ServerKey, open_page: Callable[[str], None], seconds: float) -> None:
@@ -357,7 +328,7 @@ class RunningServers:
         check: Callable[[], None],
     ) -> Mapping[str, Any]:
         """The result of a tool; Refused if its configuration is no longer trusted."""
-        self.forget_if_changed(key, get_config(self._context, key))
+        self.forget_on_change(key, get_config(self._context, key))
         return self._get_gateway().call(key, tool, arguments, seconds=seconds, check=check)
 
     def states(self) -> "Mapping[ServerKey, ServerState]":
@@ -370,7 +341,7 @@ class RunningServers:
         if self._gateway is not None:
             self._gateway.forget(key)
 
-    def forget_if_changed(self, key: ServerKey, entry: ServerConfig) -> None:
+    def forget_on_change(self, key: ServerKey, entry: ServerConfig) -> None:
         """Stop a server whose configuration has changed since it was started."""
         if self._started.get(key, entry) != entry:
             self.forget(key)
@@ -408,5 +379,6 @@ class RunningServers:
     def _store_listing(self, key: ServerKey, listing: "Listing") -> None:
         """Apply a tool list to the catalogue, filtered by the configuration."""
         entry = get_config(self._context, key)
-        self._apply_offer(catalogue.build_offer(*key, filter_allowed(entry, listing.tools)))
+        tools = [tool for tool in listing.tools if config.is_tool_allowed(entry, str(tool.get("name", "")))]
+        self._apply_offer(catalogue.build_offer(*key, tools))
         record_listing(self._context, key, listing.protocol)

@@ -75,7 +75,7 @@ class Tools(ToolContext):
         for key in stale:
             self._running.forget(key)
         for entry in entries:
-            self._running.forget_if_changed((space, entry.name), entry)
+            self._running.forget_on_change((space, entry.name), entry)
         if connect:
             self.connect([(space, entry.name) for entry in entries if not entry.disabled])
         names = {entry.name for entry in entries}
@@ -131,7 +131,7 @@ class Tools(ToolContext):
         """List the tools of a server again, now. Changed tools wait for approval."""
         key = self._get_key(server, catalogue)
         self._running.refresh(key, seconds)
-        return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
+        return self._get_server(key)
 
     def login(
         self, server: str, *, open_page: Callable[[str], None], catalogue: Catalogues = None, seconds: float = 300.0
@@ -157,23 +157,23 @@ class Tools(ToolContext):
 
     def hash_to_trust(self, path: str | PathLike[str]) -> str:
         """The hash of a project's configuration with its env files."""
-        return servers.compute_hash(self, servers.canonical_path(Path(path)))
+        return approvals.hash_to_trust(self, Path(path))
 
     def trust(self, path: str | PathLike[str], *, hash: str | None = None) -> str:
         """Trust a project's configuration as long as it is unchanged; Conflict if its hash is not `hash`."""
-        hash_ = servers.trust(self, Path(path), hash)
+        hash_ = approvals.trust(self, Path(path), hash)
         self.connect(self._running.forget_source(Path(path)))
         return hash_
 
     def distrust(self, path: str | PathLike[str]) -> bool:
         """Withdraw trust and stop the servers of the file; whether it was trusted."""
-        was_trusted = servers.distrust(self, Path(path))
+        was_trusted = approvals.distrust(self, Path(path))
         self._running.forget_source(Path(path))
         return was_trusted
 
     def is_trusted(self, path: str | PathLike[str]) -> bool:
         """Whether a project's configuration is trusted as it is now."""
-        return servers.is_trusted(self, Path(path))
+        return approvals.is_trusted(self, Path(path))
 
     # Search
 
@@ -285,15 +285,11 @@ class Tools(ToolContext):
 
     def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool, or all tools of a server, on again. A tool that waits for approval still waits."""
-        return approvals.set_enabled(self, id, _to_spaces(catalogue), on=True) or self._set_server_enabled(
-            id, catalogue, on=True
-        )
+        return self._enable(id, catalogue, on=True)
 
     def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
-        return approvals.set_enabled(self, id, _to_spaces(catalogue), on=False) or self._set_server_enabled(
-            id, catalogue, on=False
-        )
+        return self._enable(id, catalogue, on=False)
 
     def rules(self, *, catalogue: str = DEFAULT) -> RuleList:
         """The rules for calls, of this catalogue and global ones."""
@@ -360,15 +356,20 @@ class Tools(ToolContext):
 
     def _get_key(self, server: str, catalogue: Catalogues) -> ServerKey:
         with self.store.snapshot() as snapshot:
-            space, name, *_ = servers.get_row(snapshot, _to_spaces(catalogue), server)
-        return space, name
+            return servers.get_row(snapshot, _to_spaces(catalogue), server).key
 
-    def _set_server_enabled(self, server: str, catalogue: Catalogues, *, on: bool) -> Server:
-        """Enable or disable a server; a disabled one is stopped."""
-        key = self._get_key(server, catalogue)
-        approvals.set_server_enabled(self, key, on=on)
+    def _enable(self, id_: str, catalogue: Catalogues, *, on: bool) -> Tool | Server:
+        """Enable or disable a tool, or else a server with all its tools; a disabled server is stopped."""
+        if (tool := approvals.enable_tool(self, id_, _to_spaces(catalogue), on=on)) is not None:
+            return tool
+        key = self._get_key(id_, catalogue)
+        with self.store.transaction(spaces=(key[0],)) as transaction:
+            servers.enable_server(transaction, self, key, on=on)
         if not on:
             self._running.forget(key)
+        return self._get_server(key)
+
+    def _get_server(self, key: ServerKey) -> Server:
         return next(each for each in self.servers(catalogue=key[0]) if each.name == key[1])
 
 

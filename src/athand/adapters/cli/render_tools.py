@@ -108,7 +108,7 @@ def _format_state(tool: "Tool") -> Text:
     advice = f"; to approve it:  athand tools approve {tool.id}"
     if not tool.enabled:
         advice = f"; to enable it:  athand tools enable {tool.id}"
-    why = f": it {tool.blocked}{advice}" if tool.blocked else ""
+    why = f": it {tool.block_reason}{advice}" if tool.block_reason else ""
     return Text.assemble((tool.state, _STATE_STYLES[tool.state]), why)
 
 

@@ -177,7 +177,7 @@ def _add_stub_routes(router: APIRouter, athand: Athand, reachable: Catalogues) -
     def render_module(language: str, filter_: str | None, catalogue: Sequence[str] | None, gateway: str) -> str:
         catalogues = restrict_catalogues(catalogue, reachable)
         tools = _filter_tools(athand.tools.list(catalogue=catalogues), filter_, catalogues)
-        callable_tools = [tool for tool in tools if not tool.blocked]
+        callable_tools = [tool for tool in tools if not tool.block_reason]
         if not callable_tools:
             raise NotFound("No tool that can be called fits the filter. See what there is with: athand tools list")
         from athand.tools.stubs import stubs

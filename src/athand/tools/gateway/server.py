@@ -141,7 +141,7 @@ class UpstreamServer:
         self._in_flight += 1
         try:
             await self._with_deadline(until, _wait_for(session.delivered))
-            await self._with_deadline(until, session.relist_if_changed())
+            await self._with_deadline(until, session.relist_on_change())
             await asyncio.to_thread(check)
             answer = await session.call(tool, arguments, until)
         except SessionEnded:
@@ -160,7 +160,7 @@ class UpstreamServer:
         """Count a failed call; after several in a row the session is dropped until the backoff ends."""
         if self._backoff.record_failed_call(_now()):
             self._drop_session(session)
-            self._set_failing("failing", str(error).rstrip("."))
+            self._record_failure("failing", str(error).rstrip("."))
 
     def _drop_session(self, session: ServerSession) -> None:
         """End a session; the next call starts a new one."""
@@ -182,15 +182,15 @@ class UpstreamServer:
         kind = "needs login" if session.needs_login(error) else "failing"
         if not session.ready.done():
             self._backoff.record_failed_start(_now())
-            self._set_failing(kind, session.describe_failure(error))
+            self._record_failure(kind, session.describe_failure(error))
             self._schedule_retry()
         elif kind == "needs login":
-            self._set_failing(kind, session.describe_failure(error))
+            self._record_failure(kind, session.describe_failure(error))
         else:
             is_lost = error is not None or (session.diagnostics is not None and session.diagnostics.is_closed)
             self.state = ServerState("idle", session.describe_failure(error) if is_lost else None, self.state.protocol)
 
-    def _set_failing(self, kind: str, why: str) -> None:
+    def _record_failure(self, kind: str, why: str) -> None:
         left = None if self._backoff.until is None else timedelta(seconds=max(0.0, self._backoff.until - _now()))
         self.state = ServerState(kind, why, retry_at=None if left is None else datetime.now(UTC) + left)
 

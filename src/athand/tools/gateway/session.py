@@ -89,7 +89,7 @@ class ServerSession:
         except Exception as error:
             raise await self._to_error(connection.diagnostics, tool, error, until) from error
 
-    async def relist_if_changed(self) -> None:
+    async def relist_on_change(self) -> None:
         """List the tools again if list_changed was received since the last listing."""
         async with self._listing:
             if not self._changes.is_set():
@@ -179,7 +179,7 @@ class ServerSession:
             await asyncio.sleep(max(_DEBOUNCE, _REST_FACTOR * took))
             began = _now()
             try:
-                await self.relist_if_changed()
+                await self.relist_on_change()
                 took = _now() - began
             except Unavailable as error:
                 log.warning("%s", error)

@@ -17,7 +17,7 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_mes
 
 from athand.tools import supervisor
 from athand.tools.gateway.diagnostics import Diagnostics
-from athand.tools.gateway.timing import run_uncancelled
+from athand.tools.gateway.timing import run_to_end
 
 log = logging.getLogger("athand")
 
@@ -54,7 +54,7 @@ async def stdio_server(diagnostics: Diagnostics) -> AsyncIterator[tuple[Any, Any
     finally:
         diagnostics.is_ending = True
         with anyio.CancelScope(shield=True):
-            await run_uncancelled(_clean_up(child, diagnostics, command, tasks, (incoming, received, sent, outgoing)))
+            await run_to_end(_clean_up(child, diagnostics, command, tasks, (incoming, received, sent, outgoing)))
 
 
 async def _start_supervisor() -> _ServerProcess:

@@ -25,7 +25,7 @@ async def run_with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) 
     return task.result()
 
 
-async def run_uncancelled(work: Coroutine[Any, Any, None]) -> None:
+async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine to its end even if the caller is cancelled; it must have limits of its own."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
