@@ -8,7 +8,6 @@ from jsonschema import Draft202012Validator
 
 from athand import Athand
 from athand.adapters.operations import AppContext, operations
-from athand.adapters.operations.table import operations_in
 from athand.config import Settings
 
 
@@ -40,6 +39,5 @@ def calling(folder):
 
 def names_in(*modules):
     """The operations that these modules have."""
-    return {
-        each.name for module in modules for each in operations_in(import_module(f"athand.adapters.operations.{module}"))
-    }
+    found = [import_module(f"athand.adapters.operations.{module}") for module in modules]
+    return {each.name for module in found for each in module.OPERATIONS}

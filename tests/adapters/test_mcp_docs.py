@@ -6,7 +6,7 @@ from pathlib import Path
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import TEMPLATES
 from athand.adapters.mcp.tool_list import DEFAULT_TOOLS, ToolList
-from athand.adapters.operations import ALWAYS, SCOPES, TOOLSETS, operations
+from athand.adapters.operations import ALWAYS, SCOPES, list_toolsets, operations
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
 LIST = re.compile(r"(<!-- tools: .*? -->\n).*?(<!-- end of tools -->)", re.DOTALL)
@@ -14,7 +14,7 @@ LIST = re.compile(r"(<!-- tools: .*? -->\n).*?(<!-- end of tools -->)", re.DOTAL
 
 def listed():
     """The tools of every toolset as a table."""
-    return "".join(_table(toolset) for toolset in (ALWAYS, *TOOLSETS))
+    return "".join(_table(toolset) for toolset in (ALWAYS, *list_toolsets()))
 
 
 def _table(toolset):
@@ -40,7 +40,7 @@ def test_the_page_names_every_resource_and_prompt():
     page = PAGE.read_text("utf-8")
     for template in TEMPLATES.values():
         assert f"`{template.uri_template}`" in page
-    for prompt in Prompts(None, TOOLSETS).list_prompts():
+    for prompt in Prompts(None, list_toolsets()).list_prompts():
         arguments = ", ".join(f"`{each.name}`{'' if each.required else '?'}" for each in prompt.arguments)
         assert f"| `{prompt.name}` | {arguments} |" in page
 

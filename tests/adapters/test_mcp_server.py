@@ -13,7 +13,7 @@ from tests.adapters.mcp_kit import ERAS, NOTE, everything, opened, serve, talk, 
 from athand.adapters.mcp import render
 from athand.adapters.mcp.render import render_result
 from athand.adapters.mcp.tool_list import DEFAULT_TOOLS, ToolList
-from athand.adapters.operations import SCOPES, TOOLSETS, operations
+from athand.adapters.operations import SCOPES, list_toolsets, operations
 from athand.errors import InvalidInput
 
 ARGUMENTS = {
@@ -133,7 +133,7 @@ def test_an_error_nobody_has_foreseen_tells_nothing_of_the_inside(workspace, mod
     assert "a secret of the inside" in caplog.text
 
 
-@pytest.mark.parametrize("toolset", TOOLSETS)
+@pytest.mark.parametrize("toolset", list_toolsets())
 def test_a_toolset_has_all_its_operations_and_the_search_over_everything(toolset):
     names = set(ToolList([toolset]).filter(SCOPES))
     assert names == {"search"} | {each.name for each in operations().values() if each.toolset == toolset}

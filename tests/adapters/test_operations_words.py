@@ -36,4 +36,5 @@ def test_a_description_is_made_of_sentences_and_begins_with_a_verb(operation):
     for paragraph in operation.description.split("\n\n"):
         assert re.match(r"[A-Z`]|\w+_\w+", paragraph), paragraph
         assert paragraph.endswith("."), paragraph
+    assert "()" not in operation.description  # methods of Python are not what agents call
     assert not NO_VERB.match(operation.description), operation.description

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NO_FOLDERS = "No folder of documents yet. Add one with: athand docs add FOLDER"
 _FRESH = 60  # seconds
 _FEW = 3
-_PLACES = {"projects": "project", "folders": "folder", "servers": "server", "apps": "app"}
 
 
 def print_answer(
@@ -45,7 +44,8 @@ def print_answer(
         session.say(f" {word} is unknown here; searched for {click.style(meant, bold=True)} too.")
     for note in (*hits.notes, *describe_delays(hits.freshness)):
         session.say(f" {note}")
-    print_hits(session.console(), hits, explain=explain)
+    nouns = {name: corpus.noun for name, corpus in athand.corpora.items()}
+    print_hits(session.console(), hits, nouns, explain=explain)
     sizes = _describe_sizes(athand, hits, corpora)
     pieces = [_count_hits(hits, seconds), *(f"{name} {size}" for name, size in sizes.items())]
     width = session.console(stderr=True).width
@@ -66,7 +66,7 @@ def _count_hits(hits: "Hits[Any]", seconds: float) -> str:
 def _describe_facets(hits: "Hits[Any]") -> list[str]:
     """The projects, folders, servers and apps of the hits, if there are several kinds: filters for a next search."""
     facets = {name: numbers for name, numbers in hits.facets.items() if isinstance(numbers, Mapping)}
-    pieces = [f"{_PLACES.get(name, name)} {_list_largest(numbers)}" for name, numbers in facets.items()]
+    pieces = [f"{name.removesuffix('s')} {_list_largest(numbers)}" for name, numbers in facets.items()]
     return pieces if len(pieces) > 1 else []
 
 
@@ -84,15 +84,15 @@ def _list_largest(numbers: Mapping[str, int]) -> str:
 def _describe_sizes(athand: "Athand", hits: "Hits[Any]", corpora: Sequence[str]) -> dict[str, str]:
     """How much there is of each corpus that was searched; of memories also that there are none."""
     sizes: dict[str, str] = {}
-    if "memories" in corpora:
-        sizes["memories"] = f"{sum(athand.memories.count().values()):,}"
-    if "documents" in corpora and (folders := athand.documents.list_folders()):
-        files = pluralize(sum(each.documents for each in folders), "file")
-        sizes["documents"] = f"{files}{_describe_freshness(hits.freshness)}"
-    if "tools" in corpora and (tools := sum(athand.tools.count().values())):
-        sizes["tools"] = f"{tools:,}"
-    if "flows" in corpora and (flows := sum(athand.flows.count().values())):
-        sizes["flows"] = f"{flows:,}"
+    for name, corpus in athand.corpora.items():
+        if name not in corpora:
+            continue
+        if name != "documents":
+            count = sum(corpus.count().values())
+            sizes |= {name: f"{count:,}"} if count or name == "memories" else {}
+        elif folders := athand.documents.list_folders():
+            files = pluralize(sum(each.documents for each in folders), "file")
+            sizes[name] = f"{files}{_describe_freshness(hits.freshness)}"
     return sizes
 
 

@@ -88,7 +88,7 @@ def _print_content(session: Session, answer: "SearchContentResponse") -> None:
         )
         for each in answer.data.results
     ]  # fmt: skip
-    print_hits(session.console(), Hits(hits))
+    print_hits(session.console(), Hits(hits), {"documents": "document"})
     _print_statistics(session, answer)
     session.say_next_page(answer.continuation, "docs", "content")
 

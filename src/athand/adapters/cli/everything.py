@@ -10,7 +10,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import print_answer
-from athand.adapters.cli.session import Progress, Session, command
+from athand.adapters.cli.session import Progress, Session, command, start_session
 from athand.adapters.cli.tools_catalogues import servers_file
 from athand.adapters.cli.words import pluralize
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from athand.types import Status
 
 _top = click.Group()
+_STEPS = ("step of flows", "steps of flows")  # what is indexed of flows
 _VERDICT = {False: " The index was already identical.", True: " The old index differed; the new one is right."}
 
 
 def _complete_corpus(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     from athand.app import CORPORA
 
-    return [each.name for each in CORPORA if each.name.startswith(typed)]
+    return [each.name for each in (*CORPORA, *start_session(context).corpora) if each.name.startswith(typed)]
 
 
 @command(_top, "search")
@@ -52,6 +53,26 @@ def search(session: Session, query: str, explain: bool, **given: Any) -> None:
         corpora = given["corpora"] or default_corpora(athand.corpora, options.drop_unset(given))
         further = shlex.join(["athand", "search", query, "--min-score", "0"]) if given["min_score"] is None else None
         print_answer(session, athand, hits, seconds, explain=explain, corpora=corpora, further=further)
+
+
+def make_corpus_search(group: click.Group, corpus: "type[AnyCorpus]") -> click.Command:
+    """The search of a corpus of one's own, with the parameters of its method `search` as options."""
+    from athand.parameters import parameters_of
+
+    method = getattr(corpus, "search")  # noqa: B009  # the base class has none
+
+    @click.argument("query")
+    @options.of(method, *(name for name in parameters_of(method) if name != "query"))
+    @options.explain
+    def search(session: Session, query: str, explain: bool, **given: Any) -> None:
+        with session.open() as athand:
+            started = time.perf_counter()
+            hits = getattr(athand.corpora[corpus.name], "search")(query, **options.drop_unset(given))  # noqa: B009
+            seconds = time.perf_counter() - started
+            print_answer(session, athand, hits, seconds, explain=explain, corpora=(corpus.name,))
+
+    search.__doc__ = method.__doc__
+    return command(group, "search")(search)
 
 
 @command(_top, "status")
@@ -98,6 +119,7 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
         "tools": _describe_tools(status),
         "flows": _describe_flows(status),
     }
+    lines |= {name: f"{report['count']:,}" for name, report in status.corpora.items() if name not in lines}
     worries = _find_worries(status)
     for name, text in lines.items():
         mark = click.style("!", fg="yellow") if name in worries else click.style("✓", fg="green")
@@ -154,7 +176,7 @@ def reindex(session: Session, verify: bool) -> None:
     if session.as_json:
         session.show(counts | ({"identical": not differs} if verify else {}))
     else:
-        session.say(f"Indexed {_describe_counts(counts)}." + (_VERDICT[differs] if verify else ""))
+        session.say(f"Indexed {_describe_counts(athand.corpora, counts)}." + (_VERDICT[differs] if verify else ""))
     if differs:
         raise SystemExit(65)
 
@@ -165,7 +187,7 @@ def _reindex(corpus: "AnyCorpus", progress: Progress) -> int:
     return corpus.reindex(lambda done: progress(done, total, f"Indexing {corpus.name}"))
 
 
-def _describe_counts(counts: Mapping[str, int]) -> str:
-    memories = pluralize(counts["memories"], "memory", "memories")
-    documents, tools = pluralize(counts["documents"], "document"), pluralize(counts["tools"], "tool")
-    return f"{memories}, {documents}, {tools} and {pluralize(counts['flows'], 'step')} of flows"
+def _describe_counts(corpora: Mapping[str, "AnyCorpus"], counts: Mapping[str, int]) -> str:
+    nouns = {name: (corpus.noun, name) for name, corpus in corpora.items()} | {"flows": _STEPS}
+    *pieces, last = (pluralize(count, *nouns[name]) for name, count in counts.items())
+    return f"{', '.join(pieces)} and {last}"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from athand.adapters.cli.options import complete_from
+from athand.adapters.cli.options import complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
 from athand.adapters.cli.words import HIDDEN, abbreviate_home, hide_password
@@ -53,7 +53,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 @click.option(
     "--toolsets",
     metavar="NAMES",
-    shell_complete=complete_from("all", "memories", "documents", "tools", "flows", "store"),
+    shell_complete=complete_toolset,
     help="Offer these toolsets, such as memories,documents, or all.",
 )
 @click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile of flows does.")

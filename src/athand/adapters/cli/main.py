@@ -6,13 +6,16 @@ import os
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from athand import __version__
-from athand.adapters.cli.session import Session, common_options
+from athand.adapters.cli.session import Session, common_options, start_session
 from athand.errors import AthandError
+
+if TYPE_CHECKING:
+    from athand.corpus import AnyCorpus
 
 EXIT_IO = 74
 EXIT_INTERRUPTED = 130
@@ -62,13 +65,14 @@ class LazyGroup(click.Group):
     """Imports a command's module when the command is used; its help lists the commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order a newcomer needs them."""
-        return list(_COMMANDS)
+        """The commands in the order a newcomer needs them, then corpora of one's own."""
+        return [*_COMMANDS, *_own_corpora(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
         if cmd_name not in _COMMANDS:
-            return None
+            corpus = _own_corpora(ctx).get(cmd_name)
+            return None if corpus is None else _make_corpus_group(corpus)
         module = importlib.import_module(f"athand.adapters.cli.{_COMMANDS[cmd_name][0]}")
         found: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         return found
@@ -77,7 +81,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of that name; the error for an unknown name suggests the closest one."""
-        if args[0] not in _COMMANDS and (close := get_close_matches(args[0], _COMMANDS, 1)):
+        known = self.list_commands(ctx)
+        if args[0] not in known and (close := get_close_matches(args[0], known, 1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
@@ -87,6 +92,22 @@ class LazyGroup(click.Group):
         for heading, commands in _SECTIONS.items():
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:<{width}}", about[1]) for name, about in commands.items()])
+        if own := _own_corpora(ctx):
+            with formatter.section("Corpora of your own"):
+                formatter.write_dl([(f"{name:<{width}}", f"Search {name}.") for name in own])
+
+
+def _own_corpora(context: click.Context) -> "dict[str, type[AnyCorpus]]":
+    session = context.find_object(Session)
+    return {each.name: each for each in session.corpora} if session else {}
+
+
+def _make_corpus_group(corpus: "type[AnyCorpus]") -> click.Group:
+    from athand.adapters.cli.everything import make_corpus_search
+
+    group = click.Group(corpus.name, help=f"Search {corpus.name}.")
+    make_corpus_search(group, corpus)
+    return group
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -106,7 +127,7 @@ def cli(**given: Any) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     context = click.get_current_context()
     context.color = _COLOR
-    context.obj = Session(**{name: value for name, value in given.items() if value})
+    context.obj = start_session(context, **given)
 
 
 def main() -> None:

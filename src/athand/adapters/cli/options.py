@@ -13,6 +13,7 @@ from athand.adapters.cli.session import Command
 if TYPE_CHECKING:
     from athand.parameters import Parameter, Range
 
+Method = str | Callable[..., Any]
 # The flag of a parameter, where it is not `--` and the parameter's name.
 _FLAGS = {
     "memory_type": "--type",
@@ -47,12 +48,12 @@ document_id = click.argument("document_id", metavar="DOCUMENT")
 explain = click.option("--explain", is_flag=True, help="Show how each score came about.")
 
 
-def of(method: str, *names: str, flags: str = "", **settings: Any) -> Callable[[Command], Command]:
+def of(method: "Method", *names: str, flags: str = "", **settings: Any) -> Callable[[Command], Command]:
     """Add an option for each of these parameters of a service method, such as "memories:Memories.search".
 
-    Instead of a method, it may be a TypedDict whose keys are options. Type, range, choices, default and help are the
-    parameter's; `flags` and the settings of `click.Option` given here win. The options are made when the command's own
-    help or run needs them, because the services load the engine.
+    Instead of its name, it may be a method, or the name of a TypedDict whose keys are options. Type, range, choices,
+    default and help are the parameter's; `flags` and the settings of `click.Option` given here win. The options are made
+    when the command's own help or run needs them, because the services load the engine.
     """
 
     def decorate(command: Command) -> Command:
@@ -63,7 +64,7 @@ def of(method: str, *names: str, flags: str = "", **settings: Any) -> Callable[[
     return decorate
 
 
-def argument(method: str, name: str, **settings: Any) -> Callable[[Command], Command]:
+def argument(method: "Method", name: str, **settings: Any) -> Callable[[Command], Command]:
     """Add a required argument for a parameter of a service method, of its type and with its choices."""
 
     def decorate(command: Command) -> Command:
@@ -77,7 +78,7 @@ def _add_later(command: Command, make: Callable[[], click.Parameter]) -> None:
     command.__click_params__ = [*getattr(command, "__click_params__", ()), make]  # type: ignore[attr-defined]
 
 
-def make_option(method: str, name: str, flags: str = "", **settings: Any) -> click.Option:
+def make_option(method: "Method", name: str, flags: str = "", **settings: Any) -> click.Option:
     """The option for a parameter of a service method."""
     from athand.parameters import REQUIRED
 
@@ -101,15 +102,15 @@ def make_option(method: str, name: str, flags: str = "", **settings: Any) -> cli
     return click.Option([name, *flag.split()], **{"help": f"{about}."} | own | settings)
 
 
-def make_argument(method: str, name: str, **settings: Any) -> click.Argument:
+def make_argument(method: "Method", name: str, **settings: Any) -> click.Argument:
     """The argument for a parameter of a service method."""
     return click.Argument([name], **_read_type(_find_parameter(method, name)) | settings)
 
 
-def _find_parameter(method: str, name: str) -> "Parameter":
+def _find_parameter(method: "Method", name: str) -> "Parameter":
     from athand.parameters import Keys, parameters_of
 
-    owner = resolve_name(f"athand.{method}")
+    owner = resolve_name(f"athand.{method}") if isinstance(method, str) else method
     if isinstance(owner, type):
         return next(each for each in Keys(owner).parameters if each.name == name)
     return parameters_of(owner)[name]
@@ -170,6 +171,13 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
 def complete_from(*names: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """A shell completion that offers these names."""
     return lambda context, parameter, begun: [name for name in names if name.startswith(begun)]
+
+
+def complete_toolset(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The toolsets of the MCP server that begin with what was typed."""
+    from athand.adapters.operations import list_toolsets
+
+    return [name for name in ("all", *list_toolsets()) if name.startswith(typed)]
 
 
 def drop_unset(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """How hits look: score, title and origin in one line, below it the passage and the reasons."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -38,7 +38,6 @@ _LABELS = {
     "repetition": "same document",
     "scale": "common scale",
 }
-_SINGULAR = {"memories": "memory", "documents": "document", "tools": "tool", "flows": "flow"}
 _FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
 _PARTS = ("keyword", "semantic", "author", "neighbours", "scale")  # summands of a score, never factors
 _LEAST_SHOWN = 0.05  # the smallest effect on a score that is shown where there is room for one line
@@ -64,13 +63,13 @@ def make_cell(text: str, style: str = "") -> Text:
     return Text(to_one_line(text), style, no_wrap=True, overflow="ellipsis")
 
 
-def print_hits(console: Console, hits: "Hits[Any]", *, explain: bool = False) -> None:
-    """Print each hit: score, corpus, title and origin; the passage; the reasons."""
+def print_hits(console: Console, hits: "Hits[Any]", nouns: Mapping[str, str], *, explain: bool = False) -> None:
+    """Print each hit: score, what it is (a noun by corpus), title and origin; the passage; the reasons."""
     origins = max((cell_len(_format_origin(hit)) for hit in hits), default=0)
     room = max(_NARROWEST, console.width - _INDENT - _GAP - origins)
     printed: set[tuple[str, str]] = set()  # documents whose key phrases were printed
     for hit in hits:
-        console.print(_format_headline(hit, room), overflow="ellipsis", no_wrap=True)
+        console.print(_format_headline(hit, nouns[hit.corpus], room), overflow="ellipsis", no_wrap=True)
         for line in _format_passage(hit, room, max(_NARROWEST, console.width - _INDENT)):
             console.print(line, overflow="ellipsis", no_wrap=hit.corpus == "flows")
         if explain:
@@ -98,8 +97,7 @@ def wrap_pieces(pieces: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def _format_headline(hit: "Hit", room: int) -> Text:
-    kind = _SINGULAR.get(hit.corpus, hit.corpus)
+def _format_headline(hit: "Hit", noun: str, room: int) -> Text:
     name = hit.id if hit.corpus == "tools" else hit.title
     title = (
         _format_place(hit.item)
@@ -110,7 +108,7 @@ def _format_headline(hit: "Hit", room: int) -> Text:
         title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
     return Text.assemble(
-        (f" {hit.score:.2f}  ", "green"), (f"{kind:<10}", "cyan"), title, "  ", (_format_origin(hit), "dim")
+        (f" {hit.score:.2f}  ", "green"), (f"{noun:<10}", "cyan"), title, "  ", (_format_origin(hit), "dim")
     )
 
 
@@ -130,7 +128,9 @@ def _format_origin(hit: "Hit") -> str:
         return f"server {to_one_line(hit.item.server)}"
     if hit.corpus == "flows":
         return f"{to_one_line(hit.item.app)} · {format_age(hit.item.timestamp)}"
-    return f"{to_one_line(hit.item.project)} · {format_age(hit.item.created_at)}"
+    if hit.corpus == "memories":
+        return f"{to_one_line(hit.item.project)} · {format_age(hit.item.created_at)}"
+    return ""
 
 
 def _format_passage(hit: "Hit", title_room: int, room: int) -> list[Text]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from athand.adapters.cli.options import complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.token import AGENT_SCOPES, SCOPES
 from athand.adapters.cli.tools_catalogues import servers_file
@@ -26,6 +27,7 @@ _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _toolsets = click.option(
     "--toolsets",
     metavar="NAMES",
+    shell_complete=complete_toolset,
     help="The MCP tools to offer: memories, documents, tools, flows, store, with commas between, or all; "
     "default: the 12 that agents use most.",
 )
@@ -136,7 +138,7 @@ def _run_server(
 
     folder = load_settings(data_dir=session.data_dir).data_folder
     ensure_owner_token(folder)
-    with closing(AppContext(lambda: _open_for_serving(session))) as context:
+    with closing(AppContext(lambda: _open_for_serving(session), session.corpora)) as context:
         app = create_app(context, tokens=TokenRegistry(folder), options=options)
 
         def print_ready() -> None:
@@ -192,7 +194,7 @@ def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: 
     from athand.adapters.mcp.stdio import serve
     from athand.adapters.operations import AppContext
 
-    context = AppContext(lambda: _open_for_serving(session))
+    context = AppContext(lambda: _open_for_serving(session), session.corpora)
     granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
     mcp_server = create_mcp_server(context, toolsets=_split_names(toolsets), profile=profile, scopes=granted)
     serve(fds, context, mcp_server)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from athand.app import Athand
+    from athand.corpus import AnyCorpus
     from athand.documents.model import Continuation
     from athand.types import Noun
 
@@ -35,6 +36,7 @@ class Session:
     no_cache: bool = False
     as_json: bool = False
     quiet: bool = False
+    corpora: "tuple[type[AnyCorpus], ...]" = ()  # of a program of one's own, beside the four
 
     def open(self) -> "Athand":
         """The store the options, the environment or the configuration name."""
@@ -44,7 +46,7 @@ class Session:
         settings = load_settings(data_dir=self.data_dir)
         if self.no_cache:
             settings = replace(settings, no_cache=True)
-        return Athand(self.store, model=self.model, settings=settings)
+        return Athand(self.store, model=self.model, settings=settings, corpora=self.corpora)
 
     def show(self, value: Any) -> None:
         """Print the data as JSON."""

@@ -23,7 +23,7 @@ from athand.adapters.http.route_table import MCP_PATH, RouteTable
 from athand.adapters.http.routes import operations_router
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.http.tools import tools_router
-from athand.adapters.operations import AppContext
+from athand.adapters.operations import AppContext, operations
 from athand.adapters.operations.threads import Threads
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _add_routes(
     app: FastAPI, ctx: AppContext, threads: Threads, health: HealthCache, metrics: Metrics, limits: Limits
 ) -> RouteTable:
     """Add all routes but MCP, and return the table of their rules."""
-    routes = RouteTable()
+    routes = RouteTable(operations(ctx.corpora).values())
     app.openapi = _cache_openapi(app, routes)  # type: ignore[method-assign]
     routers = [
         operations_router(ctx, threads, max_depth=limits.depth),

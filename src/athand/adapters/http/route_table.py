@@ -1,13 +1,12 @@
 """Route table for the middleware: scope and timeout by path and method, before the body is read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from starlette.routing import BaseRoute, Route
 
-from athand.adapters.operations import Operation, operations
+from athand.adapters.operations import Operation
 
 PUBLIC_PATHS = ("/healthz", "/readyz")  # need no token
 PASSWORD_PATHS = ("/docs", "/openapi.json")  # shown by browsers, which can ask for a password but not for a bearer
@@ -36,7 +35,8 @@ class RouteRule:
 class RouteTable:
     """The rules of all routes of an app. Requests for other paths do not reach the app."""
 
-    def __init__(self) -> None:
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._operations = {OPERATIONS_PREFIX + each.path: each for each in operations}
         self._exact: dict[str, dict[str, RouteRule]] = {}
         self._patterns: dict[re.Pattern[str], dict[str, RouteRule]] = {}
 
@@ -44,7 +44,7 @@ class RouteTable:
         """Add a route with all its methods."""
         if not isinstance(route, Route):
             raise TypeError(f"{route} has no path and no methods")
-        rules = {method: _make_rule(route, method) for method in sorted(route.methods or ())}
+        rules = {method: self._make_rule(route, method) for method in sorted(route.methods or ())}
         if route.param_convertors:
             self._patterns.setdefault(route.path_regex, {}).update(rules)
         else:
@@ -62,23 +62,17 @@ class RouteTable:
         by_path = (*self._exact.values(), *self._patterns.values())
         return [rule for rules in by_path for rule in rules.values()]
 
-
-def _make_rule(route: Route, method: str) -> RouteRule:
-    operation = _operations_by_path().get(route.path)
-    if operation is not None:
-        return RouteRule(route.path, method, operation.scope, operation_timeout(operation))
-    if route.path == MCP_PATH:
-        return RouteRule(route.path, method, None, None)
-    if route.path in PUBLIC_PATHS:
-        return RouteRule(route.path, method, None, DEFAULT_TIMEOUT)
-    if (route.path, method) in _TOOL_CALLS:
-        return RouteRule(route.path, method, "call-tools", LONG_TIMEOUT)
-    return RouteRule(route.path, method, "search", DEFAULT_TIMEOUT)
-
-
-@cache
-def _operations_by_path() -> Mapping[str, Operation]:
-    return {OPERATIONS_PREFIX + each.path: each for each in operations().values()}
+    def _make_rule(self, route: Route, method: str) -> RouteRule:
+        operation = self._operations.get(route.path)
+        if operation is not None:
+            return RouteRule(route.path, method, operation.scope, operation_timeout(operation))
+        if route.path == MCP_PATH:
+            return RouteRule(route.path, method, None, None)
+        if route.path in PUBLIC_PATHS:
+            return RouteRule(route.path, method, None, DEFAULT_TIMEOUT)
+        if (route.path, method) in _TOOL_CALLS:
+            return RouteRule(route.path, method, "call-tools", LONG_TIMEOUT)
+        return RouteRule(route.path, method, "search", DEFAULT_TIMEOUT)
 
 
 def operation_timeout(operation: Operation) -> float:

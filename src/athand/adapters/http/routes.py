@@ -27,7 +27,7 @@ _SCALARS = frozenset(("string", "integer", "number", "boolean", "null"))
 def operations_router(ctx: AppContext, threads: Threads, *, max_depth: int) -> APIRouter:
     """The routes of all operations; JSON in a query parameter is nested at most `max_depth` levels."""
     router = APIRouter(default_response_class=AsciiJsonResponse)
-    for operation in operations().values():
+    for operation in operations(ctx.corpora).values():
         run = _make_runner(operation, ctx, threads)
         if operation.kind == "read":
             _add_get(router, operation, run, max_depth)

@@ -15,7 +15,7 @@ from athand.adapters.mcp.notifications import RequestContext, set_log_level
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import Resources
 from athand.adapters.mcp.tool_list import UI_PREFIX, ToolList, render_instructions
-from athand.adapters.operations import DEFAULT_SCOPES, TOOLSETS, AppContext
+from athand.adapters.operations import DEFAULT_SCOPES, AppContext, list_toolsets
 from athand.adapters.operations.threads import Threads
 
 CALLER = "athand.caller"  # key of the caller in the ASGI scope, set by the HTTP server
@@ -39,7 +39,7 @@ def create_mcp_server(
     threads: Threads | None = None,
 ) -> Server[Any]:
     """A server; `scopes` are those of a caller whom the transport does not identify."""
-    tools = ToolList(toolsets, _ui_prefix(profile))
+    tools = ToolList(toolsets, _ui_prefix(profile), ctx.corpora)
     dispatcher = Dispatcher(ctx, threads or Threads())
     handlers = _McpHandlers(dispatcher, ctx, tools, frozenset(scopes), profile)
     server: Server[Any] = Server(
@@ -80,7 +80,7 @@ class _McpHandlers:
     def __init__(
         self, dispatcher: Dispatcher, ctx: AppContext, tools: ToolList, scopes: frozenset[str], profile: str | None
     ) -> None:
-        self._corpora = tools.toolsets or TOOLSETS
+        self._corpora = tools.toolsets or list_toolsets(ctx.corpora)
         self._ctx = ctx
         self._tools = tools
         self._scopes = scopes

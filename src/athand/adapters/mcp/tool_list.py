@@ -6,7 +6,8 @@ from typing import Any
 
 from mcp import types
 
-from athand.adapters.operations import ALWAYS, TOOLSETS, Operation, operations
+from athand.adapters.operations import ALWAYS, Operation, list_toolsets, operations
+from athand.adapters.operations.context import OwnCorpora
 from athand.errors import InvalidInput
 
 DEFAULT_TOOLS = frozenset(
@@ -41,17 +42,23 @@ _INSTRUCTIONS = {
 
 
 class ToolList:
-    """The operations of the chosen toolsets by tool name, always in the same order."""
+    """The operations of the chosen toolsets by tool name, always in the same order.
 
-    def __init__(self, toolsets: Sequence[str] | None = None, prefix: str = UI_PREFIX) -> None:
-        self.toolsets = _check_toolsets(toolsets)
+    Default: those that agents use most, and the searches of corpora of one's own.
+    """
+
+    def __init__(
+        self, toolsets: Sequence[str] | None = None, prefix: str = UI_PREFIX, corpora: OwnCorpora = ()
+    ) -> None:
+        self.toolsets = _check_toolsets(toolsets, list_toolsets(corpora))
         self._prefix = prefix
+        self._corpora = corpora
         self._cache: dict[frozenset[str], list[types.Tool]] = {}
 
     @cached_property
     def operations(self) -> Mapping[str, Operation]:
         """All offered operations, whatever scope they need."""
-        offered = [each for each in operations().values() if self._is_offered(each)]
+        offered = [each for each in operations(self._corpora).values() if self._is_offered(each)]
         return {_apply_prefix(each.name, self._prefix): each for each in offered}
 
     def filter(self, scopes: Iterable[str]) -> Mapping[str, Operation]:
@@ -68,7 +75,7 @@ class ToolList:
 
     def _is_offered(self, each: Operation) -> bool:
         if self.toolsets is None:
-            return each.name in DEFAULT_TOOLS
+            return each.name in DEFAULT_TOOLS or each.toolset in [corpus.name for corpus in self._corpora]
         return each.toolset == ALWAYS or each.toolset in self.toolsets
 
 
@@ -77,13 +84,13 @@ def is_wrapped(answer: Mapping[str, Any]) -> bool:
     return answer.get("type") != "object"
 
 
-def _check_toolsets(toolsets: Sequence[str] | None) -> tuple[str, ...] | None:
+def _check_toolsets(toolsets: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
     if toolsets is None:
         return None
-    unknown = [each for each in toolsets if each not in (*TOOLSETS, ALL)]
+    unknown = [each for each in toolsets if each not in (*known, ALL)]
     if unknown or not toolsets:
-        raise InvalidInput(f"No toolset {', '.join(unknown) or 'named'}. There are: {', '.join((*TOOLSETS, ALL))}.")
-    return TOOLSETS if ALL in toolsets else tuple(dict.fromkeys(toolsets))
+        raise InvalidInput(f"No toolset {', '.join(unknown) or 'named'}. There are: {', '.join((*known, ALL))}.")
+    return known if ALL in toolsets else tuple(dict.fromkeys(toolsets))
 
 
 def _apply_prefix(name: str, prefix: str) -> str:

@@ -6,20 +6,19 @@ from athand.adapters.operations.model import (
     DEFAULT_SCOPES,
     KINDS,
     SCOPES,
-    TOOLSETS,
     Operation,
     Progress,
 )
-from athand.adapters.operations.table import operations
+from athand.adapters.operations.table import list_toolsets, operations
 
 __all__ = [
     "ALWAYS",
     "DEFAULT_SCOPES",
     "KINDS",
     "SCOPES",
-    "TOOLSETS",
     "AppContext",
     "Operation",
     "Progress",
+    "list_toolsets",
     "operations",
 ]

@@ -3,23 +3,26 @@
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
     from athand.adapters.operations.browsers import Browsers
     from athand.app import Athand
+    from athand.corpus import AnyCorpus
 
 Tally = Callable[[str, str], None]  # the name of an operation; ok, or the class of its error
 Catalogues = str | Sequence[str] | None
+OwnCorpora: TypeAlias = "tuple[type[AnyCorpus], ...]"  # classes of corpora beside the four
 
 
 class AppContext:
     """Athand, opened when it is first needed, and the browsers that were launched."""
 
-    def __init__(self, opener: "Callable[[], Athand]") -> None:
+    def __init__(self, opener: "Callable[[], Athand]", corpora: OwnCorpora = ()) -> None:
         self._opener = opener
+        self.corpora = corpora  # those that the opener adds, known before the store is open
         self._lock = threading.RLock()
         self._closing = ExitStack()
         self._athand: Athand | None = None

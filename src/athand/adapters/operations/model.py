@@ -14,7 +14,6 @@ from athand.adapters.operations.context import AppContext
 from athand.parameters import Choice, Help, Parameter, parameters_of
 
 ALWAYS = "everything"  # the toolset that is part of every choice of toolsets
-TOOLSETS = ("memories", "documents", "tools", "flows", "store")
 SCOPES = ("search", "write", "call-tools", "admin")
 DEFAULT_SCOPES = ("search", "write", "call-tools")  # of an agent; admin is for its owner
 KINDS = ("read", "write", "destructive")
@@ -39,7 +38,7 @@ class Operation:
     title: str
     idempotent: bool  # doing it twice changes nothing more
     open_world: bool  # it reaches beyond the store: a server, a browser
-    # The attribute of Athand that has the method, "" for Athand itself, "browser" for a browser; None for a function.
+    # The name of the corpus that has the method, "" for Athand itself, "browser" for a browser; None for a function.
     service: str | None
     description: str
     corpora: tuple[str, ...] = ()  # the names that a parameter `corpora` takes
@@ -112,7 +111,7 @@ class Operation:
             return self.run(ctx.browsers.get(keywords.pop("session_id")), **keywords)
         if "catalogue" in keywords:
             keywords["catalogue"] = ctx.resolve_catalogues(keywords["catalogue"])
-        service = getattr(ctx.athand, self.service) if self.service else ctx.athand
+        service = ctx.athand.corpora[self.service] if self.service else ctx.athand
         return getattr(service, self.run.__name__)(**keywords)
 
 
