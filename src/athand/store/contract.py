@@ -26,7 +26,8 @@ class Index:
 class Schema:
     """The tables of a corpus: its index, and the tables of its items in portable SQL.
 
-    The first step creates the tables, each later one leads to the next version.
+    The table of the items has the name of the corpus and the columns space, id and is_deleted (1: not indexed). The
+    first step creates the tables, each later one leads to the next version.
     """
 
     index: Index

@@ -52,8 +52,8 @@ def of(method: "Method", *names: str, flags: str = "", **settings: Any) -> Calla
     """Add an option for each of these parameters of a service method, such as "memories:Memories.search".
 
     Instead of its name, it may be a method, or the name of a TypedDict whose keys are options. Type, range, choices,
-    default and help are the parameter's; `flags` and the settings of `click.Option` given here win. The options are made
-    when the command's own help or run needs them, because the services load the engine.
+    default and help are the parameter's; `flags` and the settings of `click.Option` given here win. The options are
+    made when the command's own help or run needs them, because the services load the engine.
     """
 
     def decorate(command: Command) -> Command:
