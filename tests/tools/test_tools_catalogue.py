@@ -418,7 +418,7 @@ def test_everything_is_there_after_reopening(tmp_path):
 def test_a_full_disk_does_not_stop_a_search(open_tools, tmp_path, monkeypatch):
     tools = open_tools(tmp_path / "store.db")
     tools.add("files", FILES)
-    monkeypatch.setattr("athand.tools.usage._FLUSHED_AFTER", 1)
+    monkeypatch.setattr("athand.tools.usage._FLUSH_AFTER", 1)
 
     def full(**how):
         raise StoreError("The disk is full.")

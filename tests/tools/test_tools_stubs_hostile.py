@@ -10,7 +10,7 @@ from tests.tools.node import compile_strictly
 from tests.tools.test_tools_stubs import a_tool, checked_by_mypy
 from tests.tools.test_tools_validate import SCHEMAS, an_object, doubling, nested
 
-from athand.tools.stubs import LANGUAGES, stubs, usage
+from athand.tools.stubs import LANGUAGES, render_example, render_stubs
 
 HOSTILE = [
     '"""\nimport os; os.system("x")\n"""',
@@ -41,7 +41,7 @@ TEXTS = st.sampled_from(HOSTILE) | st.text(max_size=20)
 
 def statements_are_ours(source):
     """Whether a module of Python has only what the generator writes, wherever its texts come from."""
-    runtime = ast.parse(stubs([], "python")).body
+    runtime = ast.parse(render_stubs([], "python")).body
     for statement in ast.parse(source).body[len(runtime) :]:
         match statement:
             case ast.Expr(ast.Constant(str())) | ast.Assign(value=ast.Call(func=ast.Name("TypedDict"))):
@@ -73,7 +73,7 @@ LINES = re.compile(
 
 def lines_are_ours(source):
     """The same of TypeScript, once comments and strings are emptied."""
-    own = source[len(stubs([], "typescript")) - 1 :]
+    own = source[len(render_stubs([], "typescript")) - 1 :]
     emptied = re.sub(
         r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", lambda found: '""' if found[0][0] == '"' else "", own, flags=re.S
     )
@@ -102,11 +102,11 @@ def nothing_becomes_code(name, server, text, field, value):
         [field], **{field: {"default": value, "description": text, **inner}, f"{field}2": {"enum": [value]}}
     )
     tools = [a_tool(name, server, text, schema, inner, title=text), a_tool(f"{name}!", server, text, schema)]
-    source = stubs(tools, "python", gateway=text)
+    source = render_stubs(tools, "python", gateway=text)
     statements_are_ours(source)
     compile(source, "made", "exec")
-    lines_are_ours(stubs(tools, "typescript"))
-    compile(usage(tools[0], "python"), "example", "exec")
+    lines_are_ours(render_stubs(tools, "typescript"))
+    compile(render_example(tools[0], "python"), "example", "exec")
 
 
 @pytest.mark.parametrize("many", [60, pytest.param(200, marks=pytest.mark.slow)])
@@ -115,10 +115,10 @@ def test_any_schema_gives_a_module(many):
     @given(schema=SCHEMAS, output=SCHEMAS)
     def check(schema, output):
         tool = a_tool(input_schema=schema, output_schema=output)
-        statements_are_ours(stubs([tool], "python"))
-        lines_are_ours(stubs([tool], "typescript"))
+        statements_are_ours(render_stubs([tool], "python"))
+        lines_are_ours(render_stubs([tool], "typescript"))
         for language in LANGUAGES:
-            assert usage(tool, language)
+            assert render_example(tool, language)
 
     check()
 
@@ -128,10 +128,10 @@ def test_hostile_texts_compile_all_together(tmp_path):
     for at, text in enumerate(HOSTILE):
         fields = {text: {"enum": [text], "description": text, "default": text}, f"f{at}": {"type": "string"}}
         tools.append(a_tool(f"t{at}{text}", text, text, an_object([text], **fields), an_object(**fields), title=text))
-    source = stubs(tools, "typescript")
+    source = render_stubs(tools, "typescript")
     (tmp_path / "made.ts").write_text(source, "utf-8")
     assert compile_strictly(tmp_path / "made.ts") == ""
-    assert "Success" in checked_by_mypy(tmp_path, stubs(tools, "python"))
+    assert "Success" in checked_by_mypy(tmp_path, render_stubs(tools, "python"))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -140,4 +140,4 @@ def test_hostile_texts_compile_all_together(tmp_path):
     [*map(doubling, ("allOf", "anyOf", "prefixItems")), {"$ref": "#"}, nested(5_000), {"allOf": [{"$ref": "#"}]}],
 )
 def test_a_schema_that_grows_without_end_is_cut(schema, language):
-    assert len(stubs([a_tool(input_schema=schema, output_schema=schema)], language)) < 200_000
+    assert len(render_stubs([a_tool(input_schema=schema, output_schema=schema)], language)) < 200_000

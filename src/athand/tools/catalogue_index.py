@@ -105,7 +105,7 @@ def _build_index(
     snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
 ) -> CatalogueIndex:
     tool_rows = rows.list_searchable_names(snapshot, spaces)
-    overruled = rows.hidden_servers(snapshot, spaces)
+    hidden = rows.hidden_servers(snapshot, spaces)
     servers: dict[str, list[str]] = {}
     for server in sorted({row[2] for row in tool_rows}):
         servers.setdefault(name_key(server), []).append(server)
@@ -120,7 +120,7 @@ def _build_index(
         longest=max(map(len, by_name), default=0),
         noise=noise or 0.0,
         is_settled=noise is not None,
-        hidden=frozenset((space, id_) for space, id_, server, _ in tool_rows if (space, server) in overruled),
+        hidden=frozenset((space, id_) for space, id_, server, _ in tool_rows if (space, server) in hidden),
     )
 
 

@@ -52,8 +52,8 @@ def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> T
         raise _no_such_tool(id_)
     inside, values = one_of("space", spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
-    overruled = hidden_servers(snapshot, spaces)
-    rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in overruled]
+    hidden = hidden_servers(snapshot, spaces)
+    rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in hidden]
     if not rows:
         raise _no_such_tool(id_)
     if len(rows) > 1:
@@ -83,9 +83,9 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
     inside, values = one_of("space", spaces)
     own = "AND server = :server" if server is not None else ""
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
-    overruled = hidden_servers(snapshot, spaces)
+    hidden = hidden_servers(snapshot, spaces)
     rows = snapshot.rows(sql, {**values, "server": server} if own else values)
-    return [to_tool(row) for row in rows if (row[0], row[2]) not in overruled]
+    return [to_tool(row) for row in rows if (row[0], row[2]) not in hidden]
 
 
 def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:

@@ -28,7 +28,7 @@ WORDS_ALONE = 1.3  # the same without vectors
 SENTENCE = 0.9  # weight of the best single sentence, relative to the whole request
 # The cosine of a probably relevant tool: RELEVANT + NOISE * noise ** CURVE.
 RELEVANT, NOISE, CURVE = 0.105, 1.33, 1.25
-SLOWLY = 1.5  # decay of the gain beyond that cosine
+SATURATION = 1.5  # how slowly the score of greater cosines comes near to 1
 OTHER_SERVER = 0.8  # factor for tools of other servers than the named one
 ALL_WORDS = 0.4  # minimum score of a tool that has every word of the request
 # Boost by the number of typos in the name.
@@ -58,7 +58,7 @@ def score_matches(
 def _calibrate(cosines: Numbers, noise: float) -> Numbers:
     """Calibrate cosines to [0, 1]: 0 is unrelated, 0.5 probably relevant, then exponential saturation."""
     times = np.maximum(0.0, cosines - _NONE) / (relevant_cosine(noise) - _NONE)
-    return np.where(times <= 1, times / 2, 1 - np.exp((1 - np.maximum(1, times)) / SLOWLY) / 2)
+    return np.where(times <= 1, times / 2, 1 - np.exp((1 - np.maximum(1, times)) / SATURATION) / 2)
 
 
 def combine(parts: dict[str, Part]) -> Numbers:

@@ -13,26 +13,10 @@ from athand.parameters import Catalogues
 from athand.store import Snapshot, Store
 from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
+from athand.tools import parameters as p
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
 from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Tool, ToolHit, ToolStats
-from athand.tools.parameters import (
-    Alpha,
-    Continuation,
-    MaxChars,
-    NewDescription,
-    NewServer,
-    NewTools,
-    OfServer,
-    OwnCatalogue,
-    ServerName,
-    Task,
-    Threshold,
-    ToolId,
-    ToolLimit,
-    ToolMode,
-    ToolOrServer,
-)
 from athand.tools.scoring import MOST, SERVER
 from athand.tools.search import ToolRanking, ToolSearchRequest
 from athand.tools.servers import RunningServers
@@ -83,11 +67,11 @@ class Tools(ToolContext):
 
     def add(
         self,
-        server: NewServer,
-        tools: NewTools,
+        server: p.NewServer,
+        tools: p.NewTools,
         *,
-        description: NewDescription = None,
-        catalogue: OwnCatalogue = DEFAULT,
+        description: p.NewDescription = None,
+        catalogue: p.OwnCatalogue = DEFAULT,
     ) -> CatalogueUpdate:
         """Add tools without a live server: they can be found and described, not called. They are approved at once."""
         space, name = check_name("catalogue", catalogue), check_name("server", server)
@@ -127,7 +111,7 @@ class Tools(ToolContext):
         """Wait until every requested server is connected or has failed; False on timeout."""
         return self._running.wait(seconds)
 
-    def refresh(self, server: ServerName, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
+    def refresh(self, server: p.ServerName, *, catalogue: Catalogues = None, seconds: float | None = None) -> Server:
         """List the tools of a server again, now. Changed tools wait for approval."""
         key = self._get_key(server, catalogue)
         self._running.refresh(key, seconds)
@@ -179,14 +163,14 @@ class Tools(ToolContext):
 
     def search(
         self,
-        query: Task,
+        query: p.Task,
         *,
-        limit: ToolLimit = None,
-        threshold: Threshold = None,
-        alpha: Alpha = None,
-        server: OfServer = None,
+        limit: p.ToolLimit = None,
+        threshold: p.Threshold = None,
+        alpha: p.Alpha = None,
+        server: p.OfServer = None,
         catalogue: Catalogues = None,
-        mode: ToolMode = None,
+        mode: p.ToolMode = None,
     ) -> Hits[ToolHit]:
         """Find the tools that can do something, best first, each with its input schema and why it fits.
 
@@ -207,13 +191,13 @@ class Tools(ToolContext):
         self._counter.count_search([hit.item for hit in hits])
         return hits
 
-    def list(self, server: OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
+    def list(self, server: p.OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
         """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
         own = None if server is None else check_name("server", server)
         with self.store.snapshot() as snapshot:
             return rows.list_tools(snapshot, _to_spaces(catalogue), own)
 
-    def describe(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+    def describe(self, id: p.ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
         with self.store.snapshot() as snapshot:
             return rows.get_tool(snapshot, id, _to_spaces(catalogue))
@@ -227,10 +211,10 @@ class Tools(ToolContext):
         gateway: str | None = None,
     ) -> str:
         """The source of a module with a typed function for each of these tools."""
-        from athand.tools.stubs import stubs
+        from athand.tools.stubs import render_stubs
 
         names = [ids] if isinstance(ids, str) else ids
-        return stubs([self.describe(id_, catalogue=catalogue) for id_ in names], language, gateway=gateway)
+        return render_stubs([self.describe(id_, catalogue=catalogue) for id_ in names], language, gateway=gateway)
 
     # Calls
 
@@ -264,13 +248,13 @@ class Tools(ToolContext):
             raw = self._running.call(key, tool.name, checked, seconds, check)
             return self._continuations.truncate(calls.to_result(tool, raw), most)
 
-    def read_on(self, continuation: Continuation, max_chars: MaxChars = _PIECE) -> CallResult:
+    def read_on(self, continuation: p.Continuation, max_chars: p.MaxChars = _PIECE) -> CallResult:
         """Read the next part of a tool's answer that was cut. Nothing is called."""
         return self._continuations.read_on(continuation, calls.check_size(max_chars))
 
     # Decisions
 
-    def approve(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+    def approve(self, id: p.ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Let a tool be called as its server offers it now.
 
         A new tool may wait for this, and one that was changed by its server always does. Approving means: somebody has
@@ -279,15 +263,15 @@ class Tools(ToolContext):
         """
         return approvals.approve(self, id, _to_spaces(catalogue))
 
-    def reject(self, id: ToolId, *, catalogue: Catalogues = None) -> Tool:
+    def reject(self, id: p.ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Hide a tool from searches and refuse its calls, until it is approved."""
         return approvals.reject(self, id, _to_spaces(catalogue))
 
-    def enable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
+    def enable(self, id: p.ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool, or all tools of a server, on again. A tool that waits for approval still waits."""
         return self._enable(id, catalogue, on=True)
 
-    def disable(self, id: ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
+    def disable(self, id: p.ToolOrServer, *, catalogue: Catalogues = None) -> Tool | Server:
         """Switch a tool off, or all tools of a server, which is stopped: hidden, never called, until `enable()`."""
         return self._enable(id, catalogue, on=False)
 

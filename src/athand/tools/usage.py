@@ -13,7 +13,7 @@ from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolStats
 from athand.tools.scoring import INDEX
 
-_FLUSHED_AFTER = 200  # searches, so that a search does not wait for the disk
+_FLUSH_AFTER = 200  # searches, so that a search does not wait for the disk
 
 log = logging.getLogger("athand")
 
@@ -29,7 +29,7 @@ class UsageCounter:
     def count_search(self, tools: Sequence[Tool]) -> None:
         """Count a search, and the tokens of its hits."""
         self._add(searches=1, shown=sum(map(rows.estimate_tool_tokens, tools)))
-        if self._amounts.get("searches", 0) >= _FLUSHED_AFTER:
+        if self._amounts.get("searches", 0) >= _FLUSH_AFTER:
             self.flush()
 
     @contextmanager
@@ -69,14 +69,14 @@ class UsageCounter:
             amounts = rows.get_usage_totals(snapshot)
             servers, tools, tokens = rows.count_all(snapshot)
         indexed = sum(self._store.counts(INDEX.corpus).values())
-        bare = len(self._store.missing_vectors(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
+        missing = len(self._store.missing_vectors(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
         searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)
         embedded, reused = amounts.get("embedded", 0), amounts.get("reused", 0)
         return ToolStats(
             servers=servers,
             tools=tools,
             indexed=indexed,
-            cached=indexed - bare,
+            cached=indexed - missing,
             searches=searches,
             hit_rate=reused / (embedded + reused) if embedded + reused else 0.0,
             calls=amounts.get("calls", 0),

@@ -102,10 +102,12 @@ def _print_totals(session: Session, catalogues: Catalogues, hits: "Hits[ToolHit]
 
 
 def _print_types(session: Session, hits: "Hits[ToolHit]", language: str, gateway: str | None) -> None:
-    from athand.tools.stubs import markdown
+    from athand.tools.stubs import render_markdown
 
     _print_notes(session, hits)
-    click.echo(markdown([(hit.item, hit.score, hit.reason) for hit in hits], language, gateway=gateway), nl=False)
+    click.echo(
+        render_markdown([(hit.item, hit.score, hit.reason) for hit in hits], language, gateway=gateway), nl=False
+    )
     _print_closest(session, hits)
 
 

@@ -105,10 +105,10 @@ def _add_search_routes(router: APIRouter, athand: Athand, reachable: Catalogues)
         hits = athand.tools.search(search_query.query, catalogue=catalogue, **search_query.options())
         if search_query.output == "json":
             return AsciiJsonResponse(hits.to_dict())
-        from athand.tools.stubs import markdown
+        from athand.tools.stubs import render_markdown
 
         rows = [(hit.item, hit.score, hit.reason) for hit in hits]
-        text = markdown(rows, _LANGUAGES[search_query.output], gateway=_gateway_url(request, "/search"))
+        text = render_markdown(rows, _LANGUAGES[search_query.output], gateway=_gateway_url(request, "/search"))
         return _text_response(text, "text/markdown")
 
     @router.get("/search", responses=responses)
@@ -180,9 +180,9 @@ def _add_stub_routes(router: APIRouter, athand: Athand, reachable: Catalogues) -
         callable_tools = [tool for tool in tools if not tool.block_reason]
         if not callable_tools:
             raise NotFound("No tool that can be called fits the filter. See what there is with: athand tools list")
-        from athand.tools.stubs import stubs
+        from athand.tools.stubs import render_stubs
 
-        return stubs(callable_tools, language, gateway=gateway)
+        return render_stubs(callable_tools, language, gateway=gateway)
 
     @router.get("/runtime/tools.ts", responses=_response_docs(None, "text/typescript"))
     def typescript(request: Request, filter_: FilterParameter = None, catalogue: CatalogueParameter = None) -> Response:

@@ -59,7 +59,7 @@ class Callback:
         if parts.path != "/callback":
             return "404 Not Found", "There is nothing here."
         if not self._state or not compare_digest(parameters.get("state", "").encode(), self._state.encode()):
-            return "400 Bad Request", "This answer does not belong to the login that was begun."
+            return "400 Bad Request", "This answer does not belong to the login that was started."
         if not self._answer.done():
             self._resolve(parameters)
         return "200 OK", "Athand has the answer. You can close this page."

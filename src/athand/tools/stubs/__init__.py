@@ -33,20 +33,20 @@ _BY_NAME = {
 }
 
 
-def stubs(tools: Sequence[Tool], language: str, *, gateway: str | None = None) -> str:
+def render_stubs(tools: Sequence[Tool], language: str, *, gateway: str | None = None) -> str:
     """The source of a module with a typed function for each tool."""
     writer = _writer(language)
     source: str = writer.render_module(writer.plan(tools), gateway)
     return source
 
 
-def usage(tool: Tool, language: str) -> str:
+def render_example(tool: Tool, language: str) -> str:
     """An example call of the tool with its stubs."""
     writer = _writer(language)
     return _example(writer, writer.plan([tool]))
 
 
-def markdown(rows: Sequence[tuple[Tool, float, str]], language: str, *, gateway: str | None = None) -> str:
+def render_markdown(rows: Sequence[tuple[Tool, float, str]], language: str, *, gateway: str | None = None) -> str:
     """A table of the tools with score and reason, then their stubs, then an example call of the first."""
     writer = _writer(language)
     plan: Module = writer.plan([tool for tool, _, _ in rows])
