@@ -7,23 +7,23 @@ MODULES = read_modules(ROOT / "src", "athand")
 # The words of which module names are made. A new word is added on purpose: would a stranger guess what the file holds?
 GLOSSARY = frozenset(
     """
-    access actions adapters answers app approvals archive arguments around auth ax backup bench body bounded brief
-    browse browser browsers builder cache calibrate calibration callback calls candidates catalogue catalogues
-    checks chromium chunking chunks cli clients codegen common completion confidence config connection connections
-    container content context contract copy corpus counts cursors decode dedupe deeds definitions demo descriptions
+    access actions adapters answers app approvals archive arguments auth ax backup bench body bounded brief browse
+    browser browsers builder cache calibrate calibration callback calls candidates catalogue catalogues checks
+    chromium chunking chunks cli clients codegen common completion confidence config connection connections
+    container content context contract copy corpus counts cursors decode dedupe definitions demo descriptions
     diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed embedder embedding
-    embeddings engine epub errors evaluation everything excerpts export extract fds files filters flows folders
-    gateway gitignore globs goal goals grammar grammars headings healing hints html http identifiers importers index
+    embeddings engine epub errors evaluation everything excerpts export extract fds file files filters flows folders
+    gateway gitignore globs goal grammar grammars headings healing history html http identifiers importers index
     input inputs install json jsonc jsonl keyphrases kinds label length lifecycle line list loader log loop main
     maintenance masking matrix mcp memories memory merge middleware model models monitoring notebook notifications
     oauth odt onnx openapi operations options other page parameters parse parser passages pdf phrases plain player
-    poisoning postgres pptx prior process profiles prompts python query rank raw reader readers record recorder
-    redaction refresh registry relations remote render replay request resolve resources response responses route
-    routes rows salience sandbox scan scene schema scoring screens script search secrets sections sectors serve
-    server servers service session sessions similar similarity snapshot split sql sqlite static stdio store
-    streamable stubs suggest supervisor table tables targets terms text thread threads timeout timing token toml
-    tool tools transfer types typescript ui unicode usage validate validation values variables vector vocabulary
-    walk walks words worker write xlsx xml zip
+    poisoning postgres pptx predict prediction process profiles prompts python query rank raw readers record
+    recorder redaction refresh registry related relations remote render replay request resolve resources response
+    responses rewrite route routes rows salience sandbox scan schema scoring screens script search secrets sections
+    sectors serve server servers service session sessions similarity snapshot split sql sqlite static stdio store
+    streamable stubs supervisor table tables targets terms text thread threads timeout timing token toml tool tools
+    transfer types typescript ui unicode usage validate validation values variables vector vocabulary walk words
+    worker write xlsx xml zip
     """.split()
 )
 # Classes that share a name, and why.
@@ -31,7 +31,7 @@ SHARED_NAMES = {
     "Session": "a session of work on memories; and one run of the command line, as click users call it",
 }
 # Being renamed.
-LEFT = ("athand.flows.prior.", "athand.tools.")
+LEFT = ("athand.flows.prediction.", "athand.tools.")
 
 
 def test_module_names_are_made_of_words_of_the_glossary():

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Annotated, Any, Self
 
 from athand import archive
+from athand.archive_file import Progress
 from athand.config import Settings, load_settings, model_options
 from athand.copy import copy_store
 from athand.corpus import AnyCorpus
@@ -144,14 +145,12 @@ class Athand:
         return target
 
     def export(
-        self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress, force: bool = False
-    ) -> archive.Archived:
+        self, path: str | PathLike[str], *, progress: Progress = _ignore_progress, force: bool = False
+    ) -> archive.ExportCounts:
         """Writes all user data to one file; returns how much there is of each kind."""
         return archive.write(self._content, check_path("path", path), progress, force=force)
 
-    def import_(
-        self, path: str | PathLike[str], *, progress: archive.Progress = _ignore_progress
-    ) -> archive.Unarchived:
+    def import_(self, path: str | PathLike[str], *, progress: Progress = _ignore_progress) -> archive.ImportCounts:
         """Reads such a file; what exists already stays unchanged."""
         return archive.read(self._content, check_path("path", path), progress)
 

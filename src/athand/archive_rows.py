@@ -1,8 +1,10 @@
-"""The parts of an archive that are table rows: tools with their approvals, folders, rejections of flows."""
+"""The parts of an archive that are table rows, as JSON Lines: tools, their approvals, folders, rejected suggestions."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from athand.documents.cursors import ensure_key
@@ -14,14 +16,14 @@ from athand.tools import Tools, definitions, rows
 
 Line = Mapping[str, Any]
 _COUNTED = {"tool_servers": "servers", "tools": "tools", "tool_rules": "rules", "tool_trust": "trusted"}
-_OF_FOLDERS = ("space", "path", "host", "project", "added_at")
+_FOLDER_COLUMNS = ("space", "path", "host", "project", "added_at")
 _TRANSIENT = ("failure", "failed_at")  # the state of a server on this machine
 
 
 def export_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, each with the table's name, without what holds only here and now."""
+    """The rows of a table, each with the table's name, without the state of this machine."""
     for line in read_rows(snapshot, table):
-        kept = {name: line[name] for name in _OF_FOLDERS} if table.name == "document_folders" else line
+        kept = {name: line[name] for name in _FOLDER_COLUMNS} if table.name == "document_folders" else line
         yield {"table": table.name, **{name: value for name, value in kept.items() if name not in _TRANSIENT}}
 
 
@@ -52,14 +54,14 @@ def put_folders(store: Store, lines: Sequence[Line], now: datetime) -> int:
     with store.transaction() as transaction:
         known = {path for (path,) in transaction.rows("SELECT path FROM document_folders")}
         for table, line in _rows(lines, ("document_folders",)):
-            own = {name: line.get(name) for name in _OF_FOLDERS}
+            own = {name: line.get(name) for name in _FOLDER_COLUMNS}
             done += own["path"] not in known and insert_new(transaction, tables[table], {**own, **waiting})
         ensure_key(transaction)
     return done
 
 
 def put_rejections(store: Store, lines: Sequence[Line]) -> None:
-    """Take in what was said about wrong clicks."""
+    """Imports new rejections of suggested actions."""
     tables = read_tables(store.schemas)
     with store.transaction() as transaction:
         for table, line in _rows(lines, ("flow_rejections",)):
@@ -70,7 +72,7 @@ def _rows(lines: Sequence[Line], tables: tuple[str, ...]) -> Iterator[tuple[str,
     for line in lines:
         table = line.get("table")
         if table not in tables:
-            raise BadData(f"A row of {table!r} has no place here. Nothing of it was imported.")
+            raise BadData(f"A row of {table!r} does not belong here. Nothing of it was imported.")
         yield str(table), {name: value for name, value in line.items() if name != "table"}
 
 
@@ -92,7 +94,7 @@ def _index(transaction: Transaction, tools: Tools, new: Sequence[tuple[str, str]
             rows.add_usage(transaction, space, {rows.GENERATION: 1})
 
 
-_WORDS = {"TEXT": "text", "INTEGER": "a whole number", "REAL": "a number"}
+_TYPE_NAMES = {"TEXT": "text", "INTEGER": "a whole number", "REAL": "a number"}
 
 
 def read_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
@@ -103,7 +105,7 @@ def read_rows(snapshot: Snapshot, table: Table) -> Iterator[dict[str, Any]]:
 
 
 def insert_new(transaction: Transaction, table: Table, line: Mapping[str, Any]) -> bool:
-    """Write a row, unless there is one of its key; whether it was written."""
+    """Writes a row unless its key exists; returns whether it was written."""
     _check(table, line)
     where = " AND ".join(f"{name} = :{name}" for name in table.key)
     key = {name: line[name] for name in table.key}
@@ -115,13 +117,13 @@ def insert_new(transaction: Transaction, table: Table, line: Mapping[str, Any]) 
 
 
 def _check(table: Table, line: Mapping[str, Any]) -> None:
-    """The names become SQL, so they must be ours; the values must be such as both engines keep."""
+    """Raises if a column is unknown, as names become SQL, or a value cannot be stored by both engines."""
     if not set(table.key) <= set(line) <= set(table.columns):
-        raise BadData(f"A row of {table} must have {', '.join(table.key)}, and no column that the table has not.")
+        raise BadData(f"A row of {table} must have {', '.join(table.key)}, and no column that the table does not have.")
     wanted = table.kinds
     for name, value in line.items():
         if value is not None and not _fits(value, wanted[name]):
-            raise BadData(f"{name} in a row of {table} does not fit: it must be {_WORDS[wanted[name]]}.")
+            raise BadData(f"{name} in a row of {table} does not fit: it must be {_TYPE_NAMES[wanted[name]]}.")
 
 
 def _fits(value: object, kind: str) -> bool:
@@ -130,3 +132,25 @@ def _fits(value: object, kind: str) -> bool:
     if isinstance(value, int):
         return not isinstance(value, bool) and -(2**63) <= value < 2**63
     return kind == "REAL" and isinstance(value, float) and isfinite(value)
+
+
+def write_lines(file: Path, lines: Sequence[Line]) -> None:
+    """Writes objects to a JSON Lines file."""
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        for line in lines:
+            out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def read_lines(file: Path) -> list[Mapping[str, Any]]:
+    """The objects of a JSON Lines file; none if there is no file."""
+    if not file.is_file() or not file.stat().st_size:
+        return []
+    found = []
+    for number, line in enumerate(file.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise BadData(f"{file.name} line {number} is not JSON: {error}. Nothing of it was imported.") from error
+        if not isinstance(found[-1], dict):
+            raise BadData(f"{file.name} line {number} is no object. Nothing of it was imported.")
+    return found

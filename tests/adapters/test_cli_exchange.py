@@ -14,7 +14,7 @@ import pytest
 from tests.tools.servers.kit import write_config
 from tests.waiting import PATIENCE
 
-from athand import Athand, archive_reader
+from athand import Athand, archive_file
 from athand.errors import BadData, Conflict, NotFound, StoreError
 from athand.flows import Observation
 
@@ -134,7 +134,7 @@ def test_an_archive_that_is_not_ours_is_refused(archive, tmp_path, change):
 
 
 def test_an_archive_that_swells_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_reader, "_SMALL", 1_000_000)
+    monkeypatch.setattr(archive_file, "_SMALL", 1_000_000)
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("memories.jsonl", b"0" * 9_000_000)

@@ -12,7 +12,7 @@ from athand.adapters.cli.words import format_size, pluralize, to_one_line
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
-    from athand.archive import Archived
+    from athand.archive import ExportCounts
 
 _top = click.Group()
 
@@ -163,7 +163,7 @@ def import_(session: Session, /, path: str) -> None:
         session.say(" Folders are read with the next search, or now with: athand docs refresh")
 
 
-def _report_archive(session: Session, done: "Archived", text: str) -> None:
+def _report_archive(session: Session, done: "ExportCounts", text: str) -> None:
     counts = done.to_dict()
     if session.as_json:
         session.show(counts)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, Progress, row
 from athand.app import Athand
-from athand.archive import Archived, Unarchived
+from athand.archive import ExportCounts, ImportCounts
 from athand.parameters import FilePath, Help
 
 OnlyCorpora = Annotated[Sequence[str] | None, Help("Only these corpora; default: all corpora")]
@@ -29,12 +29,12 @@ def backup_store(ctx: AppContext, path: FilePath, force: Force = False) -> str:
     return str(ctx.athand.back_up(path, force=force))
 
 
-def export_store(ctx: AppContext, path: FilePath, progress: Progress, force: Force = False) -> Archived:
+def export_store(ctx: AppContext, path: FilePath, progress: Progress, force: Force = False) -> ExportCounts:
     """Write everything of the user to one file that any store can import. Answers how much there is of what."""
     return ctx.athand.export(path, progress=lambda _, done, total: progress(done, total), force=force)
 
 
-def import_store(ctx: AppContext, path: FilePath, progress: Progress) -> Unarchived:
+def import_store(ctx: AppContext, path: FilePath, progress: Progress) -> ImportCounts:
     """Read a file that export_store has written. What exists already stays as it is."""
     return ctx.athand.import_(path, progress=lambda _, done, total: progress(done, total))
 

@@ -1,4 +1,4 @@
-"""Unpacks an archive safely: only known file names, a size limit, hashes verified."""
+"""The zip file of an archive: packed with the hashes of its files, unpacked with checks of names, sizes and hashes."""
 
 import hashlib
 import json
@@ -7,13 +7,15 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 from athand.distribution import upgrade_hint
 from athand.errors import BadData, NotFound, StoreError
-from athand.files import private_opener
+from athand.files import private_opener, replace_atomically
 
+FORMAT = {"format": "athand-archive", "version": 1}
 HEADER = "athand.json"
 LARGEST = 20_000_000_000  # bytes, unpacked
 _MOST_RATIO = 300  # unpacked to packed; beyond it is a zip bomb
@@ -28,30 +30,47 @@ _DAMAGE_ERRORS = (
     *(NotImplementedError, RuntimeError, ValueError, RecursionError),
 )
 
+Progress = Callable[[str, int, int], None]  # what, done, total
 
-def unpack(path: Path, folder: Path, form: Mapping[str, Any], progress: Callable[[str, int, int], None]) -> None:
+
+def pack(folder: Path, path: Path, counts: Mapping[str, Any], progress: Progress) -> None:
+    """Packs the files of a folder into an archive, with their hashes in its header."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    hashes: dict[str, str] = {}
+    with replace_atomically(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+        for at, file in enumerate(files):
+            name = file.relative_to(folder).as_posix()
+            with file.open("rb") as source:
+                hashes[name] = hashlib.file_digest(source, "sha256").hexdigest()
+            archive.write(file, name)
+            progress("packing", at + 1, len(files))
+        header = {**FORMAT, "created_at": datetime.now(UTC).isoformat(), "counts": counts, "files": hashes}
+        archive.writestr(HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+
+
+def unpack(path: Path, folder: Path, progress: Progress) -> None:
     """Unpacks an archive into an empty folder and verifies each file."""
     if not path.is_file():
         raise NotFound(f"There is no archive {path}. Write one with: athand export PATH")
     try:
         with zipfile.ZipFile(path) as archive:
-            _unpack(archive, folder, _read_header(archive, path, form), path, progress)
+            _unpack(archive, folder, _read_header(archive, path), path, progress)
     except _DAMAGE_ERRORS as error:
         raise BadData(f"{path} is no archive of Athand, or damaged ({error}). Nothing was imported.") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be unpacked: {error.strerror or error}. Nothing was imported.") from error
 
 
-def _read_header(archive: zipfile.ZipFile, path: Path, form: Mapping[str, Any]) -> Mapping[str, str]:
+def _read_header(archive: zipfile.ZipFile, path: Path) -> Mapping[str, str]:
     """The hashes by file name in the archive's header."""
     if HEADER not in archive.namelist() or archive.getinfo(HEADER).file_size > _SMALL:
         raise BadData(f"{path} is no archive of Athand: it has no {HEADER}. Nothing was imported.")
     header = json.loads(archive.read(HEADER))
-    if not isinstance(header, dict) or header.get("format") != form["format"]:
+    if not isinstance(header, dict) or header.get("format") != FORMAT["format"]:
         raise BadData(f"{path} is no archive of Athand. Nothing was imported.")
-    if header.get("version") != form["version"]:
+    if header.get("version") != FORMAT["version"]:
         raise BadData(
-            f"{path} is of version {header.get('version')}, this program reads {form['version']}. "
+            f"{path} is of version {header.get('version')}, this program reads {FORMAT['version']}. "
             f"Upgrade with: {upgrade_hint()}"
         )
     files = header.get("files")
@@ -65,7 +84,7 @@ def _unpack(
     folder: Path,
     hashes: Mapping[str, str],
     path: Path,
-    progress: Callable[[str, int, int], None],
+    progress: Progress,
 ) -> None:
     entries = [entry for entry in archive.infolist() if entry.filename != HEADER]
     names = [entry.filename for entry in entries]
