@@ -147,7 +147,7 @@ def slow_threads():
 
 
 def test_work_that_was_given_up_keeps_its_thread_and_others_are_told_that_there_is_none(monkeypatch):
-    monkeypatch.setattr(threads, "_SLOW_AT_ONCE", 2)
+    monkeypatch.setattr(threads, "_SLOW_THREADS", 2)
     pool, gate, begun = Threads(PATIENCE), threading.Event(), threading.Semaphore(0)
     before = slow_threads()
 
@@ -157,7 +157,7 @@ def test_work_that_was_given_up_keeps_its_thread_and_others_are_told_that_there_
             assert await asyncio.to_thread(begun.acquire, timeout=PATIENCE)
         for each in given_up:
             each.cancel()
-        with monkeypatch.context() as impatient, pytest.raises(Unavailable, match="not begun"):
+        with monkeypatch.context() as impatient, pytest.raises(Unavailable, match="not started"):
             impatient.setattr(pool, "_patience", 0.1)
             await pool.run(gate.wait, slow=True)
         assert await pool.run(lambda: "quick") == "quick"
@@ -173,7 +173,7 @@ def test_work_that_was_given_up_keeps_its_thread_and_others_are_told_that_there_
 
 
 def test_a_storm_of_calls_that_are_cancelled_makes_no_threads_without_end(monkeypatch):
-    monkeypatch.setattr(threads, "_QUICK_AT_ONCE", 3)
+    monkeypatch.setattr(threads, "_QUICK_THREADS", 3)
     gate = threading.Event()
 
     def open_late():
