@@ -12,22 +12,22 @@ def page(screen, *elements, url=None):
     return Observation(screen, url or f"https://app.example/{screen}", tuple(test_ids), a11y)
 
 
-def walk(flows, goal, *steps, **session):
+def record_session(flows, goal, *steps, **session):
     """A session of (tool, target, page) or (tool, target, page, input); a target that is a word is a test id."""
     begun = flows.start_session(goal=goal, **session)
-    return begun.id, [done(flows, begun.id, *step) for step in steps]
+    return begun.id, [record_step(flows, begun.id, *step) for step in steps]
 
 
-def done(flows, session_id, tool, target, before, given=None, error=None):
+def record_step(flows, session_id, tool, target, before, given=None, error=None):
     """One recorded step."""
     where = {"testId": target} if isinstance(target, str) else target
     failure = {"code": error, "message": "It went wrong."} if error else None
     return flows.record(session_id, tool=tool, target=where, before=before, input=given, ok=not error, error=failure)
 
 
-def asked(flows, goal, seen, *steps, **session):
+def ask(flows, goal, seen, *steps, **session):
     """What is known in a new session, after these steps."""
-    id_, recorded = walk(flows, goal, *steps, **session)
+    id_, recorded = record_session(flows, goal, *steps, **session)
     return flows.prior_knowledge(id_, seen, previous=recorded[-1] if recorded else None)
 
 

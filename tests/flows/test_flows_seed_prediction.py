@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engines import one_engine
-from tests.flows.prediction import asked, done, page, walk
+from tests.flows.prediction import ask, page, record_session, record_step
 
 from athand import Athand
 from athand.flows import Observation
@@ -25,28 +25,30 @@ def flows(location):
 def test_the_address_tells_the_screen_before_any_test_id(flows):
     seen = Observation(url=URL, test_ids=({"testId": "account-menu-icon"},))
     session = flows.start_session(app="metamask")
-    assert done(flows, session.id, "mm_click", "account-menu-icon", seen).screen == "send"
+    assert record_step(flows, session.id, "mm_click", "account-menu-icon", seen).screen == "send"
 
 
 @one_engine
 def test_a_session_with_refs_only_suggests_role_and_name(flows):
-    walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), app="metamask")
-    first = asked(flows, "Send ETH", SEND, app="metamask").suggested_next_actions[0]
+    record_session(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), app="metamask")
+    first = ask(flows, "Send ETH", SEND, app="metamask").suggested_next_actions[0]
     assert first.to_dict()["preferredTarget"] == {"type": "a11yHint", "value": {"role": "button", "name": "Send"}}
 
 
 @one_engine
 def test_a_ref_is_never_offered(flows):
-    walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), ("mm_type", {"a11yRef": "e2"}, SEND, {"text": "1"}))
-    shown = asked(flows, "Send ETH", SEND).to_dict()
+    record_session(
+        flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND), ("mm_type", {"a11yRef": "e2"}, SEND, {"text": "1"})
+    )
+    shown = ask(flows, "Send ETH", SEND).to_dict()
     assert all("a11yRef" not in (step.get("target") or {}) for step in shown["similarSteps"])
     assert all(action["preferredTarget"]["type"] == "a11yHint" for action in shown["suggestedNextActions"])
 
 
 @one_engine
 def test_a_similar_step_has_the_role_and_name_of_its_target(flows):
-    walk(flows, "Send ETH", ("mm_type", "send-page-recipient-input", SEND, {"text": "0x1"}))
-    (similar,) = asked(flows, "Send ETH", SEND).similar_steps
+    record_session(flows, "Send ETH", ("mm_type", "send-page-recipient-input", SEND, {"text": "0x1"}))
+    (similar,) = ask(flows, "Send ETH", SEND).similar_steps
     assert (similar.tool, similar.screen) == ("mm_type", "send")
     assert similar.target["testId"] == "send-page-recipient-input"
     assert similar.a11y_hint == {"role": "textbox", "name": "Recipient address"}
@@ -55,7 +57,7 @@ def test_a_similar_step_has_the_role_and_name_of_its_target(flows):
 
 
 def test_what_was_shown_is_recorded_with_the_step(flows):
-    walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND))
+    record_session(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND))
     session = flows.start_session(goal="Send ETH")
     known = flows.prior_knowledge(session.id, SEND)
     step = flows.record(session.id, tool="mm_describe_screen", before=SEND, prior_knowledge=known)
@@ -84,32 +86,32 @@ def test_something_to_click_alone_is_no_likeness():
 def test_two_unknown_screens_are_not_the_same(flows):
     one = Observation(UNKNOWN, "", ({"testId": "left"},), ())
     other = Observation(UNKNOWN, "", ({"testId": "right"},), ())
-    walk(flows, "Go on", ("ui_click", "left", one))
-    known = asked(flows, "Something else entirely", other)
+    record_session(flows, "Go on", ("ui_click", "left", one))
+    known = ask(flows, "Something else entirely", other)
     assert known is None or not (known.suggested_next_actions or known.similar_steps)
 
 
 def test_unknown_screens_that_look_the_same_are(flows):
     one = Observation(UNKNOWN, "", ({"testId": "left"}, {"testId": "right"}), ())
-    walk(flows, "Go on", ("ui_click", "left", one))
-    assert asked(flows, "Go on", one).suggested_next_actions[0].preferred_target.value == "left"
+    record_session(flows, "Go on", ("ui_click", "left", one))
+    assert ask(flows, "Go on", one).suggested_next_actions[0].preferred_target.value == "left"
 
 
 def test_known_screens_come_before_unknown_ones(flows):
-    walk(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND))
+    record_session(flows, "Send ETH", ("mm_click", {"a11yRef": "e3"}, SEND))
     unknown = Observation(UNKNOWN, "https://app.example/send", (), SEND.a11y)
-    walk(flows, "Send ETH", ("mm_type", {"a11yRef": "e2"}, unknown, {"text": "1"}))
-    screens = [step.screen for step in asked(flows, "Send ETH", SEND).similar_steps]
+    record_session(flows, "Send ETH", ("mm_type", {"a11yRef": "e2"}, unknown, {"text": "1"}))
+    screens = [step.screen for step in ask(flows, "Send ETH", SEND).similar_steps]
     assert screens[0] == "send"
 
 
 def test_everything_is_limited(flows):
     many = page("many", *(f"b{at}:button:B{at}" for at in range(30)))
     for start in range(0, 24, 4):
-        walk(flows, "Press", *(("ui_click", f"b{start + at}", many) for at in range(4)))
+        record_session(flows, "Press", *(("ui_click", f"b{start + at}", many) for at in range(4)))
     for at in range(24, 30):
-        walk(flows, "Press", *[("ui_click", f"b{at}", many, None, "TIMEOUT")] * 2)
-    known = asked(flows, "Press", many)
+        record_session(flows, "Press", *[("ui_click", f"b{at}", many, None, "TIMEOUT")] * 2)
+    known = ask(flows, "Press", many)
     assert len(known.related_sessions) == 5
     assert len(known.similar_steps) == 10
     assert len(known.suggested_next_actions) <= 5
@@ -121,13 +123,13 @@ def test_old_sessions_are_not_related_but_still_known(flows):
     then = datetime.now(UTC) - timedelta(days=10)
     session = flows.start_session(goal="Send ETH", created_at=then)
     flows.record(session.id, tool="mm_click", target={"a11yRef": "e3"}, before=SEND, timestamp=then)
-    known = asked(flows, "Send ETH", SEND)
+    known = ask(flows, "Send ETH", SEND)
     assert not known.related_sessions
     assert known.suggested_next_actions
 
 
 @one_engine
 def test_a_look_at_the_screen_alone_suggests_nothing(flows):
-    walk(flows, "Send ETH", ("mm_describe_screen", None, SEND))
-    known = asked(flows, "Send ETH", SEND)
+    record_session(flows, "Send ETH", ("mm_describe_screen", None, SEND))
+    known = ask(flows, "Send ETH", SEND)
     assert known is not None and not known.suggested_next_actions

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.engines import one_engine
-from tests.flows.prediction import asked, best, done, page, walk
+from tests.flows.prediction import ask, best, page, record_session, record_step
 
 from athand import Athand
 from athand.flows import Observation
@@ -22,7 +22,7 @@ def flows(location):
 
 
 def a_transfer(flows, goal="Send 1 ETH to a friend", **session):
-    return walk(
+    return record_session(
         flows,
         goal,
         ("mm_click", "send", HOME),
@@ -36,19 +36,19 @@ def a_transfer(flows, goal="Send 1 ETH to a friend", **session):
 
 def an_exchange(flows, goal="Swap ETH for DAI", **session):
     steps = (("mm_click", "swap", HOME), ("mm_type", "amount", SWAP, {"text": "2"}), ("mm_click", "review", SWAP))
-    return walk(flows, goal, *steps, ("mm_click", "ok", CONFIRM), **session)
+    return record_session(flows, goal, *steps, ("mm_click", "ok", CONFIRM), **session)
 
 
 def test_nothing_is_said_where_nothing_is_known(flows):
-    assert asked(flows, "Send 1 ETH", HOME) is None
+    assert ask(flows, "Send 1 ETH", HOME) is None
 
 
 def test_the_goal_decides_between_two_ways(flows):
     for _ in range(2):
         a_transfer(flows)
         an_exchange(flows)
-    assert best(asked(flows, "Send some ETH to my friend", HOME)) == ("click", "send")
-    assert best(asked(flows, "Swap some ETH for DAI", HOME)) == ("click", "swap")
+    assert best(ask(flows, "Send some ETH to my friend", HOME)) == ("click", "send")
+    assert best(ask(flows, "Swap some ETH for DAI", HOME)) == ("click", "swap")
 
 
 def test_what_was_done_last_decides_what_comes_next(flows):
@@ -57,36 +57,36 @@ def test_what_was_done_last_decides_what_comes_next(flows):
     steps = [("mm_click", "send", HOME), ("mm_type", "to", SEND), ("mm_type", "amount", SEND)]
     expected = [("type", "to"), ("type", "amount"), ("click", "next")]
     for number, after in enumerate(expected, 1):
-        assert best(asked(flows, "Send 3 ETH to a friend", SEND, *steps[:number])) == after
+        assert best(ask(flows, "Send 3 ETH to a friend", SEND, *steps[:number])) == after
 
 
 @one_engine
 def test_an_action_belongs_to_the_screen_it_was_done_on(flows):
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
+    known = ask(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
     values = {each.preferred_target.value for each in known.suggested_next_actions}
     assert "send" not in values and "ok" not in values
 
 
 @one_engine
 def test_click_and_type_on_one_target_are_two_actions(flows):
-    walk(flows, "Fill in", ("ui_click", "to", SEND), ("ui_type", "to", SEND, {"text": "x"}))
-    known = asked(flows, "Fill in", SEND)
+    record_session(flows, "Fill in", ("ui_click", "to", SEND), ("ui_type", "to", SEND, {"text": "x"}))
+    known = ask(flows, "Fill in", SEND)
     assert {(each.action, each.preferred_target.value) for each in known.suggested_next_actions} >= {("click", "to")}
-    assert best(asked(flows, "Fill in", SEND, ("ui_click", "to", SEND))) == ("type", "to")
+    assert best(ask(flows, "Fill in", SEND, ("ui_click", "to", SEND))) == ("type", "to")
 
 
 def test_what_failed_is_no_suggestion(flows):
-    walk(flows, "Send", ("ui_click", "send", HOME, None, "TIMEOUT"))
-    known = asked(flows, "Send", HOME)
+    record_session(flows, "Send", ("ui_click", "send", HOME, None, "TIMEOUT"))
+    known = ask(flows, "Send", HOME)
     assert known is None or not known.suggested_next_actions
 
 
 def test_a_pair_that_failed_twice_is_avoided_and_never_suggested(flows):
     a_transfer(flows)
     for _ in range(2):
-        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TARGET_NOT_FOUND"))
-    known = asked(flows, "Send 1 ETH to a friend", HOME)
+        record_session(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TARGET_NOT_FOUND"))
+    known = ask(flows, "Send 1 ETH to a friend", HOME)
     (avoided,) = known.avoid
     assert (avoided.target["testId"], avoided.error_code, avoided.frequency) == ("send", "TARGET_NOT_FOUND", 2)
     assert avoided.action == "click" and "TARGET_NOT_FOUND" in avoided.rationale
@@ -95,9 +95,9 @@ def test_a_pair_that_failed_twice_is_avoided_and_never_suggested(flows):
 
 def test_a_success_since_ends_the_avoiding(flows):
     for _ in range(2):
-        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
+        record_session(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", HOME)
+    known = ask(flows, "Send 1 ETH to a friend", HOME)
     assert not known.avoid
     assert best(known) == ("click", "send")
 
@@ -105,44 +105,44 @@ def test_a_success_since_ends_the_avoiding(flows):
 @one_engine
 def test_two_failures_of_other_kinds_are_not_twice_the_same(flows):
     for code in ("TIMEOUT", "TARGET_NOT_FOUND"):
-        walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, code))
-    known = asked(flows, "Send 1 ETH", HOME)
+        record_session(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, code))
+    known = ask(flows, "Send 1 ETH", HOME)
     assert known is None or not known.avoid
 
 
 @one_engine
 def test_one_failure_lowers_confidence(flows):
     a_transfer(flows)
-    before = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
-    walk(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
-    after = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
+    before = ask(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    record_session(flows, "Send 1 ETH", ("mm_click", "send", HOME, None, "TIMEOUT"))
+    after = ask(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
     assert after.preferred_target.value == "send" and after.confidence < before
 
 
 @one_engine
 def test_what_just_failed_here_is_not_suggested_again(flows):
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", HOME, ("mm_click", "send", HOME, None, "TIMEOUT"))
+    known = ask(flows, "Send 1 ETH to a friend", HOME, ("mm_click", "send", HOME, None, "TIMEOUT"))
     assert all(each.preferred_target.value != "send" for each in known.suggested_next_actions)
 
 
 @one_engine
 def test_more_sessions_that_agree_make_surer(flows):
     a_transfer(flows)
-    once = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    once = ask(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
     for _ in range(4):
         a_transfer(flows)
-    often = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
+    often = ask(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0]
     assert 0 < once < often.confidence <= 1
-    assert often.rationale == "Done 5 of 5 times at the beginning in sessions with a like goal."
+    assert often.rationale == "Done 5 of 5 times at the beginning in sessions with a similar goal."
 
 
 @one_engine
 def test_where_sessions_end_nothing_is_sure(flows):
     for _ in range(3):
         a_transfer(flows)
-    walk(flows, "Send 1 ETH to a friend", ("mm_click", "send", HOME), ("mm_click", "menu", HOME))
-    in_between = asked(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
+    record_session(flows, "Send 1 ETH to a friend", ("mm_click", "send", HOME), ("mm_click", "menu", HOME))
+    in_between = ask(flows, "Send 1 ETH to a friend", HOME).suggested_next_actions[0].confidence
     _, steps = a_transfer(flows)
     at_the_end = flows.prior_knowledge(steps[-1].session_id, HOME, previous=steps[-1])
     assert all(each.confidence < in_between / 2 for each in at_the_end.suggested_next_actions)
@@ -156,55 +156,55 @@ def test_the_own_session_is_no_knowledge_of_its_own(flows):
 @one_engine
 def test_what_is_not_on_the_page_is_not_suggested(flows):
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", page("home", "menu:button:Menu"))
+    known = ask(flows, "Send 1 ETH to a friend", page("home", "menu:button:Menu"))
     assert not known.suggested_next_actions
 
 
 @one_engine
 def test_without_a_look_at_the_page_all_targets_are_possible(flows):
     a_transfer(flows)
-    assert best(asked(flows, "Send 1 ETH to a friend", Observation("home"))) == ("click", "send")
+    assert best(ask(flows, "Send 1 ETH to a friend", Observation("home"))) == ("click", "send")
 
 
 @one_engine
 def test_a_test_id_first_then_a_selector_then_role_and_name(flows):
     target = {"testId": "send", "selector": "#send", "role": "button", "name": "Send"}
-    walk(flows, "Send", ("ui_click", target, HOME))
-    first = asked(flows, "Send", HOME).suggested_next_actions[0]
+    record_session(flows, "Send", ("ui_click", target, HOME))
+    first = ask(flows, "Send", HOME).suggested_next_actions[0]
     assert [first.preferred_target.type, *(each.type for each in first.fallback_targets)] == [
         "testId",
         "selector",
         "a11yHint",
     ]
-    first = asked(flows, "Send", page("home", "renamed:button:Send")).suggested_next_actions[0]
+    first = ask(flows, "Send", page("home", "renamed:button:Send")).suggested_next_actions[0]
     assert [first.preferred_target.type, *(each.type for each in first.fallback_targets)] == ["selector", "a11yHint"]
 
 
 @one_engine
 def test_an_action_without_a_target_gives_its_value(flows):
-    walk(flows, "Search", ("ui_press", None, HOME, {"key": "Enter"}))
-    first = asked(flows, "Search", HOME).suggested_next_actions[0]
+    record_session(flows, "Search", ("ui_press", None, HOME, {"key": "Enter"}))
+    first = ask(flows, "Search", HOME).suggested_next_actions[0]
     assert (first.action, first.preferred_target, first.input) == ("press", None, {"key": "Enter"})
 
 
 @one_engine
 def test_a_value_of_the_goal_is_typed_again_as_this_goal_has_it(flows):
     form = page("form", "name:textbox:Name", "go:button:Submit")
-    walk(
+    record_session(
         flows,
         'Enter "Olin" as name and press Submit',
         ("ui_type", "name", form, {"text": "Olin"}),
         ("ui_click", "go", form),
     )
-    first = asked(flows, 'Enter "Bob" as name and press Submit', form).suggested_next_actions[0]
+    first = ask(flows, 'Enter "Bob" as name and press Submit', form).suggested_next_actions[0]
     assert (first.action, first.input) == ("type", {"text": "Bob"})
 
 
 @one_engine
 def test_a_value_of_the_goal_in_a_selector_is_that_of_this_goal(flows):
     tree = page("tree", ":heading:Files")
-    walk(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
-    known = asked(flows, 'Open the file "Lyda"', tree)
+    record_session(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
+    known = ask(flows, 'Open the file "Lyda"', tree)
     assert best(known) == ("click", '#tree span:text-is("Lyda")')
 
 
@@ -212,41 +212,43 @@ def test_a_value_of_the_goal_in_a_selector_is_that_of_this_goal(flows):
 @pytest.mark.parametrize("goal", ["Close everything", None])
 def test_a_selector_with_a_value_of_another_goal_is_not_suggested(flows, goal):
     tree = page("tree", ":heading:Files")
-    walk(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
-    assert not asked(flows, goal, tree).suggested_next_actions
+    record_session(flows, 'Open the file "Ada"', ("ui_click", {"selector": '#tree span:text-is("Ada")'}, tree))
+    assert not ask(flows, goal, tree).suggested_next_actions
 
 
 @one_engine
 def test_a_choice_that_only_another_goal_names_is_not_offered(flows):
     shop = page("shop", "size:combobox:Size")
-    walk(flows, 'Buy shoes of size "Large"', ("ui_select", "size", shop, {"value": "Large"}))
-    first = asked(flows, 'Buy shoes of size "Small"', shop).suggested_next_actions[0]
+    record_session(flows, 'Buy shoes of size "Large"', ("ui_select", "size", shop, {"value": "Large"}))
+    first = ask(flows, 'Buy shoes of size "Small"', shop).suggested_next_actions[0]
     assert (first.action, first.input) == ("select", {"value": "Small"})
-    first = asked(flows, "Buy some shoes", shop).suggested_next_actions[0]
+    first = ask(flows, "Buy some shoes", shop).suggested_next_actions[0]
     assert (first.action, first.preferred_target.value, first.input) == ("select", "size", None)
 
 
 @one_engine
 def test_an_address_that_only_another_goal_names_is_not_offered(flows):
-    walk(flows, 'Search for "red shoes"', ("ui_navigate", None, HOME, {"url": "https://shop.example/?q=red+shoes"}))
-    first = asked(flows, 'Search for "hats"', HOME).suggested_next_actions[0]
+    record_session(
+        flows, 'Search for "red shoes"', ("ui_navigate", None, HOME, {"url": "https://shop.example/?q=red+shoes"})
+    )
+    first = ask(flows, 'Search for "hats"', HOME).suggested_next_actions[0]
     assert (first.action, first.input) == ("navigate", {"url": "https://shop.example/?q=hats"})
-    assert not asked(flows, "Search for something", HOME).suggested_next_actions
+    assert not ask(flows, "Search for something", HOME).suggested_next_actions
 
 
 @one_engine
 def test_a_typed_text_is_no_part_of_a_word_of_the_goal(flows):
     form = page("form", "name:textbox:Name")
-    walk(flows, "Fill in the form", ("ui_type", "name", form, {"text": "for"}))
-    assert asked(flows, "Fill in the form", form).suggested_next_actions[0].input is None
+    record_session(flows, "Fill in the form", ("ui_type", "name", form, {"text": "for"}))
+    assert ask(flows, "Fill in the form", form).suggested_next_actions[0].input is None
 
 
 @one_engine
 def test_keys_pressed_into_a_secret_field_are_no_suggestion(flows):
     form = page("unlock", "pin:textbox:PIN", "go:button:Unlock")
     keys = [("ui_press", "pin", form, {"key": key}) for key in "4711"]
-    walk(flows, "Unlock", *keys, ("ui_click", "go", form))
-    known = asked(flows, "Unlock", form)
+    record_session(flows, "Unlock", *keys, ("ui_click", "go", form))
+    known = ask(flows, "Unlock", form)
     assert all(each.action != "press" for each in known.suggested_next_actions)
 
 
@@ -262,46 +264,48 @@ def sections(*numbers):
 def test_a_name_with_another_number_now_is_the_same_element(flows):
     for number in (12, 17, 9):
         tab = {**SECTION, "name": f"Section #{number}"}
-        walk(flows, "Expand and submit", ("ui_click", tab, sections(number)), ("ui_click", SUBMIT, sections(number)))
+        record_session(
+            flows, "Expand and submit", ("ui_click", tab, sections(number)), ("ui_click", SUBMIT, sections(number))
+        )
     now, clicked = sections(24), ("ui_click", {"role": "tab", "name": "Section #24"}, sections(24))
-    known = asked(flows, "Expand and submit", now)
+    known = ask(flows, "Expand and submit", now)
     assert best(known) == ("click", {"role": "tab", "name": "Section #24"})
     assert known.suggested_next_actions[0].rationale.startswith("Done 3 of 3 times")
-    assert best(asked(flows, "Expand and submit", now, clicked)) == ("click", SUBMIT)
-    assert best(asked(flows, "Expand and submit", page("sections", ":button:Submit"), clicked)) == ("click", SUBMIT)
+    assert best(ask(flows, "Expand and submit", now, clicked)) == ("click", SUBMIT)
+    assert best(ask(flows, "Expand and submit", page("sections", ":button:Submit"), clicked)) == ("click", SUBMIT)
 
 
 @one_engine
 def test_one_of_two_with_other_numbers_is_not_guessed(flows):
-    walk(flows, "Expand and submit", ("ui_click", SECTION, sections(12)), ("ui_click", SUBMIT, sections(12)))
-    known = asked(flows, "Expand and submit", sections(24, 31))
+    record_session(flows, "Expand and submit", ("ui_click", SECTION, sections(12)), ("ui_click", SUBMIT, sections(12)))
+    known = ask(flows, "Expand and submit", sections(24, 31))
     assert all(each.preferred_target.value["role"] != "tab" for each in known.suggested_next_actions)
 
 
 @one_engine
 def test_a_number_that_the_goal_names_is_not_exchanged_for_another(flows):
-    walk(flows, "Expand section 12", ("ui_click", SECTION, sections(12)))
-    assert best(asked(flows, "Expand section 24", sections(24)))[1]["name"] == "Section #24"
+    record_session(flows, "Expand section 12", ("ui_click", SECTION, sections(12)))
+    assert best(ask(flows, "Expand section 24", sections(24)))[1]["name"] == "Section #24"
     for goal in ("Expand section 12", "Expand section 24"):
-        assert not asked(flows, goal, sections(31)).suggested_next_actions
+        assert not ask(flows, goal, sections(31)).suggested_next_actions
 
 
 @one_engine
 def test_what_is_there_twice_is_found_by_a_way_of_its_own_or_said_to_be_doubtful(flows):
     once, twice = page("list", "no:button:No"), page("list", "no:button:No", "no:button:No")
     own = {"testId": "no", "selector": "#list > button", "role": "button", "name": "No"}
-    walk(flows, "Say no", ("ui_click", own, once))
-    assert best(asked(flows, "Say no", once)) == ("click", "no")
-    assert best(asked(flows, "Say no", twice)) == ("click", "#list > button")
+    record_session(flows, "Say no", ("ui_click", own, once))
+    assert best(ask(flows, "Say no", once)) == ("click", "no")
+    assert best(ask(flows, "Say no", twice)) == ("click", "#list > button")
 
 
 @one_engine
 def test_what_is_there_twice_lowers_confidence(flows):
     once, twice = (page("dialog", *[":button:No"] * number, ":button:Help") for number in (1, 2))
     for name in ("No", "Help"):
-        walk(flows, "Answer", ("ui_click", {"role": "button", "name": name}, once))
+        record_session(flows, "Answer", ("ui_click", {"role": "button", "name": name}, once))
     shown = [
-        next(each for each in asked(flows, "Answer", seen).suggested_next_actions if "No" in str(each.preferred_target))
+        next(each for each in ask(flows, "Answer", seen).suggested_next_actions if "No" in str(each.preferred_target))
         for seen in (once, twice)
     ]
     assert shown[1].confidence < shown[0].confidence
@@ -311,7 +315,7 @@ def test_what_is_there_twice_lowers_confidence(flows):
 @one_engine
 def test_what_no_goal_names_is_not_given_away(flows):
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
+    known = ask(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME))
     assert best(known) == ("type", "to")
     assert known.suggested_next_actions[0].input is None
 
@@ -319,8 +323,8 @@ def test_what_no_goal_names_is_not_given_away(flows):
 @one_engine
 def test_a_redacted_value_never_appears(flows):
     form = page("unlock", "password:textbox:Password")
-    walk(flows, 'Unlock with "hunter22x"', ("ui_type", "password", form, {"text": "hunter22x"}))
-    known = asked(flows, 'Unlock with "swordfish9"', form)
+    record_session(flows, 'Unlock with "hunter22x"', ("ui_type", "password", form, {"text": "hunter22x"}))
+    known = ask(flows, 'Unlock with "swordfish9"', form)
     assert known.suggested_next_actions[0].input is None
     assert "hunter22x" not in str(known.to_dict())
 
@@ -328,8 +332,8 @@ def test_a_redacted_value_never_appears(flows):
 @one_engine
 def test_a_name_of_the_goal_is_another_element_here(flows):
     dialog = page("dialog", ":button:Ok", ":button:Cancel")
-    walk(flows, 'Click on the "Ok" button', ("ui_click", {"a11yRef": "e1"}, dialog))
-    assert best(asked(flows, 'Click on the "Cancel" button', dialog)) == ("click", {"role": "button", "name": "Cancel"})
+    record_session(flows, 'Click on the "Ok" button', ("ui_click", {"a11yRef": "e1"}, dialog))
+    assert best(ask(flows, 'Click on the "Cancel" button', dialog)) == ("click", {"role": "button", "name": "Cancel"})
 
 
 @one_engine
@@ -339,23 +343,23 @@ def test_all_that_the_goal_lists_then_on(flows):
     )
     box = lambda name: ("ui_click", {"role": "checkbox", "name": name}, boxes)  # noqa: E731
     submit = ("ui_click", {"role": "button", "name": "Submit"}, boxes)
-    walk(flows, "Select ash, elm and click Submit.", box("ash"), box("elm"), submit)
-    walk(flows, "Select box, bay and click Submit.", box("box"), box("bay"), submit)
+    record_session(flows, "Select ash, elm and click Submit.", box("ash"), box("elm"), submit)
+    record_session(flows, "Select box, bay and click Submit.", box("box"), box("bay"), submit)
     goal, wanted = "Select fir, yew, oak and click Submit.", ["fir", "yew", "oak"]
     steps = []
     for name in wanted:
-        assert best(asked(flows, goal, boxes, *steps)) == ("click", {"role": "checkbox", "name": name})
+        assert best(ask(flows, goal, boxes, *steps)) == ("click", {"role": "checkbox", "name": name})
         steps.append(box(name))
-    assert best(asked(flows, goal, boxes, *steps)) == ("click", {"role": "button", "name": "Submit"})
+    assert best(ask(flows, goal, boxes, *steps)) == ("click", {"role": "button", "name": "Submit"})
 
 
 @one_engine
 def test_another_version_counts_less_unless_it_was_confirmed(flows):
     for _ in range(2):
-        walk(flows, "Send", ("ui_click", "send", HOME), app_version="1")
-        walk(flows, "Send", ("ui_click", "menu", HOME), app_version="2")
-    assert best(asked(flows, "Send", HOME, app_version="2")) == ("click", "menu")
-    assert best(asked(flows, "Send", HOME, app_version="1")) == ("click", "send")
+        record_session(flows, "Send", ("ui_click", "send", HOME), app_version="1")
+        record_session(flows, "Send", ("ui_click", "menu", HOME), app_version="2")
+    assert best(ask(flows, "Send", HOME, app_version="2")) == ("click", "menu")
+    assert best(ask(flows, "Send", HOME, app_version="1")) == ("click", "send")
 
 
 @one_engine
@@ -364,13 +368,13 @@ def test_older_knowledge_counts_less(flows):
     for _ in range(2):
         begun = flows.start_session(goal="Send", created_at=old)
         flows.record(begun.id, tool="ui_click", target={"testId": "send"}, before=HOME, timestamp=old)
-        walk(flows, "Send", ("ui_click", "menu", HOME))
-    assert best(asked(flows, "Send", HOME)) == ("click", "menu")
+        record_session(flows, "Send", ("ui_click", "menu", HOME))
+    assert best(ask(flows, "Send", HOME)) == ("click", "menu")
 
 
 def test_apps_do_not_know_of_one_another(flows):
     a_transfer(flows, app="wallet")
-    assert asked(flows, "Send 1 ETH to a friend", HOME, app="shop") is None
+    assert ask(flows, "Send 1 ETH to a friend", HOME, app="shop") is None
 
 
 def test_related_sessions_are_of_the_last_hours_and_at_most_five(flows):
@@ -387,25 +391,25 @@ def test_related_sessions_are_of_the_last_hours_and_at_most_five(flows):
 def test_what_another_process_recorded_is_known_at_once(tmp_path):
     path = tmp_path / "store.db"
     with Athand(path) as one, Athand(path) as other:
-        assert asked(one.flows, "Send 1 ETH to a friend", HOME) is None
+        assert ask(one.flows, "Send 1 ETH to a friend", HOME) is None
         id_, _ = a_transfer(other.flows)
-        assert best(asked(one.flows, "Send 1 ETH to a friend", HOME)) == ("click", "send")
+        assert best(ask(one.flows, "Send 1 ETH to a friend", HOME)) == ("click", "send")
         other.flows.delete(id_)
-        known = asked(one.flows, "Send 1 ETH to a friend", HOME)
+        known = ask(one.flows, "Send 1 ETH to a friend", HOME)
         assert known is None or not known.suggested_next_actions
 
 
 def test_a_session_that_is_done_with_refs_is_known_by_its_test_ids(flows):
     for _ in range(2):
         a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", {"a11yRef": "e1"}, HOME))
+    known = ask(flows, "Send 1 ETH to a friend", SEND, ("mm_click", {"a11yRef": "e1"}, HOME))
     assert best(known) == ("type", "to")
 
 
 @one_engine
 def test_it_can_be_printed_as_json(flows):
     a_transfer(flows)
-    known = asked(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME)).to_dict()
+    known = ask(flows, "Send 1 ETH to a friend", SEND, ("mm_click", "send", HOME)).to_dict()
     assert known["schemaVersion"] == 1
     assert known["query"]["screen"] == "send" and known["query"]["previous"] == "click Send"
     assert set(known["suggestedNextActions"][0]) >= {"rank", "action", "rationale", "confidence", "preferredTarget"}
@@ -417,5 +421,5 @@ def test_a_step_after_the_last_one_is_not_history(flows):
         a_transfer(flows)
     id_, steps = a_transfer(flows)
     assert best(flows.prior_knowledge(id_, SEND, previous=steps[0])) == ("type", "to")
-    done(flows, id_, "mm_click", "menu", HOME)
+    record_step(flows, id_, "mm_click", "menu", HOME)
     assert best(flows.prior_knowledge(id_, SEND, previous=steps[1])) == ("type", "amount")

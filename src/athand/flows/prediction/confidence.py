@@ -80,7 +80,7 @@ Confirmations = Mapping[str, tuple[int, bool]]  # suggestion key → when it was
 
 def count_votes(voters: Sequence[Voter], screen: str, now: int) -> VoteCount:
     """Counts the votes of past sessions for what comes next on a screen."""
-    confirmed = _last_confirmed(voters)
+    confirmed = _confirmation_times(voters)
     count = VoteCount()
     for voter in voters:
         votes = find_votes(voter.session, may_end=voter.last.after_screen in (None, screen))
@@ -168,7 +168,7 @@ def _state_factor(
     return (ALREADY_DONE if is_done else 1.0) * (1.0 if fits else OTHER_VALUES_LEFT)
 
 
-def _last_confirmed(voters: Iterable[Voter]) -> Confirmations:
+def _confirmation_times(voters: Iterable[Voter]) -> Confirmations:
     """When each action was last done on the screen, and whether ever in the current version of the app."""
     found: dict[str, tuple[int, bool]] = {}
     for voter in voters:

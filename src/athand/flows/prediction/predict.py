@@ -13,7 +13,7 @@ from athand.flows.model import SCHEMA, UNKNOWN, FlowSession, Observation, PriorK
 from athand.flows.prediction.confidence import Tally, VoteCount, Voter, confidences, count_votes
 from athand.flows.prediction.history import Action, HistoryReader, ScreenStep, Trace
 from athand.flows.prediction.page import Page, PageSignature, choose_input, feasibility, locate_target
-from athand.flows.prediction.related import describe_failing, find_failing, related_sessions, similar_steps
+from athand.flows.prediction.related import find_repeated_failures, related_sessions, similar_steps, to_avoids
 from athand.flows.prediction.rewrite import Rewriter
 from athand.flows.prediction.session_index import SessionIndex, SessionInfo
 from athand.flows.rows import purpose
@@ -64,7 +64,7 @@ def build_prior_knowledge(
     with flows.store.snapshot() as snapshot:
         reader = HistoryReader(snapshot, flows.history_cache, session.app, screen, PageSignature.of(observation))
         context = _gather_context(flows, reader, session, previous)
-        failing = find_failing(context.successes, context.failures)
+        repeated = find_repeated_failures(context.successes, context.failures)
         knowledge = PriorKnowledge(
             schema_version=SCHEMA,
             generated_at=to_datetime(context.now),
@@ -74,9 +74,9 @@ def build_prior_knowledge(
             ),
             similar_steps=similar_steps(reader, context.by_others, context.traces_by_similarity, context.ids_on_screen),
             suggested_next_actions=_suggest_actions(
-                context, screen, Page.of(observation), {each.key for each in failing} | context.failed
+                context, screen, Page.of(observation), {each.key for each in repeated} | context.failed
             ),
-            avoid=describe_failing(reader, failing),
+            avoid=to_avoids(reader, repeated),
         )
     found = (knowledge.related_sessions, knowledge.similar_steps, knowledge.suggested_next_actions, knowledge.avoid)
     return knowledge if any(found) else None
@@ -198,7 +198,7 @@ def _to_suggestion(
 ) -> SuggestedAction:
     planned = tally.newest
     hints, matches = locate_target(planned.target, page)
-    doubt = f" There are {matches} such elements now: look which is meant." if matches > 1 else ""
+    doubt = f" There are {matches} such elements now; check which one is meant." if matches > 1 else ""
     return SuggestedAction(
         rank=rank,
         action=planned.action.verb,
@@ -214,10 +214,8 @@ def _explain(count: VoteCount, tally: Tally, context: PredictionContext) -> str:
     """Why an action is suggested: one sentence with counts."""
     last = _describe_last(context)
     after = "at the beginning" if last is None else f"after {last}"
-    if tally.after_same_similar:
-        return (
-            f"Done {tally.after_same_similar} of {count.after_same_similar} times {after} in sessions with a like goal."
-        )
+    if similar := tally.after_same_similar:
+        return f"Done {similar} of {count.after_same_similar} times {after} in sessions with a similar goal."
     if tally.after_same:
         return f"Done {tally.after_same} of {count.after_same} times {after} in other sessions."
     return f"Done in {tally.sessions} other session{'s' if tally.sessions > 1 else ''} on this screen."

@@ -22,8 +22,8 @@ _HOUR = 3_600_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class FailingAction:
-    """An action that fails on the screen: its key, its error code, how often, and the newest step that shows it."""
+class RepeatedFailure:
+    """An action that failed several times on the screen with the same code, and the newest step that shows it."""
 
     key: str
     code: str
@@ -42,7 +42,7 @@ class PastStep:
     created_at: int
 
 
-def find_failing(successes: Sequence[ScreenStep], failures: Sequence[ScreenStep]) -> list[FailingAction]:
+def find_repeated_failures(successes: Sequence[ScreenStep], failures: Sequence[ScreenStep]) -> list[RepeatedFailure]:
     """The actions that failed on a screen several times with the same code and never succeeded since."""
     last_success: dict[str, int] = {}
     for step in successes:
@@ -51,12 +51,12 @@ def find_failing(successes: Sequence[ScreenStep], failures: Sequence[ScreenStep]
     counts = Counter((step.key, step.error_code or "") for step in since if " " in step.key)
     newest = {(step.key, step.error_code or ""): step.id for step in reversed(since)}
     often = [(pair, count) for pair, count in counts.most_common() if count >= MIN_FAILURES]
-    return [FailingAction(key, code, count, newest[key, code]) for (key, code), count in often]
+    return [RepeatedFailure(key, code, count, newest[key, code]) for (key, code), count in often]
 
 
-def describe_failing(reader: HistoryReader, failing: Sequence[FailingAction]) -> tuple[Avoid, ...]:
-    """The most frequent of these actions as they are returned."""
-    most = failing[:MAX_AVOIDED]
+def to_avoids(reader: HistoryReader, failures: Sequence[RepeatedFailure]) -> tuple[Avoid, ...]:
+    """The most frequent failures as they are returned."""
+    most = failures[:MAX_AVOIDED]
     steps = reader.steps([each.step for each in most])
     return tuple(_to_avoid(each, steps[each.step]) for each in most)
 
@@ -72,7 +72,7 @@ def related_sessions(
     related = [at for at in recent if similarities[at] >= RELATED_GOAL or sessions[at].id in were_here]
     scores = similarities * 0.5 ** (ages / window)
     best = sorted(related, key=lambda at: (-scores[at], ages[at], sessions[at].id))[:MAX_RELATED]
-    return tuple(_to_related(sessions[at], float(similarities[at])) for at in best)
+    return tuple(_to_related_session(sessions[at], float(similarities[at])) for at in best)
 
 
 def similar_steps(
@@ -89,7 +89,7 @@ def similar_steps(
     steps = [*_distinct_actions(here, _COMPARED_HERE), *_distinct_actions(elsewhere, _COMPARED_ELSEWHERE)]
     best = _rank_by_page(reader, steps)[:MAX_SIMILAR]
     recorded = reader.steps([step.id for _, step in best])
-    return tuple(_to_similar(recorded[step.id], points) for points, step in best)
+    return tuple(_to_similar_step(recorded[step.id], points) for points, step in best)
 
 
 def _rank_by_page(reader: HistoryReader, steps: Sequence[PastStep]) -> list[tuple[int, PastStep]]:
@@ -123,22 +123,22 @@ def _distinct_actions(steps: Iterator[PastStep], most: int) -> list[PastStep]:
     return list(found.values())
 
 
-def _to_avoid(failing: FailingAction, step: Step) -> Avoid:
+def _to_avoid(failure: RepeatedFailure, step: Step) -> Avoid:
     action = summarize_action(step.verb, step.target, step.input).capitalize()
     return Avoid(
-        rationale=f"{action} failed {failing.count} times here with {failing.code}, and never went well since.",
+        rationale=f"{action} failed {failure.count} times here with {failure.code} and has not succeeded since.",
         target=_without_ref(step),
-        error_code=failing.code,
-        frequency=failing.count,
+        error_code=failure.code,
+        frequency=failure.count,
         action=step.verb,
     )
 
 
-def _to_related(info: SessionInfo, similarity: float) -> RelatedSession:
+def _to_related_session(info: SessionInfo, similarity: float) -> RelatedSession:
     return RelatedSession(info.id, to_datetime(info.created_at), info.goal, info.flow_tags, round(similarity, 3))
 
 
-def _to_similar(step: Step, points: int) -> SimilarStep:
+def _to_similar_step(step: Step, points: int) -> SimilarStep:
     named = {part: step.target[part] for part in ("role", "name") if step.target.get(part)}
     return SimilarStep(
         session_id=step.session_id,

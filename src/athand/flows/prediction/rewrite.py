@@ -92,7 +92,7 @@ class Rewriter:
             normalize(text) for action in own for text in (action.target.get("name", ""), *_input_texts(action))
         )
         self._mentioned = _find_mentioned(normalize(goal or ""), page)
-        self._numbered = _group_numbered(own, page)
+        self._numbered = _group_numbered_names(own, page)
 
     def rewrite(self, trace: Trace, goal: str | None) -> RewrittenSession:
         """Rewrites the trace of a session with this goal."""
@@ -202,7 +202,7 @@ def _find_mentioned(goal: str, page: Page) -> list[tuple[str, str]]:
     return sorted(mentioned, key=lambda each: f" {goal} ".index(f" {normalize(each[1])} "))
 
 
-def _group_numbered(own: Sequence[Action], page: Page) -> dict[tuple[str, str], list[str]]:
+def _group_numbered_names(own: Sequence[Action], page: Page) -> dict[tuple[str, str], list[str]]:
     """The names with a number, on the page or used in this session, by role and name without the number."""
     now = page.roles_and_names
     used = {(action.target.get("role", ""), action.target.get("name", "")): None for action in own}
