@@ -84,7 +84,7 @@ def write(content: Content, path: Path, progress: Progress, *, force: bool) -> E
 
 
 def read(content: Content, path: Path, progress: Progress) -> ImportCounts:
-    """Imports what is not there yet. Each kind is imported entirely or not at all; a repeated import continues."""
+    """Imports what does not exist yet. Each kind is imported entirely or not at all; a repeated import continues."""
     with _temporary_folder() as folder:
         unpack(path, folder, progress)
         done = ImportCounts()

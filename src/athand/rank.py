@@ -14,7 +14,7 @@ from athand.types import Calibration, Candidates, QueryWord, Signal, Statistics,
 K1 = 1.0
 B = 0.5
 
-_FEW_TERMS = 12  # up to so many, counting each term is faster than reading all words
+_FEW_TERMS = 12  # up to this many, counting each term is faster than reading all words
 _NOTHING = np.zeros(1)
 
 Numbers = npt.NDArray[np.float64]

@@ -112,12 +112,12 @@ def needles(terms: Iterable[str]) -> list[str]:
 
 
 def join_terms(words: Iterable[str]) -> str:
-    """One string in which every term stands between spaces of its own, so that `str.count` counts it exactly."""
+    """One string in which every term has spaces of its own on both sides, so that `str.count` counts it exactly."""
     return "".join(f" {word} " for word in words)
 
 
 def tokenize(query: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
-    """The distinct words of a query in order, without stop words and single characters (unless nothing is left)."""
+    """The distinct words of a query in order, without stop words and single characters unless nothing else is left."""
     words = list(dict.fromkeys(word for raw in _words(query) for word in _query_words(raw)))
     telling = [word for word in words if len(word) > 1 and word not in stop_words]
     return telling or words

@@ -1,4 +1,4 @@
-"""What an agent should remember: short texts, kept for good, found by word and by meaning."""
+"""Memories: short texts that an agent keeps, found by words and by meaning."""
 
 from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (

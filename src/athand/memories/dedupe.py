@@ -18,9 +18,9 @@ from athand.text import terms
 # bits, and 18 lies three standard deviations (2.9) above. Unrelated texts differ in 32 ± 4.
 CLOSE_BITS = 18
 LEAST_OVERLAP = 0.8
-# In fewer words than these, each one may be the point.
+# In a text of fewer words, each one may change the meaning.
 SHORT_WORDS = 8
-# The simhash of a long text is that of its start; all other comparisons read the whole.
+# The SimHash of a long text is that of its beginning; all other comparisons read the whole text.
 SIMHASH_CHARACTERS = 10_000
 
 # Words that can be added, removed or exchanged without changing what is said: "is" can, "was" cannot.
@@ -61,12 +61,12 @@ def normalize(text: str) -> str:
 # An add calls each of these two or three times.
 @lru_cache(maxsize=8)
 def fingerprint(text: str) -> str:
-    """Equal for texts that are exactly the same, and for no others."""
+    """A hash that is equal for texts that are exactly the same, and for no others."""
     return hashlib.sha256(normalize(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def simhash(text: str) -> int:
-    """64 bits, of which texts share the more the more terms they share; the same in every process."""
+    """A SimHash of 64 bits: the more terms two texts share, the more bits; the same in every process."""
     import numpy as np
 
     found = set(terms(_normalize_unicode(text[:SIMHASH_CHARACTERS])))
@@ -78,13 +78,13 @@ def simhash(text: str) -> int:
 
 
 def is_near_duplicate(one: str, other: str) -> bool:
-    """Whether two texts say the same in nearly the same words. Short texts never do: they are the same or not."""
+    """Whether two texts say the same in nearly the same words; short texts never do, only exactly."""
     return _are_near_duplicates(_Words(one), _Words(other))
 
 
 @lru_cache(maxsize=8)
 def near_duplicate_key(text: str) -> str:
-    """Equal for all texts that may be near-duplicates of each other; empty for a short text, which has none."""
+    """A hash that is equal for all texts that may be near-duplicates of each other; empty for a short text."""
     words = _Words(text)
     if words.is_short():
         return ""
@@ -131,7 +131,7 @@ class _Words:
 
 
 def _are_near_duplicates(one: _Words, other: _Words) -> bool:
-    # What may differ is at most a fifth of the words; texts of very different lengths need not be compared.
+    # At most a fifth of the words may differ, so texts of very different lengths need not be compared.
     if 2 * min(len(one.text), len(other.text)) < max(len(one.text), len(other.text)):
         return False
     return (
@@ -147,7 +147,7 @@ def _say_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _is_same_word(one: str, other: str) -> bool:
-    """Only lower case words may differ in a plural s: William is not Williams, `user_id` not `user_ids`."""
+    """Whether two words mean the same; only lower case words may differ in a plural s: William is not Williams."""
     if one == other:
         return True
     if not (_is_plain_word(one) and _is_plain_word(other)):
@@ -158,7 +158,7 @@ def _is_same_word(one: str, other: str) -> bool:
 
 
 def _is_plain_word(word: str) -> bool:
-    """Letters only, at most the first a capital: what else there is may be an identifier, a unit or an acronym."""
+    """Whether a word has letters only, at most the first a capital; others may be identifiers, units or acronyms."""
     return word.isalpha() and (word.islower() or word.istitle())
 
 

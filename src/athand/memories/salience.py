@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-# What is lost per day, before importance slows it.
+# The rates of fading per day, before importance slows them.
 RATES = {"emotional": 0.003, "semantic": 0.005, "reflective": 0.008, "procedural": 0.01, "episodic": 0.02}
 LEAST, MOST = 0.05, 1.0
 # The part of what is missing to 1 that is given back: by `reinforce`, and by being found in a search.

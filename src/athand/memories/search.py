@@ -40,7 +40,7 @@ from athand.text import excerpts_of
 from athand.types import Candidate, Candidates, Hits, Query
 
 CANDIDATES = 48
-# Only so many of the best candidates boost their session neighbours.
+# Only this many of the best candidates boost their session neighbours.
 BOOSTING_CANDIDATES = 32
 
 

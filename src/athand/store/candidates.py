@@ -6,9 +6,9 @@ from typing import Any
 from athand.rank import KeywordQuery, bm25
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-# The rarest terms select the keyword candidates, up to so many rows; the other terms still count in the score.
+# The rarest terms select the keyword candidates, up to this many rows; the other terms still count in the score.
 KEYWORD_ROWS = 1000
-# Up to so many passages, scoring all of them is faster than selecting among them.
+# Up to this many passages, scoring all of them is faster than selecting among them.
 SCORE_ALL_UP_TO = 200
 # By how much the depth grows when the filter leaves too few.
 DEEPER = 16

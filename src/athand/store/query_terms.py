@@ -14,7 +14,7 @@ SYNONYM_WORTH = 0.7
 TYPO_WORTH = {1: 0.7, 2: 0.4}  # by the number of edits
 PREFIX_WORTH = 0.3
 PREFIX_EXPANSIONS = 4
-# The first so many words of a query count: more add noise and time, not meaning.
+# Only the first words of a query count, up to this many: more add noise and time, not meaning.
 LONGEST_QUERY = 64
 _CACHED_LEXICONS = 8
 

@@ -25,7 +25,7 @@ from athand.store.postgres.vocabulary import PostgresVocabulary
 from athand.store.query_terms import LexiconCache, resolve_query
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
-# Very common words bring at most so many rows: the newest that pass the filter.
+# Very common words bring at most this many rows: the newest that pass the filter.
 MOST_ROWS = 4 * KEYWORD_ROWS
 
 

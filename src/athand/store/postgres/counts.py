@@ -15,9 +15,9 @@ from athand.store.postgres.sql import Connection, execute, insert, rows, value
 ALL_SPACES = ""
 # Pseudo-terms begin with a blank, which no term has: the number of passages, and the total length of each field.
 PASSAGES = " passages"
-# About so many changes are compacted at once.
+# About this many changes are compacted at once.
 COMPACTED_ROWS = 20_000
-# A write of so many rows is stored as sums, which need no compaction.
+# A write of this many rows is stored as sums, which need no compaction.
 PRESUMMED_ROWS = 2_000
 _SUMS = 8  # more sums of one term are merged
 _COMPACT_LOCK = 0x4154_4801  # advisory lock: one process compacts at a time

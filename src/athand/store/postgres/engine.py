@@ -36,7 +36,7 @@ from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, 
 
 log = logging.getLogger("athand")
 
-# A write of so many passages is a bulk load: its vector index is built at the end, in a third of the time.
+# A write of this many passages is a bulk load: its vector index is built at the end, in a third of the time.
 _BULK = 100
 
 

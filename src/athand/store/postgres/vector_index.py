@@ -20,7 +20,7 @@ log = logging.getLogger("athand")
 # Cost model in milliseconds, measured on 100,000 vectors of 384 dimensions (docs/decisions/006): to read one vector,
 # to ask the index, and to ask it again for every vector outside the searched spaces.
 SCAN_MS, INDEX_MS, SKIP_MS = 0.0012, 6.0, 2.4
-# Below so many passages there is no index: an exact scan is as fast.
+# Below this many passages there is no index: an exact scan is as fast.
 INDEXED_FROM = 10_000
 # HNSW parameters: larger is more exact and slower.
 EF_SEARCH, EF_CONSTRUCTION = 200, 128

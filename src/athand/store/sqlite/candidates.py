@@ -29,11 +29,11 @@ from athand.store.sqlite.vocabulary import SqliteVocabulary
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
 
 _SCAN_THREADS = 4
-# FTS5 selects so many times more passages than are wanted, so that the best by our own BM25 are among them.
+# FTS5 selects this many times more passages than are wanted, so that the best by our own BM25 are among them.
 OVERFETCH = 8
-# Long passages take longer to score: fewer are selected beyond so many characters, but at least four times as many.
+# Long passages take longer to score: fewer are selected beyond this many characters, but at least four times as many.
 OVERFETCH_LEAST, OVERFETCH_CHARACTERS = 4, 300_000
-# Up to so many passages, scanning takes less time than starting a thread.
+# Up to this many passages, scanning takes less time than starting a thread.
 THREADED_SCAN_FROM = 10_000
 
 

@@ -85,7 +85,7 @@ class SqliteConnections:
     def _prepare(self, connection: apsw.Connection) -> None:
         if self._vfs is not None:  # a VFS written in Python has no shared memory, so WAL needs an exclusive lock
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
-        version_of(connection)  # refuses what is not ours before anything is written
+        version_of(connection)  # refuses databases of other programs before anything is written
         if not self.read_only:
             _retry_while_busy(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
             _retry_while_busy(lambda: migrate(connection, self._schemas))

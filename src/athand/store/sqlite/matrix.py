@@ -23,9 +23,9 @@ from athand.types import Vector
 
 log = logging.getLogger("athand")
 
-# So many of the best by sign bits are rescored exactly (recall: benchmarks/latency.py).
+# This many of the best by sign bits are rescored exactly (recall: benchmarks/latency.py).
 RESCORED = 512
-# Up to so many rows, scoring every one exactly is faster than preselecting by sign.
+# Up to this many rows, scoring every one exactly is faster than preselecting by sign.
 EXACT = 2048
 
 _AT_ONCE = 512  # rows per matrix product, so that they fit into the processor's cache
