@@ -16,11 +16,11 @@ from athand.types import Filter
 Check = Callable[[object], object]
 
 
-def _time(what: str) -> Check:
+def _time_check(what: str) -> Check:
     return lambda value: to_microseconds(check_time(what, value))
 
 
-def _flag(what: str) -> Check:
+def _flag_check(what: str) -> Check:
     def check(value: object) -> int:
         if not isinstance(value, bool):
             raise InvalidInput(f"{what} must be true or false, not {value!r}.")
@@ -40,9 +40,9 @@ _CONDITIONS: Mapping[str, tuple[Check, str]] = {
     "author": (lambda value: check_name("author", value), "i.author = :author"),
     "written_by": (lambda value: check_choice("written_by", value, WRITERS), "i.written_by = :written_by"),
     "in_session": (lambda value: check_name("in_session", value), _IN_SESSION),
-    "since": (_time("since"), "i.created_at >= :since"),
-    "until": (_time("until"), "i.created_at < :until"),
-    "pinned": (_flag("pinned"), "i.pinned = :pinned"),
+    "since": (_time_check("since"), "i.created_at >= :since"),
+    "until": (_time_check("until"), "i.created_at < :until"),
+    "pinned": (_flag_check("pinned"), "i.pinned = :pinned"),
     "min_salience": (lambda value: check_fraction("min_salience", value), f"{SALIENCE_NOW_SQL} >= :min_salience"),
     "max_salience": (lambda value: check_fraction("max_salience", value), f"{SALIENCE_NOW_SQL} <= :max_salience"),
 }

@@ -29,14 +29,14 @@ def detect_format(path: Path) -> str:
 
 def read(path: Path, kind: str, project: str) -> Iterator[tuple[Path, int, Item]]:
     """The arguments of `add` for everything in a file or a folder of notes, each with its file and line."""
-    files = _notes_in(path) if path.is_dir() else [path]
-    parse = _notes if check_choice("format", kind, FORMATS) == "markdown" else _entities
+    files = _list_notes(path) if path.is_dir() else [path]
+    parse = _parse_notes if check_choice("format", kind, FORMATS) == "markdown" else _parse_entities
     for file in files:
         for number, item in parse(file):
             yield file, number, {**item, "project": project, "written_by": "import"}
 
 
-def _notes_in(folder: Path) -> list[Path]:
+def _list_notes(folder: Path) -> list[Path]:
     try:
         # A link may lead out of the folder.
         return sorted(path for path in folder.rglob("*.md") if path.is_file() and not path.is_symlink())
@@ -46,10 +46,10 @@ def _notes_in(folder: Path) -> list[Path]:
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file with their line numbers; empty lines are skipped."""
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    for number, line in enumerate(_read_text(path).split("\n"), 1):
         if line.strip():
             with locate_errors(path, number):
-                values = _object(line)
+                values = _parse_object(line)
             yield number, values
 
 
@@ -64,7 +64,7 @@ def locate_errors(path: Path, number: int) -> Iterator[None]:
         raise type(error)(f"{path} line {number}: {error} Nothing was imported.") from error
 
 
-def _object(line: str) -> dict[str, Any]:
+def _parse_object(line: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -74,7 +74,7 @@ def _object(line: str) -> dict[str, Any]:
     return values
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -85,15 +85,15 @@ def _text(path: Path) -> str:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _entities(path: Path) -> Iterator[tuple[int, Item]]:
+def _parse_entities(path: Path) -> Iterator[tuple[int, Item]]:
     """Observations and relations of the MCP reference memory server, each a memory."""
     for number, values in json_lines(path):
         with locate_errors(path, number):
-            items = _relation(values) if values.get("type") == "relation" else _entity(values)
+            items = _parse_relation(values) if values.get("type") == "relation" else _parse_entity(values)
         yield from ((number, item) for item in items)
 
 
-def _entity(values: Item) -> list[Item]:
+def _parse_entity(values: Item) -> list[Item]:
     name, kind, observations = values.get("name"), values.get("entityType"), values.get("observations", [])
     if values.get("type") != "entity" or not isinstance(name, str) or not isinstance(observations, list):
         raise InvalidInput("It is neither an entity with a name and observations nor a relation.")
@@ -102,7 +102,7 @@ def _entity(values: Item) -> list[Item]:
     return [{"content": text, **about} for text in texts]
 
 
-def _relation(values: Item) -> list[Item]:
+def _parse_relation(values: Item) -> list[Item]:
     ends = [values.get(each) for each in ("from", "to")]
     kind = values.get("relationType")
     if not all(isinstance(each, str) and each for each in (*ends, kind)):
@@ -110,10 +110,10 @@ def _relation(values: Item) -> list[Item]:
     return [{"content": f"{ends[0]} {str(kind).replace('_', ' ')} {ends[1]}", "concepts": ends}]
 
 
-def _notes(path: Path) -> Iterator[tuple[int, Item]]:
+def _parse_notes(path: Path) -> Iterator[tuple[int, Item]]:
     """Every list item and paragraph of a note, with its headings as context."""
     headings: list[str] = []
-    for number, block in _blocks(_text(path)):
+    for number, block in _split_blocks(_read_text(path)):
         heading = _HEADING.match(block)
         if heading:
             headings = [*headings[: len(heading[1]) - 1], heading[2]]
@@ -122,10 +122,10 @@ def _notes(path: Path) -> Iterator[tuple[int, Item]]:
             yield number, {"content": block, "context": context, "files": [path.name]}
 
 
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
+def _split_blocks(text: str) -> Iterator[tuple[int, str]]:
     """Headings, list items with their indented text, paragraphs and fenced code, each with its line number."""
     block: list[str] = []
-    begin, fenced, lines = 0, False, _without_front_matter(text.split("\n"))
+    begin, fenced, lines = 0, False, _blank_front_matter(text.split("\n"))
     for number, line in enumerate([*lines, ""], 1):
         begins = bool(_HEADING.match(line) or _BULLET.match(line)) and not fenced
         ends = not line.strip() and not fenced
@@ -143,7 +143,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
         yield begin, "\n".join(block).strip()
 
 
-def _without_front_matter(lines: list[str]) -> list[str]:
+def _blank_front_matter(lines: list[str]) -> list[str]:
     """The lines of a note, those of its metadata empty, so that line numbers stay."""
     if lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
         return lines

@@ -39,55 +39,55 @@ class Key(Noun):
     fingerprint: str
 
 
-def _name(what: str) -> Check:
+def _name_check(what: str) -> Check:
     return lambda value: check_name(what, value)
 
 
-def _time(what: str) -> Check:
+def _time_check(what: str) -> Check:
     return lambda value: check_time(what, value)
 
 
-def _choice(what: str, choices: tuple[str, ...]) -> Check:
+def _choice_check(what: str, choices: tuple[str, ...]) -> Check:
     return lambda value: check_choice(what, value, choices)
 
 
 _MEMORY: Mapping[str, Check] = {
     **EDITABLE,
-    **{what: _time(what) for what in ("created_at", "updated_at", "last_accessed", "valid_from", "deleted_at")},
-    "id": _name("id"),
+    **{what: _time_check(what) for what in ("created_at", "updated_at", "last_accessed", "valid_from", "deleted_at")},
+    "id": _name_check("id"),
     "project": check_project,
-    "session": _name("session"),
-    "written_by": _choice("written_by", WRITERS),
+    "session": _name_check("session"),
+    "written_by": _choice_check("written_by", WRITERS),
     "salience": lambda value: check_fraction("salience", value),
     "access_count": lambda value: check_count("access_count", value, _MOST_ACCESSES),
 }
 _SESSION: Mapping[str, Check] = {
-    "id": _name("id"),
+    "id": _name_check("id"),
     "project": check_project,
-    "started_at": _time("started_at"),
-    "ended_at": _time("ended_at"),
+    "started_at": _time_check("started_at"),
+    "ended_at": _time_check("ended_at"),
     "summary": lambda value: clean(check_text("summary", value)),
 }
 _LINK: Mapping[str, Check] = {
     "project": check_project,
-    "session": _name("session"),
-    "memory_id": _name("memory_id"),
-    "usage": _choice("usage", USAGES),
-    "linked_at": _time("linked_at"),
+    "session": _name_check("session"),
+    "memory_id": _name_check("memory_id"),
+    "usage": _choice_check("usage", USAGES),
+    "linked_at": _time_check("linked_at"),
 }
 _RELATION: Mapping[str, Check] = {
-    "source_id": _name("source_id"),
-    "target_id": _name("target_id"),
-    "type": _choice("relation", RELATIONS),
-    "by": _name("by"),
-    "valid_from": _time("valid_from"),
-    "valid_until": _time("valid_until"),
+    "source_id": _name_check("source_id"),
+    "target_id": _name_check("target_id"),
+    "type": _choice_check("relation", RELATIONS),
+    "by": _name_check("by"),
+    "valid_from": _time_check("valid_from"),
+    "valid_until": _time_check("valid_until"),
 }
 _KEY: Mapping[str, Check] = {
     "project": check_project,
-    "name": _name("name"),
-    "memory_id": _name("memory_id"),
-    "fingerprint": _name("fingerprint"),
+    "name": _name_check("name"),
+    "memory_id": _name_check("memory_id"),
+    "fingerprint": _name_check("fingerprint"),
 }
 _KINDS: Mapping[str, tuple[type[Noun], Mapping[str, Check]]] = {
     "session": (Session, _SESSION),

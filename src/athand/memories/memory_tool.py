@@ -71,7 +71,7 @@ class _Tree:
         return path == ROOT or any(each != path for each in self.paths_in(path))
 
     def text(self, path: str) -> str:
-        return _text(self.files[path][0])
+        return _text_of(self.files[path][0])
 
     def require_text(self, path: str, message: str) -> str:
         """The text of a file that must be there."""
@@ -122,7 +122,7 @@ class MemoryFolder:
         if path in tree.files:
             return f"Here's the content of {path} with line numbers:\n{number_page(path, tree.text(path), view_range)}"
         if tree.is_directory(path):
-            return _listing(path, tree)
+            return _list_directory(path, tree)
         raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
 
     def create(self, path: str, file_text: str) -> str:
@@ -145,7 +145,7 @@ class MemoryFolder:
         text = tree.require_text(path, f"Error: The path {path} does not exist. Please provide a valid path.")
         at = find_only(path, text, old)
         [memory] = self._write(tree, [_Version(path, path, text[:at] + new + text[at + len(old) :])])
-        shown = number_snippet(_text(memory), text.count("\n", 0, at), new.count("\n") + 1)
+        shown = number_snippet(_text_of(memory), text.count("\n", 0, at), new.count("\n") + 1)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):{shown}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
@@ -164,7 +164,7 @@ class MemoryFolder:
             raise InvalidInput(f"Error: Cannot delete the {ROOT} directory itself")
         now = self._corpus.now()
         with self._corpus.store.transaction() as transaction:
-            tree = self._tree(transaction, (path,), now)
+            tree = self._load_tree(transaction, (path,), now)
             ids = [memory.id for each in tree.paths_in(path) for memory in tree.files[each]]
             if not ids:
                 raise NotFound(f"Error: The path {path} does not exist")
@@ -190,9 +190,9 @@ class MemoryFolder:
 
     def _read(self, *paths: str) -> _Tree:
         with self._corpus.store.snapshot() as snapshot:
-            return self._tree(snapshot, paths, self._corpus.now())
+            return self._load_tree(snapshot, paths, self._corpus.now())
 
-    def _tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
+    def _load_tree(self, snapshot: Snapshot, paths: tuple[str, ...], now: datetime) -> _Tree:
         chosen = and_(build_filter(now, project=self._project, tags=[FILE_TAG]), _near_paths_filter(paths))
         files: dict[str, list[Memory]] = {}
         for memory in rows.select(snapshot, chosen, now, "ORDER BY i.updated_at DESC, i.id DESC"):
@@ -203,10 +203,10 @@ class MemoryFolder:
     def _write(self, seen: _Tree, versions: Sequence[_Version]) -> list[Memory]:
         """Writes new versions in one transaction; raises if one of the files was changed since it was read."""
         now = self._corpus.now()
-        memories = [self._memory(seen, version, now) for version in versions]
+        memories = [self._make_memory(seen, version, now) for version in versions]
         vectors = self._corpus.embed([to_passage(memory) for memory in memories])
         with self._corpus.store.transaction(spaces=[self._project]) as transaction:
-            tree = self._tree(transaction, seen.paths, now)
+            tree = self._load_tree(transaction, seen.paths, now)
             if not tree.has_same_content(seen):
                 raise Conflict(f"Error: {' or '.join(seen.paths)} was changed meanwhile. View it and try again.")
             for version, memory in zip(versions, memories, strict=True):
@@ -216,7 +216,7 @@ class MemoryFolder:
                     relations.supersede(transaction, old, memory, "agent", now)
         return memories
 
-    def _memory(self, seen: _Tree, version: _Version, now: datetime) -> Memory:
+    def _make_memory(self, seen: _Tree, version: _Version, now: datetime) -> Memory:
         kept = {name: getattr(old, name) for old in seen.files.get(version.old, ())[:1] for name in _KEPT}
         tags = [FILE_TAG, *(tag for tag in kept.pop("tags", ()) if tag != EMPTY_TAG)]
         written = {"content": version.text, "tags": tags}
@@ -269,11 +269,11 @@ def _with_history(snapshot: Snapshot, ids: Sequence[str], now: datetime) -> list
     return [each for each in found.values() if not each.is_deleted]
 
 
-def _text(memory: Memory) -> str:
+def _text_of(memory: Memory) -> str:
     return "" if EMPTY_TAG in memory.tags and memory.content == EMPTY_TEXT else memory.content
 
 
-def _listing(path: str, tree: _Tree) -> str:
+def _list_directory(path: str, tree: _Tree) -> str:
     sizes = Counter({"": 0})
     for file in tree.paths_in(path):
         parts = file.removeprefix(f"{path}/").split("/")
@@ -292,7 +292,7 @@ _MOST_NAMED = 20
 _AROUND_EDIT = 2
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -309,13 +309,13 @@ def _count_fitting_lines(lines: Sequence[str]) -> int:
 def number_snippet(text: str, changed: int, count: int) -> str:
     """The changed lines and a few around them, numbered."""
     first = max(0, changed - _AROUND_EDIT)
-    lines = (_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
+    lines = (_split_lines(text) or [""])[first : changed + count + _AROUND_EDIT]
     return "\n" + _number_lines(lines[: _count_fitting_lines(lines)], first + 1)
 
 
 def number_page(path: str, text: str, view_range: Sequence[int] | None) -> str:
     """The lines of a file in a range, numbered, as many as can be shown at once."""
-    lines = _lines(text) or [""]
+    lines = _split_lines(text) or [""]
     if len(lines) > MOST_LINES:
         raise InvalidInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
     first, last = _check_range(view_range, len(lines))
@@ -344,7 +344,7 @@ def find_only(path: str, text: str, old: str) -> int:
     """The position of the only occurrence; raises if there is none, or more than one."""
     if not old:
         raise InvalidInput("No replacement was performed, old_str is empty.")
-    found = list(islice(_occurrences(text, old), _MOST_NAMED + 1))
+    found = list(islice(_find_all(text, old), _MOST_NAMED + 1))
     if not found:
         raise InvalidInput(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
     if len(found) > 1:
@@ -357,7 +357,7 @@ def find_only(path: str, text: str, old: str) -> int:
     return found[0]
 
 
-def _occurrences(text: str, part: str) -> Iterator[int]:
+def _find_all(text: str, part: str) -> Iterator[int]:
     at = text.find(part)
     while at >= 0:
         yield at
@@ -366,7 +366,7 @@ def _occurrences(text: str, part: str) -> Iterator[int]:
 
 def insert_lines(text: str, after: object, addition: str) -> str:
     """The text with lines added; it ends with a line break if it did before, or if the last lines now do."""
-    lines = _lines(text)
+    lines = _split_lines(text)
     if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
         raise InvalidInput(
             f"Error: Invalid `insert_line` parameter: {after}. "

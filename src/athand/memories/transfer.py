@@ -32,16 +32,16 @@ def export(corpus: AnyCorpus, path: str | PathLike[str], project: str | None) ->
     target = check_path("path", path)
     check_target(corpus.store, target)
     try:
-        return _write(corpus, target, project)
+        return _write_lines(corpus, target, project)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}. Choose another path.") from error
 
 
-def _write(corpus: AnyCorpus, target: Path, project: str | None) -> int:
+def _write_lines(corpus: AnyCorpus, target: Path, project: str | None) -> int:
     """Writes a private file, renamed to `target` when it is complete; returns the number of memories."""
     written = 0
     with replace_atomically(target) as file, corpus.store.snapshot() as snapshot:
-        for line in chain([HEADER], map(to_line, _everything(snapshot, corpus, project))):
+        for line in chain([HEADER], map(to_line, _read_nouns(snapshot, corpus, project))):
             file.write(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n")
             written += line.get("kind") == "memory"
     return written
@@ -58,7 +58,7 @@ def import_(
     if kind == "athand":
         if project is not None:
             raise InvalidInput("An export names the projects of its memories; leave project out.")
-        return _restore(corpus, source, _read(source), progress)
+        return _import_export(corpus, source, _read_lines(source), progress)
     items = []
     for file, number, item in importers.read(source, kind, check_project(project or "default")):
         with importers.locate_errors(file, number):
@@ -70,7 +70,7 @@ def import_(
     return ImportedMemories(len(added), sum(not memory.deduplicated for memory in added))
 
 
-def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> Iterator[Noun]:
+def _read_nouns(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> Iterator[Noun]:
     values = {"project": project}
     here = "(:project IS NULL OR space = :project)"
     for row in snapshot.rows(
@@ -100,7 +100,7 @@ def _everything(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> I
         yield Key(*row)
 
 
-def _read(path: Path) -> Numbered:
+def _read_lines(path: Path) -> Numbered:
     """The nouns of an export, each with its line number."""
     lines = importers.json_lines(path)
     first, header = next(lines, (1, {}))
@@ -120,17 +120,17 @@ def _check_header(values: dict[str, Any]) -> None:
         raise InvalidInput(f"It is of version {values.get('version')}; this program reads {HEADER['version']}.")
 
 
-def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> ImportedMemories:
+def _import_export(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress) -> ImportedMemories:
     """Writes the nouns in one transaction; their vectors are made before, so that it is short."""
     memories = [(number, noun) for number, noun in nouns if isinstance(noun, Memory)]
     with corpus.store.snapshot() as snapshot:
-        new = _new_memories(snapshot, corpus, path, memories)
+        new = _select_new(snapshot, corpus, path, memories)
     try:
-        _embed(corpus, [memory for memory in new if not memory.is_deleted], progress)
+        _embed_memories(corpus, [memory for memory in new if not memory.is_deleted], progress)
         with corpus.store.transaction() as transaction:
             for session in (noun for _, noun in nouns if isinstance(noun, Session)):
                 _put_session(transaction, session)
-            _put_memories(transaction, corpus, _new_memories(transaction, corpus, path, memories))
+            _put_memories(transaction, corpus, _select_new(transaction, corpus, path, memories))
             for number, noun in nouns:
                 with importers.locate_errors(path, number):
                     _put_other(transaction, noun)
@@ -142,7 +142,7 @@ def _restore(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Progress)
     return ImportedMemories(len(memories), len(new))
 
 
-def _embed(corpus: AnyCorpus, memories: Sequence[Memory], progress: Progress) -> None:
+def _embed_memories(corpus: AnyCorpus, memories: Sequence[Memory], progress: Progress) -> None:
     for start in range(0, len(memories), BATCH):
         progress(start, len(memories))
         passages = [to_passage(memory) for memory in memories[start : start + BATCH]]
@@ -160,7 +160,7 @@ def _put_memories(transaction: Transaction, corpus: AnyCorpus, memories: Sequenc
         transaction.put(INDEX, batch, corpus.embed(batch, transaction))
 
 
-def _new_memories(
+def _select_new(
     snapshot: Snapshot, corpus: AnyCorpus, path: Path, memories: Sequence[tuple[int, Memory]]
 ) -> list[Memory]:
     """The memories that do not exist yet; raises if another memory has the id of one of them."""

@@ -24,7 +24,7 @@ from athand.store import new_id
 Check = Callable[[Any], Any]
 
 
-def _text(what: str) -> Check:
+def _text_check(what: str) -> Check:
     def check(value: object) -> str:
         text = clean(check_text(what, value))
         if not text.strip():
@@ -34,7 +34,7 @@ def _text(what: str) -> Check:
     return check
 
 
-def _names(what: str) -> Check:
+def _names_check(what: str) -> Check:
     # Redacted before they are checked: an error message shows the value.
     return lambda values: check_names(what, _clean_all(values) if isinstance(values, (list, tuple)) else values)
 
@@ -43,13 +43,13 @@ def _clean_all(values: Iterable[object]) -> list[object]:
     return [clean(each) if isinstance(each, str) else each for each in values]
 
 
-def _flag(value: object) -> bool:
+def _check_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"pinned must be true or false, not {show_value(value)}.")
     return value
 
 
-def _public_name(what: str) -> Check:
+def _public_name_check(what: str) -> Check:
     """A check for names that are shown everywhere: a secret in one is refused, not redacted."""
 
     def check(value: object) -> str:
@@ -63,7 +63,7 @@ def _public_name(what: str) -> Check:
 
 def check_project(value: object) -> str:
     """The name of a project; that of the global space is refused."""
-    name: str = _public_name("project")(value)
+    name: str = _public_name_check("project")(value)
     if name == GLOBAL_SPACE:
         raise InvalidInput(
             f'No project can be named {GLOBAL_SPACE}. For what holds in every project, say tier="global".'
@@ -73,26 +73,26 @@ def check_project(value: object) -> str:
 
 # The fields that can be changed, with their checks.
 EDITABLE: Mapping[str, Check] = {
-    "content": _text("content"),
-    "summary": _text("summary"),
-    "context": _text("context"),
+    "content": _text_check("content"),
+    "summary": _text_check("summary"),
+    "context": _text_check("context"),
     "author": lambda value: check_name("author", *_clean_all([value])),
     "sector": lambda value: check_choice("sector", value, SECTORS),
     "tier": lambda value: check_choice("tier", value, TIERS),
     "memory_type": lambda value: check_choice("memory_type", value, MEMORY_TYPES),
     "importance": lambda value: check_fraction("importance", value),
-    "pinned": _flag,
-    "tags": _names("tags"),
-    "concepts": _names("concepts"),
-    "files": _names("files"),
+    "pinned": _check_flag,
+    "tags": _names_check("tags"),
+    "concepts": _names_check("concepts"),
+    "files": _names_check("files"),
     "valid_until": lambda value: check_time("valid_until", value),
 }
 _FIXED: Mapping[str, Check] = {
     "project": check_project,
-    "session": _public_name("session"),
+    "session": _public_name_check("session"),
     "written_by": lambda value: check_choice("written_by", value, WRITERS),
-    "id": _public_name("id"),
-    "key": _public_name("key"),
+    "id": _public_name_check("id"),
+    "key": _public_name_check("key"),
 }
 _CHECKS = {**EDITABLE, **_FIXED}
 _TIMES = ("created_at", "valid_from")
