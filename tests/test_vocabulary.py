@@ -29,8 +29,6 @@ GLOSSARY = frozenset(
 SHARED_NAMES = {
     "Session": "a session of work on memories; and one run of the command line, as click users call it",
 }
-# Being renamed.
-LEFT = ("athand.flows.prediction.", "athand.tools.")
 
 
 def test_module_names_are_made_of_words_of_the_glossary():
@@ -39,7 +37,7 @@ def test_module_names_are_made_of_words_of_the_glossary():
 
 
 def test_no_function_is_named_by_a_participle():
-    assert [name for name in participles(MODULES) if not name.startswith(LEFT)] == []
+    assert participles(MODULES) == []
 
 
 def test_classes_of_different_modules_have_different_names():
