@@ -75,14 +75,14 @@ MUTANTS = (
     Mutant(
         "the second page of a list of documents begins one too late",
         "documents/browse.py",
-        "page = to_documents(snapshot, rows[:limit])",
-        'rows = rows[1:] if state["after"] else rows\n    page = to_documents(snapshot, rows[:limit])',
+        "page = [to_document(row) for row in rows[:limit]]",
+        'rows = rows[1:] if state["after"] else rows\n    page = [to_document(row) for row in rows[:limit]]',
         "tests/documents/test_browse.py",
     ),
     Mutant(
         "a tool that is not approved can be called",
         "tools/calls.py",
-        "    if tool.blocked is None:\n",
+        "    if tool.block_reason is None:\n",
         "    if True:\n",
         "tests/tools/test_tools_rug_pull.py tests/tools/test_tools_calls.py",
     ),
