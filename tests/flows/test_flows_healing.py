@@ -94,7 +94,7 @@ def test_what_was_there_before_is_never_taken_for_it():
     found = healed(SEND, before, a_page("send-all|button|Send all"))
 
     assert isinstance(found, Abstained)
-    assert "Nothing new" in found.reason
+    assert "No new element" in found.reason
 
 
 def test_what_was_there_is_known_again_when_it_changes_too():

@@ -22,16 +22,24 @@ _MAX_TYPED = 200  # characters that are typed key by key; longer texts are fille
 _PICKER_TYPES = ("date", "time", "datetime-local", "month", "week", "color", "range")
 # A part of Playwright's message → code and advice.
 _FAILURES = (
-    ("is not a <select>", "NOT_A_SELECT", "this is no list of the browser's own. Click it, then click the choice."),
-    ("did not find some options", "OPTION_NOT_FOUND", "there is no such choice in the list."),
-    ("Element is not an <input>", "TARGET_NOT_EDITABLE", "text cannot be typed here. Choose a text field."),
+    ("is not a <select>", "NOT_A_SELECT", "it is not a <select> element. Click it, then click the option."),
+    ("did not find some options", "OPTION_NOT_FOUND", "the list has no such option."),
+    ("Element is not an <input>", "TARGET_NOT_EDITABLE", "it is not a text field. Choose one."),
     ("cannot be filled", "TARGET_NOT_EDITABLE", "this kind of field takes no text. Click or select instead."),
-    ("Malformed value", "BAD_VALUE", "the field does not take this. Dates are 2026-03-31, times 14:05."),
-    ("intercepts pointer events", "TARGET_COVERED", "something lies over it. Close the dialog or menu that is open."),
-    ("element is not enabled", "TARGET_NOT_ENABLED", "it is disabled. Do first what enables it."),
-    ("element is not editable", "TARGET_NOT_ENABLED", "it is read-only. Do first what enables it."),
-    ("element is not visible", "TARGET_NOT_VISIBLE", "it cannot be seen. Do what shows it first."),
-    ("was detached", "TARGET_NOT_FOUND", "it was taken away meanwhile. Call describe_screen to see what there is."),
+    (
+        "Malformed value",
+        "BAD_VALUE",
+        "the field does not accept this value. Write dates as 2026-03-31, times as 14:05.",
+    ),
+    (
+        "intercepts pointer events",
+        "TARGET_COVERED",
+        "another element covers it. Close the dialog or menu that is open.",
+    ),
+    ("element is not enabled", "TARGET_NOT_ENABLED", "it is disabled. First do what enables it."),
+    ("element is not editable", "TARGET_NOT_ENABLED", "it is read-only. First do what enables it."),
+    ("element is not visible", "TARGET_NOT_VISIBLE", "it is not visible. First do what shows it."),
+    ("was detached", "TARGET_NOT_FOUND", "it was removed meanwhile. Call describe_screen to see what is there."),
 )
 
 
@@ -56,7 +64,7 @@ async def act(
         raise _explain_failure(context, attempt, target, error) from error
     await context.settle(started, until)
     if len(context.pages) > tabs:
-        attempt.notes.append(f"A new tab was opened: it is number {len(context.pages) - 1}; switch_tab leads there.")
+        attempt.notes.append(f"A new tab was opened, number {len(context.pages) - 1}. Continue there with switch_tab.")
     attempt.after = await context.take_snapshot()
 
 
@@ -88,7 +96,9 @@ async def _fill_picker(locator: "Locator", text: str) -> None:
     """Fills in a field such as a date; the browser silently drops a value it cannot parse, which raises here."""
     await locator.fill(text)
     if text and not await locator.input_value():
-        raise ActionFailed(f"The field does not take {text!r}. Dates are 2026-03-31, times 14:05.", code="BAD_VALUE")
+        raise ActionFailed(
+            f"The field does not accept {text!r}. Write dates as 2026-03-31, times as 14:05.", code="BAD_VALUE"
+        )
 
 
 async def press(context: PageContext, located: LocatedElement, key: str) -> None:
@@ -239,7 +249,7 @@ async def wait_for(context: PageContext, attempt: Attempt, condition: WaitCondit
         if await _is_met(context, condition, snapshot) == (state == "visible"):
             return
         if time.monotonic() >= until:
-            problem = "was still there" if state == "hidden" else "was not to be seen"
+            problem = "was still visible" if state == "hidden" else "was not visible"
             page = f"{snapshot.observation.screen} ({snapshot.observation.url[:200]})"
             raise ActionFailed(f"{condition} {problem} after {timeout_s:g} s; the page is {page}.", code="TIMEOUT")
         await asyncio.sleep(POLL_S)

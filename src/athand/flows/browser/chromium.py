@@ -53,7 +53,7 @@ def find_executable(executable: str | None, own: str | None = None) -> str:
     if executable:
         found = shutil.which(executable)
         if found is None:
-            raise InvalidInput(f"There is no browser {executable!r} that can be started. Give the path of one.")
+            raise InvalidInput(f"No browser {executable!r} was found that can be started. Give the path of one.")
         return found
     candidates = [own or "", *(shutil.which(name) or "" for name in _EXECUTABLE_NAMES), *_EXECUTABLE_PATHS]
     chosen = next((path for path in candidates if path and Path(path).is_file()), None)
@@ -92,7 +92,7 @@ def install_chromium(progress: Callable[[str], None] = lambda line: None) -> str
             failures.append(failure)
         elif "install" in command:
             return find_executable(None, own)
-    raise Unavailable(f"No browser could be installed. {' '.join(failures)} Install Chromium by hand.")
+    raise Unavailable(f"No browser could be installed. {' '.join(failures)} Install Chromium manually.")
 
 
 def _install_commands() -> list[Sequence[str]]:

@@ -154,7 +154,7 @@ def _build_element(
 def _is_click_target(
     document: DomDocument, node: int, attributes: Mapping[str, str], ax_nodes: Mapping[int, AxNode]
 ) -> bool:
-    """Whether a clickable element is meant itself: neither part of another target nor a surface around some."""
+    """Whether an element is a click target of its own: neither inside another target nor around one."""
     if node not in document.clickable or document.tag(node) in _ROOT_TAGS or "for" in attributes:
         return False
     if any(

@@ -194,10 +194,11 @@ def check_url(value: object, *, local_files: bool = True) -> str:
     scheme = urlsplit(url.strip()).scheme.lower()
     if scheme not in SCHEMES:
         raise InvalidInput(
-            f"{url[:100]!r} is no address to go to. Begin it with one of: {', '.join(SCHEMES)}.", code="BAD_URL"
+            f"{url[:100]!r} is not an address that a browser opens. It must begin with one of: {', '.join(SCHEMES)}.",
+            code="BAD_URL",
         )
     if scheme == "file" and not local_files:
-        raise InvalidInput("This browser opens no files of the machine. Serve them over http.", code="BAD_URL")
+        raise InvalidInput("This browser does not open local files. Serve them over http.", code="BAD_URL")
     return url.strip()
 
 
@@ -216,4 +217,4 @@ def _check_viewport(value: object) -> None:
 
 def _check_extension(value: str | Path | None) -> None:
     if value is not None and not (Path(value) / "manifest.json").is_file():
-        raise InvalidInput(f"{str(value)!r} is no unpacked extension: there is no manifest.json in it.")
+        raise InvalidInput(f"{str(value)!r} is not the folder of an unpacked extension: it has no manifest.json.")

@@ -30,7 +30,7 @@ async def click(context: PageContext, element: PageElement) -> None:
     await session.send("DOM.scrollIntoViewIfNeeded", {"backendNodeId": element.backend_id})
     corners = await content_quad(session, element)
     if corners is None:
-        raise ActionFailed("It has no place on the page any more.", code="TARGET_NOT_FOUND")
+        raise ActionFailed("It is no longer displayed on the page.", code="TARGET_NOT_FOUND")
     await context.page.mouse.click(sum(corners[::2]) / 4, sum(corners[1::2]) / 4)
 
 
@@ -58,7 +58,7 @@ async def select(context: PageContext, element: PageElement, label: str) -> None
     """Chooses an option of a <select> with the keyboard."""
     options: Sequence[str] = element.states.get("options", ())
     if label not in options:
-        raise ActionFailed(f"There is no choice {label!r} in it, only: {', '.join(options)}.", code="OPTION_NOT_FOUND")
+        raise ActionFailed(f"The list has no option {label!r}, only: {', '.join(options)}.", code="OPTION_NOT_FOUND")
     await focus(context, element)
     await context.page.keyboard.press("Home")
     for _ in range(options.index(label)):
@@ -67,4 +67,4 @@ async def select(context: PageContext, element: PageElement, label: str) -> None
 
 def _check_enabled(element: PageElement) -> None:
     if element.is_disabled:
-        raise ActionFailed("It is disabled. Do first what enables it.", code="TARGET_NOT_ENABLED")
+        raise ActionFailed("It is disabled. First do what enables it.", code="TARGET_NOT_ENABLED")

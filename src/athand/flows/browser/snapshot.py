@@ -41,7 +41,7 @@ class PageSnapshot:
     def nodes_inside(self, root: PageElement | None) -> tuple[Mapping[str, Any], ...]:
         """The accessibility nodes of an element and all inside it, frames and shadow roots included."""
         if root is None:
-            text = "What is inside this element cannot be told. Name it by a test id."
+            text = "This element is not in the snapshot, so its content is unknown. Name it by a test id."
             raise ActionFailed(text, code="TARGET_NOT_FOUND")
         nodes = {root.node, *root.document.descendants(root.node)}
         return tuple(each.to_node() for each in self.elements if each.ref and _is_inside(each, root.document, nodes))

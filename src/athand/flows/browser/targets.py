@@ -62,7 +62,7 @@ def target_fields(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     fields = {_KEYS.get(key, key): value for key, value in {**given, **inner}.items() if key != "target"}
     if unknown := sorted(set(fields) - set(_KEYS.values())):
-        raise InvalidInput(f"A target has no {', '.join(unknown)}. Known: {', '.join(_KEYS)}.")
+        raise InvalidInput(f"A target has no field {', '.join(unknown)}. Known: {', '.join(_KEYS)}.")
     return {key: value for key, value in fields.items() if value is not None}
 
 
@@ -75,7 +75,7 @@ def parse_target(given: Mapping[str, Any]) -> TargetSpec:
             f"This names {len(kinds)} targets: {', '.join(kinds)}. Give one of: {_KINDS}.", code="TWO_TARGETS"
         )
     if not kinds or (kinds == ["role"]) != ("name" in fields):
-        only = f"There is only {', '.join(fields)}. " if fields else ""
+        only = f"Only {', '.join(fields)} was given. " if fields else ""
         raise InvalidInput(f"This action needs a target. {only}Give {_KINDS}.", code="NO_TARGET")
     for key, value in fields.items():
         check_text(key, value, longest=10_000)
@@ -191,7 +191,7 @@ async def _visible_locators(locator: "Locator", target: TargetSpec) -> "list[Loc
     except Error as error:
         if "selector" in str(error).lower() or "Unknown engine" in str(error):
             reason = first_line(error)[:300]
-            raise InvalidInput(f"{target} cannot be understood: {reason}", code="BAD_SELECTOR") from error
+            raise InvalidInput(f"{target} is not a valid selector: {reason}", code="BAD_SELECTOR") from error
         raise
 
 
@@ -257,6 +257,6 @@ async def _not_found_error(
     page = f"on {snapshot.observation.screen} ({snapshot.observation.url[:200]})"
     if hidden or (target.kind == "selector" and await context.page.locator(target.value).count()):
         text = f"There is {target} {page}, but it did not become visible within {timeout_s:g} s."
-        return ActionFailed(f"{text} Do what opens it first.", code="TARGET_NOT_VISIBLE")
+        return ActionFailed(f"{text} First do what shows it.", code="TARGET_NOT_VISIBLE")
     text = f"There is no {target} {page}; waited {timeout_s:g} s."
-    return ActionFailed(f"{text} Call describe_screen to see what there is.", code="TARGET_NOT_FOUND")
+    return ActionFailed(f"{text} Call describe_screen to see what is there.", code="TARGET_NOT_FOUND")

@@ -16,7 +16,7 @@ from athand.flows.export.script import (
 _DEFAULT_ATTRIBUTE = "data-testid"
 _VALUE_FUNCTION = '''
 def value(name: str) -> str:
-    """What the recording does not hold, from the environment."""
+    """A value that is not in the recording, from the environment."""
     if not os.environ.get(name):
         raise RuntimeError(f"Set the environment variable {name}: it was secret and is not in this file.")
     return os.environ[name]
@@ -24,7 +24,7 @@ def value(name: str) -> str:
 '''
 _TAB_FUNCTION = '''
 def tab(page: Page, index: int = -1, url: str = "", title: str = "") -> Page:
-    """The tab of that number, address or title, as soon as it is there."""
+    """The tab with this number, address or title; waits until it is open."""
     for _ in range(100):
         for number, each in enumerate(page.context.pages):
             if number == index or (url and url in each.url) or (title and title in each.title()):

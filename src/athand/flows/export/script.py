@@ -90,7 +90,7 @@ def build_script(session: FlowSession, steps: Sequence[Step], test_id_attribute:
     """The test of a session: its successful actions, each with what was seen after it."""
     actions = successful_actions(steps)
     if not actions:
-        raise InvalidInput(f"Session {session.id} has no action that worked: there is nothing to export.")
+        raise InvalidInput(f"Session {session.id} has no successful action: there is nothing to export.")
     start = _start_url(steps, actions[0])
     variables = _Variables()
     script_actions = [_build_action(step, _next_observation(step, steps), variables) for step in actions]

@@ -14,7 +14,7 @@ from athand.flows.export.script import (
 )
 
 _VALUE_FUNCTION = """
-/** What the recording does not hold, from the environment. */
+/** A value that is not in the recording, from the environment. */
 function value(name: string): string {
   const found = process.env[name];
   if (!found) throw new Error(`Set the environment variable ${name}: it was secret and is not in this file.`);
@@ -22,7 +22,7 @@ function value(name: string): string {
 }
 """
 _TAB_FUNCTION = """
-/** The tab of that number, address or title, as soon as it is there. */
+/** The tab with this number, address or title; waits until it is open. */
 async function tab(page: Page, wanted: { index?: number; url?: string; title?: string }): Promise<Page> {
   for (let tries = 0; tries < 100; tries++) {
     for (const [number, each] of page.context().pages().entries()) {

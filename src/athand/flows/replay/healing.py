@@ -69,14 +69,14 @@ def heal(
     A name that the goal asks for must keep its number; in any other name the number may have changed.
     """
     if before is None:
-        return Abstained("What else was on the page when this was recorded is not known.")
+        return Abstained("The page was not observed when this step was recorded.")
     lost, then, today = compare_pages(step.target, list_elements(before), list_elements(now))
     if not label_words(lost.caption) and not label_words(lost.test_id):
-        return Abstained("The missing element has neither a name nor a test id to know it by.")
+        return Abstained("The missing element has neither a name nor a test id to compare.")
     new = [each for each in _new_elements(lost, today, is_asked_for=is_asked_for) if each.key not in rejected]
     candidates = sorted((_score(lost, then, each, today) for each in new), key=lambda each: -each.score)
     if not candidates or not candidates[0].score:
-        return Abstained(f"Nothing new on the page is like {lost.label}.")
+        return Abstained(f"No new element on the page is similar to {lost.label}.")
     missing = [each for each in then.elements if each is not lost and id(each) not in then.unchanged]
     rival = max((_score(each, then, candidates[0].element, today).score for each in missing), default=0.0)
     return _decide(candidates, rival, today.elements)
@@ -94,16 +94,16 @@ def _decide(candidates: Sequence[_Candidate], rival: float, elements: Sequence[O
     best, *rest = candidates
     second = next((each for each in rest if each.score), None)
     runner_up = f"; next is {second.element.label} with {second.score:.2f}" if second else ""
-    reason = f"{best.element.label} is like it with {best.score:.2f}{runner_up}"
+    reason = f"{best.element.label} is most similar with {best.score:.2f}{runner_up}"
     target = unique_target(best.element, elements)
     if best.score < MIN_SCORE:
         return Abstained(f"{reason}; {MIN_SCORE:.2f} is needed.")
     if second and min(best.score - second.score, best.words - second.words) < MARGIN:
         return Abstained(f"{reason}; it is not clearly ahead.")
     if best.score - rival < MARGIN:
-        return Abstained(f"{reason}, but it is as much like another element that is missing ({rival:.2f}).")
+        return Abstained(f"{reason}, but it is about as similar to another missing element ({rival:.2f}).")
     if target is None:
-        return Abstained(f"{reason}, but nothing tells it from others like it.")
+        return Abstained(f"{reason}, but neither test id nor role and name identify it alone.")
     return Heal(target, best.element.key, round(best.score, 3), round(second.score, 3) if second else 0.0, f"{reason}.")
 
 

@@ -95,7 +95,7 @@ def replay(
     session = flows.session(session_id)
     steps = successful_actions(flows.steps(session_id), check_count("start", start, most=_MAX_POSITION))
     if not steps:
-        raise InvalidInput(f"Session {session.id} has no action that worked from step {start} on.")
+        raise InvalidInput(f"Session {session.id} has no successful action from step {start} on.")
     planned = parameterize(steps, session.goal, goal, checked)
     outcome = Replay(session.id, None, len(planned))
     redacted = [step for step, _ in planned if is_redacted((input_value(step) or ("", ""))[1])]
@@ -162,7 +162,7 @@ class _Player:
         if first.before is None or first.verb in _TAB_ACTIONS or is_same_page(first, self._browser.observe()):
             return
         if is_redacted(first.before.url):
-            text = "The address where this was done had a secret in it, and is not kept. Go there first."
+            text = "The address of the page contained a secret and is not stored. Open the page first."
             raise ActionFailed(text, code="VALUE_NEEDED")
         self._browser.navigate(first.before.url)
 
@@ -176,7 +176,7 @@ class _Player:
                 step, seen, "PAGE_DIFFERS", f"{describe_action(step)}: the page is not the one it was done on."
             )
         if was.target and not step.target:
-            text = f"{describe_action(was)}: this is about what only the goal of that session names."
+            text = f"{describe_action(was)}: its element is named by a value that only the recorded goal has."
             raise _PageDiffers(step, seen, "TARGET_NOT_FOUND", text)
         if not step.target:
             self._act(step, {})
@@ -213,7 +213,7 @@ class _Player:
     def _heal_and_act(self, step: Step, was: Step, seen: Observation) -> None:
         matches = max((count_matches(locator, seen) for locator in locators(step)), default=0)
         if matches > 1:
-            text = f"{describe_action(step)}: there are {matches} such elements now."
+            text = f"{describe_action(step)}: {matches} elements match it now."
             raise _PageDiffers(step, seen, "AMBIGUOUS_TARGET", text)
         missing = f"{describe_action(step)}: it is not on the page."
         if not self._heals:
@@ -320,6 +320,6 @@ def _find_value(step: Step, values: Mapping[str, str]) -> str | None:
 def _ask_for_values(steps: Sequence[Step]) -> str:
     names = ", ".join(dict.fromkeys(element_label(step) or step.verb for step in steps))
     return (
-        f"What was put into {names} was secret and is not kept. "
-        "Give it in values (--value or --value-env), under its test id or name."
+        f"The input of {names} was secret and is not stored. "
+        "Give it in values (--value or --value-env), by test id or name."
     )
