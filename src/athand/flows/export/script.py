@@ -174,14 +174,14 @@ def _field_name(step: Step) -> str:
     return target.get("testId") or target.get("name") or target.get("selector") or step.verb
 
 
-def _build_locator(way: dict[str, str], step: Step) -> ScriptLocator:
-    kind = next(iter(way))
+def _build_locator(recorded: Mapping[str, str], step: Step) -> ScriptLocator:
+    kind = next(iter(recorded))
     node = find_node(step.target, step.before) or {}
     frames = tuple(node.get("frame") or ())
-    if way.get("role") == _TEXT_ROLE:
-        return ScriptLocator("text", way["name"], frames=frames)
-    is_repeated = step.before is not None and "testId" in way and _is_repeated(way["testId"], step.before)
-    return ScriptLocator(kind, way[kind], way.get("name", ""), frames, only_visible=is_repeated)
+    if recorded.get("role") == _TEXT_ROLE:
+        return ScriptLocator("text", recorded["name"], frames=frames)
+    is_repeated = step.before is not None and "testId" in recorded and _is_repeated(recorded["testId"], step.before)
+    return ScriptLocator(kind, recorded[kind], recorded.get("name", ""), frames, only_visible=is_repeated)
 
 
 def _is_repeated(test_id: str, seen: Observation) -> bool:
