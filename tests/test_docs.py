@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from scripts import tree
 
 from athand.adapters.cli.main import cli
 from athand.adapters.cli.session import Session
@@ -168,6 +169,15 @@ def test_links_between_the_pages_lead_somewhere():
     for page in (*PAGES, ROOT / "AGENTS.md"):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_tree_of_the_source_is_current():
+    assert tree.PAGE.read_text("utf-8") == tree.page(), "run: python -m scripts.tree"
+
+
+def test_every_module_and_package_of_the_tree_says_what_it_holds():
+    silent = [line for line in tree.lines(tree.PACKAGE) if len(line.split(maxsplit=1)) == 1]
+    assert silent == []
 
 
 def test_the_readme_is_short():

@@ -141,3 +141,10 @@ def test_filters_leave_the_corpora_that_know_them(full):
 def test_an_empty_question_finds_nothing_and_says_nothing(full):
     hits = full.search("   ")
     assert (list(hits), hits.did_you_mean, hits.closest, hits.facets) == ([], {}, (), {})
+
+
+def test_a_search_over_everything_counts_as_one_of_tools_with_the_tools_that_it_returns(full):
+    before = full.tools.stats()
+    assert any(hit.corpus == "tools" for hit in full.search("deploy to staging"))
+    after = full.tools.stats()
+    assert after.searches == before.searches + 1 and after.tokens_per_search > 0

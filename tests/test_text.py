@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import time
 import unicodedata
 
@@ -179,3 +182,14 @@ def test_any_text_can_be_indexed_and_asked(text):
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF)))
 def test_what_is_asked_is_among_what_was_indexed(text):
     assert {stem(word) for word in tokenize(text)} <= set(terms(text))
+
+
+def test_the_word_that_stands_for_a_term_is_the_same_in_every_process():
+    code = "from athand.text import analyze; print(analyze('games gaming game gamed: running runs run'))"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3", "4")
+    }
+    assert len(seen) == 1

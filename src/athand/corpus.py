@@ -170,6 +170,9 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         """What the items of candidates belong to, see `facet`; their spaces, unless a corpus says otherwise."""
         return [candidate.space for candidate in candidates]
 
+    def count_shown(self, hits: Sequence[HitT]) -> None:
+        """Count the hits of a search, where a corpus keeps count; no snapshot is open."""
+
     # Searching
 
     def make_query(
@@ -217,6 +220,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         with self.store.snapshot() as snapshot:
             ranking = self.rank(snapshot, request)
             hits = self.to_hits(snapshot, ranking, ranking.matches[: request.limit])
+        self.count_shown(hits)
         answer = ranking.answer
         return Hits(
             hits,

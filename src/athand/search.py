@@ -116,6 +116,8 @@ def search(store: Store, request: SearchRequest) -> Hits[Hit]:
         fitting = [each for each in best if each.fits]
         hits = _fill_in(snapshot, rankings, fitting[: request.limit])
         closest = () if fitting else _closest(snapshot, rankings, best)
+    for name, corpus in request.corpora.items():
+        corpus.count_shown([hit for hit in hits if hit.corpus == name])
     return Hits(
         hits,
         notes=dict.fromkeys(note for ranking in ranked.values() for note in ranking.answer.notes),

@@ -102,7 +102,7 @@ def terms_and_words(text: str) -> list[tuple[str, str]]:
 def analyze(text: str) -> tuple[str, dict[str, str]]:
     """The joined terms of a text, and for each term a word as it was written: all that an index stores."""
     words = _words(text)
-    pairs = {term: word for distinct in set(words) for term, word in _terms_of(distinct)}
+    pairs = {term: word for distinct in dict.fromkeys(words) for term, word in _terms_of(distinct)}
     return "".join(map(_join_terms_of, words)), pairs
 
 

@@ -187,9 +187,7 @@ class Tools(ToolContext):
             server=server,
             spaces=_to_spaces(catalogue),
         )
-        hits = self.find(request)
-        self._counter.count_search([hit.item for hit in hits])
-        return hits
+        return self.find(request)
 
     def list(self, server: p.OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
         """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
@@ -317,6 +315,10 @@ class Tools(ToolContext):
     def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
         """The hits with the tools as they were approved, and why they fit."""
         return search.to_hits(snapshot, ranking, matches)
+
+    def count_shown(self, hits: Sequence[ToolHit]) -> None:
+        """Count a search, and the tokens of its hits."""
+        self._counter.count_search([hit.item for hit in hits])
 
     def report(self) -> Report:
         """The servers with their numbers of tools, those that do not work, and how many tools wait for approval."""

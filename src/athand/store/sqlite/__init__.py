@@ -1,3 +1,5 @@
+"""The SQLite engine: one file, many threads and processes."""
+
 from athand.store.sqlite.engine import SqliteStore
 
 __all__ = ["SqliteStore"]
