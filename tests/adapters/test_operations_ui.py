@@ -136,9 +136,9 @@ def test_what_is_typed_is_in_no_error_and_in_no_trace_of_one(call, one, site, wr
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "FILE:/etc/passwd", " file:///etc"])
 def test_no_file_of_the_machine_is_opened(call, one, url):
-    with pytest.raises(InvalidInput, match="no files of the machine"):
+    with pytest.raises(InvalidInput, match="does not open local files"):
         call("ui_launch", url=url, git={})
-    with pytest.raises(InvalidInput, match="no files of the machine"):
+    with pytest.raises(InvalidInput, match="does not open local files"):
         call("ui_navigate", url=url)
 
 
