@@ -1,6 +1,6 @@
 """Operations on tools: search, describe and call them, and what their owner decides about them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,54 +14,40 @@ from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, 
 _MAX_CHARS = 20_000  # of an answer, by default
 
 
-def call_tool(
-    ctx: AppContext,
-    id: ToolId,
-    arguments: Arguments = None,
-    max_chars: MaxChars = _MAX_CHARS,
-    seconds: Seconds = None,
-    catalogue: Catalogues = None,
-) -> CallResult:
-    """Call a tool of the kind "read". A tool that changes something is refused, with the name of what calls it."""
-    return _call(ctx, "read", id, arguments, max_chars, seconds, catalogue)
+def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResult]:
+    """An operation that calls tools of one kind; refused where a rule says ask, as operations cannot ask a person."""
+
+    def call(
+        ctx: AppContext,
+        id: ToolId,
+        arguments: Arguments = None,
+        max_chars: MaxChars = _MAX_CHARS,
+        seconds: Seconds = None,
+        catalogue: Catalogues = None,
+    ) -> CallResult:
+        where = ctx.resolve_catalogues(catalogue)
+        return ctx.athand.tools.call(
+            id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars
+        )
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = description
+    return call
 
 
-def call_tool_write(
-    ctx: AppContext,
-    id: ToolId,
-    arguments: Arguments = None,
-    max_chars: MaxChars = _MAX_CHARS,
-    seconds: Seconds = None,
-    catalogue: Catalogues = None,
-) -> CallResult:
-    """Call a tool of the kind "write": it adds or changes something, and destroys nothing."""
-    return _call(ctx, "write", id, arguments, max_chars, seconds, catalogue)
-
-
-def call_tool_destructive(
-    ctx: AppContext,
-    id: ToolId,
-    arguments: Arguments = None,
-    max_chars: MaxChars = _MAX_CHARS,
-    seconds: Seconds = None,
-    catalogue: Catalogues = None,
-) -> CallResult:
-    """Call a tool of the kind "destructive": it may overwrite or delete, or its server does not say what it does."""
-    return _call(ctx, "destructive", id, arguments, max_chars, seconds, catalogue)
-
-
-def _call(
-    ctx: AppContext,
-    kind: str,
-    id: str,
-    arguments: Mapping[str, Any] | str | None,
-    max_chars: int,
-    seconds: float | None,
-    catalogue: Catalogues,
-) -> CallResult:
-    """Call a tool of this kind; refused where a rule says ask, as operations cannot ask a person."""
-    where = ctx.resolve_catalogues(catalogue)
-    return ctx.athand.tools.call(id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars)
+call_tool = _make_call(
+    "call_tool",
+    "read",
+    'Call a tool of the kind "read". A tool that changes something is refused, with the name of what calls it.',
+)
+call_tool_write = _make_call(
+    "call_tool_write", "write", 'Call a tool of the kind "write": it adds or changes something, and destroys nothing.'
+)
+call_tool_destructive = _make_call(
+    "call_tool_destructive",
+    "destructive",
+    'Call a tool of the kind "destructive": it may overwrite or delete, or its server does not say what it does.',
+)
 
 
 def tool_stubs(
