@@ -18,6 +18,7 @@ from athand.app import SCHEMAS
 from athand.errors import StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, counts
+from athand.store.postgres.connections import LimitedConnection
 
 pytestmark = pytest.mark.usefixtures("often")
 
@@ -162,6 +163,25 @@ def test_several_writers_survive_cuts_of_all_their_wires(far_url, proxy, seed, c
                 proxy.cut()
             writers.wait_for(1)
         assert_kept(athand, writers)
+
+
+def test_a_commit_that_libpq_takes_for_unfinished_is_acknowledged(postgres_url, monkeypatch):
+    """On a busy machine it is cut while it is sent: the command then looks as if it went on."""
+    execute = LimitedConnection.execute
+
+    def cut(connection, query, *arguments, **options):
+        if query != "COMMIT":
+            return execute(connection, query, *arguments, **options)
+        connection.pgconn.send_query(b"COMMIT")
+        while connection.pgconn.flush():
+            pass
+        raise psycopg.OperationalError("flushing failed")
+
+    with Athand(postgres_url) as athand:
+        monkeypatch.setattr(LimitedConnection, "execute", cut)
+        added = athand.memories.add("The commit of this was sent")
+        monkeypatch.undo()
+        assert athand.memories.get(added.id) == added and athand.check() == []
 
 
 def test_a_write_whose_commit_was_not_answered_is_acknowledged(far_url, proxy, seed):

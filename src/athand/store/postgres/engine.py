@@ -273,7 +273,9 @@ class PostgresStore:
         try:
             done = connection.execute("COMMIT").statusmessage
         except psycopg.OperationalError as error:
-            if not self._connections.was_committed(number, connection.start):
+            start = connection.start
+            connection.close()  # libpq may still take it for busy, and then the pool could not take it back
+            if not self._connections.was_committed(number, start):
                 raise ConnectionLost(
                     f"{self.location} went away during a write. Nothing of it was kept; try again."
                 ) from error
