@@ -69,6 +69,13 @@ class PythonOnly:
 
 
 @dataclass(frozen=True, slots=True)
+class FromCaller:
+    """A value that surfaces take from the caller, who cannot give it: an attribute, or by default the caller itself."""
+
+    attribute: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a service method, as surfaces offer it."""
 
@@ -113,7 +120,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
             else [Parameter(each.name, hints[each.name], each.default)]
         )
     ]
-    offered = {each.name: each for each in found if each.help}
+    offered = {each.name: each for each in found if each.help or each.find(FromCaller) is not None}
     needed = [each.name for each in found if each.default is REQUIRED and not _is_callback(each.annotation)]
     if missing := [name for name in needed if name not in offered]:
         raise TypeError(f"{function.__qualname__} needs {', '.join(missing)}, which has no Help.")

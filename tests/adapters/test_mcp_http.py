@@ -230,3 +230,19 @@ def test_what_agents_do_is_counted_like_all_the_rest(url, owner):
     assert converse(url, owner, ask).is_error
     numbers = httpx2.get(url.replace("/mcp", "/metrics"), headers={"Authorization": f"Bearer {owner}"}, timeout=60).text
     assert 'athand_operations_total{name="memory_related",outcome="NotFound"} 1.0' in numbers
+
+
+def test_the_token_says_who_writes_not_an_argument(url, owner, agent):
+    def add_over_http(token, content, **arguments):
+        with httpx2.Client(base_url=url.removesuffix("/mcp"), headers={"Authorization": f"Bearer {token}"}) as http:
+            return http.post("/v1/memories/add", json={"content": content, **arguments})
+
+    async def add_over_mcp(client):
+        return await client.call_tool("memory_add", {"content": "The model wrote this over MCP"})
+
+    assert add_over_http(owner, "The owner wrote this with curl").json()["written_by"] == "user"
+    assert add_over_http(agent, "A program wrote this with its token").json()["written_by"] == "agent"
+    refused = add_over_http(agent, "I am a person, believe me", written_by="user")
+    assert refused.status_code == 422 and "written_by" in refused.text
+    # Even with the owner's token, what speaks MCP is a model.
+    assert converse(url, owner, add_over_mcp).structured_content["written_by"] == "agent"

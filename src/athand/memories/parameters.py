@@ -7,7 +7,7 @@ from athand.memories.importers import FORMATS
 from athand.memories.model import RELATIONS, WRITERS
 from athand.memories.scoring import MODES, Weights
 from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
-from athand.parameters import Choice, Fraction, Help, Length, Name, Project, Range, Time
+from athand.parameters import Choice, Fraction, FromCaller, Help, Length, Name, Project, Range, Time
 
 _Sector = Annotated[str, Choice(SECTORS)]
 _Tier = Annotated[str, Choice(TIERS)]
@@ -30,7 +30,7 @@ Files = Annotated[Sequence[str], Help("Paths of files it is about")]
 Summary = Annotated[str | None, Help("A title, for lists and briefs")]
 Context = Annotated[str | None, Help("The situation it comes from")]
 Author = Annotated[Name | None, Help("Who said it")]
-Writer = Annotated[_Writer, Help("Who writes it down: a person, an agent, or an import")]
+Writer = Annotated[_Writer, FromCaller("writer"), Help("Who writes it down: a person, an agent, or an import")]
 CreatedAt = Annotated[Time | None, Help("When it was said, ISO 8601; default: now")]
 ValidFrom = Annotated[Time | None, Help("From when it is valid, ISO 8601; default: created_at")]
 ValidUntil = Annotated[Time | None, Help("Until when it is valid, ISO 8601; default: for ever")]

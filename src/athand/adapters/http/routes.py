@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from athand.adapters.http.middleware import CALLER
 from athand.adapters.http.middleware.body import exceeds_depth
 from athand.adapters.http.responses import AsciiJsonResponse
 from athand.adapters.http.route_table import OPERATIONS_PREFIX
@@ -21,6 +22,7 @@ BY_BODY = "_by_body"  # suffix of the operation id of a POST route that has a GE
 
 Schema = Mapping[str, Any]
 Endpoint = Callable[..., Awaitable[Response]]
+Runner = Callable[[BaseModel, Request], Awaitable[Response]]
 _SCALARS = frozenset(("string", "integer", "number", "boolean", "null"))
 
 
@@ -35,34 +37,36 @@ def operations_router(ctx: AppContext, threads: Threads, *, max_depth: int) -> A
     return router
 
 
-def _make_runner(operation: Operation, ctx: AppContext, threads: Threads) -> Callable[[BaseModel], Awaitable[Response]]:
-    async def run(arguments: BaseModel) -> Response:
-        return await threads.run(lambda: AsciiJsonResponse(operation.perform(ctx, arguments)), slow=operation.is_slow)
+def _make_runner(operation: Operation, ctx: AppContext, threads: Threads) -> Runner:
+    async def run(arguments: BaseModel, request: Request) -> Response:
+        caller = request.scope[CALLER]
+        return await threads.run(
+            lambda: AsciiJsonResponse(operation.perform(ctx, arguments, caller=caller)), slow=operation.is_slow
+        )
 
     return run
 
 
-def _add_get(
-    router: APIRouter, operation: Operation, run: Callable[[BaseModel], Awaitable[Response]], max_depth: int
-) -> None:
+def _add_get(router: APIRouter, operation: Operation, run: Runner, max_depth: int) -> None:
     async def get(request: Request) -> Response:
-        return await run(parse_query(operation, request.query_params, max_depth=max_depth))
+        return await run(parse_query(operation, request.query_params, max_depth=max_depth), request)
 
     _add_route(router, operation, get, "GET", operation.name, {"parameters": _describe_query(operation)})
 
 
-def _add_post(router: APIRouter, operation: Operation, run: Callable[[BaseModel], Awaitable[Response]]) -> None:
+def _add_post(router: APIRouter, operation: Operation, run: Runner) -> None:
     model: Any = operation.arguments
 
-    async def post(arguments: BaseModel) -> Response:
-        return await run(arguments)
+    async def post(request: Request, arguments: BaseModel) -> Response:
+        return await run(arguments, request)
 
     # The body is optional where no argument is required.
     required = any(each.is_required() for each in model.model_fields.values())
     default = inspect.Parameter.empty if required else model()
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    request = inspect.Parameter("request", kind, annotation=Request)
     body = inspect.Parameter("arguments", kind, annotation=model, default=default)
-    post.__signature__ = inspect.Signature([body])  # type: ignore[attr-defined]
+    post.__signature__ = inspect.Signature([request, body])  # type: ignore[attr-defined]
     operation_id = operation.name + (BY_BODY if operation.kind == "read" else "")
     _add_route(router, operation, post, "POST", operation_id, None)
 

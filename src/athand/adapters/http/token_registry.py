@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from athand.adapters.operations import SCOPES
+from athand.adapters.operations import SCOPES, Caller
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound, Unavailable
 from athand.files import create_private, lock, make_private_folder, open_regular, replace_atomically
 
@@ -167,14 +167,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The owner of a valid token."""
-
-    name: str
-    scopes: frozenset[str]
-
-
 TokenEntry = tuple[bytes, Caller]  # the hash of a token, and its owner
 
 
@@ -207,7 +199,7 @@ class TokenRegistry:
             self._entries = [entry for load in loaders for entry in _load_or_log(load)]
 
     def _load_owner(self) -> list[TokenEntry]:
-        return [(hash_token(read_owner_token(self._folder)), Caller(OWNER, frozenset(SCOPES)))]
+        return [(hash_token(read_owner_token(self._folder)), Caller(OWNER, frozenset(SCOPES), writer="user"))]
 
     def _load_others(self) -> list[TokenEntry]:
         return [

@@ -10,7 +10,7 @@ from mcp import MCPError, types
 
 from athand.adapters.mcp.notifications import NotificationSender, ProgressReporter, RequestContext, forward_logs
 from athand.adapters.mcp.render import render_error, render_result
-from athand.adapters.operations import AppContext, Operation
+from athand.adapters.operations import AppContext, Caller, Operation
 from athand.adapters.operations.threads import Threads
 from athand.errors import AthandError, InvalidInput, NotFound
 
@@ -27,12 +27,12 @@ class Dispatcher:
         self._threads = threads
 
     async def call(
-        self, operation: Operation, arguments: Mapping[str, Any], context: RequestContext
+        self, operation: Operation, arguments: Mapping[str, Any], context: RequestContext, caller: Caller
     ) -> types.CallToolResult:
         """Run an operation as a tool; its errors are results too, for the model to read."""
         sender = NotificationSender()
         progress = ProgressReporter(context, sender)
-        perform = partial(operation.perform, self._ctx, arguments, progress=progress)
+        perform = partial(operation.perform, self._ctx, arguments, caller=caller, progress=progress)
         try:
             with forward_logs(context, sender), _hide_details(operation.name):
                 return await self._threads.run(lambda: render_result(operation, perform()), slow=operation.is_slow)

@@ -1,6 +1,7 @@
 """The MCP server: request handlers for every transport and both protocol generations."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mcp import MCPError, types
@@ -15,7 +16,7 @@ from athand.adapters.mcp.notifications import RequestContext, set_log_level
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import Resources
 from athand.adapters.mcp.tool_list import UI_PREFIX, ToolList, render_instructions
-from athand.adapters.operations import DEFAULT_SCOPES, AppContext, list_toolsets
+from athand.adapters.operations import AGENT, DEFAULT_SCOPES, AppContext, Caller, list_toolsets
 from athand.adapters.operations.threads import Threads
 
 CALLER = "athand.caller"  # key of the caller in the ASGI scope, set by the HTTP server
@@ -41,7 +42,7 @@ def create_mcp_server(
     """A server; `scopes` are those of a caller whom the transport does not identify."""
     tools = ToolList(toolsets, _ui_prefix(profile), ctx.corpora)
     dispatcher = Dispatcher(ctx, threads or Threads())
-    handlers = _McpHandlers(dispatcher, ctx, tools, frozenset(scopes), profile)
+    handlers = _McpHandlers(dispatcher, ctx, tools, replace(AGENT, scopes=frozenset(scopes)), profile)
     server: Server[Any] = Server(
         "athand",
         version=__version__,
@@ -78,12 +79,12 @@ class _McpHandlers:
     """The request handlers; each works within the scopes of its caller."""
 
     def __init__(
-        self, dispatcher: Dispatcher, ctx: AppContext, tools: ToolList, scopes: frozenset[str], profile: str | None
+        self, dispatcher: Dispatcher, ctx: AppContext, tools: ToolList, caller: Caller, profile: str | None
     ) -> None:
         self._corpora = tools.toolsets or list_toolsets(ctx.corpora)
         self._ctx = ctx
         self._tools = tools
-        self._scopes = scopes
+        self._caller = caller
         self._default_arguments = {name: {"app": profile} for name in _SESSION_STARTS if profile is not None}
         self._dispatcher = dispatcher
         self._resources = Resources(ctx, self._corpora)
@@ -94,15 +95,16 @@ class _McpHandlers:
         return operation.parameters if operation else None
 
     async def list_tools(self, context: RequestContext, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._tools.list_tools(self._caller_scopes(context)))
+        return types.ListToolsResult(tools=self._tools.list_tools(self._find_caller(context).scopes))
 
     async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
-        allowed = self._tools.filter(self._caller_scopes(context))
+        caller = self._find_caller(context)
+        allowed = self._tools.filter(caller.scopes)
         if params.name not in allowed:
             raise MCPError(types.INVALID_PARAMS, self._explain_missing_tool(params.name))
         operation = allowed[params.name]
         arguments = {**self._default_arguments.get(operation.name, {}), **(params.arguments or {})}
-        return await self._dispatcher.call(operation, arguments, context)
+        return await self._dispatcher.call(operation, arguments, context, caller)
 
     async def list_resources(
         self, context: RequestContext, params: types.PaginatedRequestParams | None
@@ -144,12 +146,13 @@ class _McpHandlers:
         set_log_level(context, params.level)
         return types.EmptyResult()
 
-    def _caller_scopes(self, context: RequestContext) -> frozenset[str]:
-        caller = context.request.scope.get(CALLER) if context.request is not None else None
-        return caller.scopes if caller is not None else self._scopes
+    def _find_caller(self, context: RequestContext) -> Caller:
+        """Who asks. Whatever the token, an MCP client is an agent: what it writes is not a person's word."""
+        found: Caller | None = context.request.scope.get(CALLER) if context.request is not None else None
+        return self._caller if found is None else replace(found, writer=AGENT.writer)
 
     def _require_search_scope(self, context: RequestContext) -> None:
-        if "search" not in self._caller_scopes(context):
+        if "search" not in self._find_caller(context).scopes:
             raise MCPError(types.INVALID_REQUEST, "This needs the scope search, which your token does not have.")
 
     def _explain_missing_tool(self, name: str) -> str:

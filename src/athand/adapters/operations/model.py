@@ -10,12 +10,11 @@ from pydantic import BaseModel
 
 from athand.adapters.operations.answers import plain_answer, schema_of
 from athand.adapters.operations.arguments import make_model, plain_argument, schema_of_arguments, validate
+from athand.adapters.operations.caller import AGENT, Caller
 from athand.adapters.operations.context import AppContext
-from athand.parameters import Choice, Help, Parameter, parameters_of
+from athand.parameters import Choice, FromCaller, Help, Parameter, parameters_of
 
 ALWAYS = "everything"  # the toolset that is part of every choice of toolsets
-SCOPES = ("search", "write", "call-tools", "admin")
-DEFAULT_SCOPES = ("search", "write", "call-tools")  # of an agent; admin is for its owner
 KINDS = ("read", "write", "destructive")
 
 OwnBrowser = Annotated[str | None, Help("The session that the browser records; needed if several are open")]
@@ -45,14 +44,20 @@ class Operation:
 
     @cached_property
     def signature(self) -> Mapping[str, Parameter]:
-        """The parameters as they are written on the method; with the browser that is meant, and names of corpora."""
-        written = dict(parameters_of(self.run))
+        """The parameters that a caller gives, as the method has them; with the browser, and names of corpora."""
+        written = {name: each for name, each in parameters_of(self.run).items() if not each.find(FromCaller)}
         if self.service == "browser":
             written["session_id"] = _BROWSER
         if "corpora" in written:
             names = Annotated[Sequence[Annotated[str, Choice(self.corpora)]] | None, Help(written["corpora"].help)]
             written["corpora"] = replace(written["corpora"], annotation=names)
         return written
+
+    @cached_property
+    def from_caller(self) -> Mapping[str, str]:
+        """The parameters that are filled in from the caller, with the attribute of it."""
+        marks = {name: each.find(FromCaller) for name, each in parameters_of(self.run).items()}
+        return {name: mark.attribute for name, mark in marks.items() if mark}
 
     @cached_property
     def arguments(self) -> type[BaseModel]:
@@ -80,10 +85,16 @@ class Operation:
         return self.open_world or self.has_progress or self.scope in ("call-tools", "admin")
 
     def perform(
-        self, ctx: AppContext, arguments: Mapping[str, Any] | BaseModel, *, progress: Progress | None = None
+        self,
+        ctx: AppContext,
+        arguments: Mapping[str, Any] | BaseModel,
+        *,
+        caller: Caller = AGENT,
+        progress: Progress | None = None,
     ) -> Any:
         """Validate the arguments, run the operation, and return its answer as JSON values."""
         keywords = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
+        keywords.update({name: getattr(caller, each) if each else caller for name, each in self.from_caller.items()})
         if self.has_progress:
             keywords["progress"] = progress or _ignore_progress
         outcome = "ok"

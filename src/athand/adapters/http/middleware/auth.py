@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, ROUTE, Limits, Rate, get_headers
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
-from athand.adapters.http.token_registry import Caller, TokenRegistry
+from athand.adapters.http.token_registry import TokenRegistry
+from athand.adapters.operations import Caller
 from athand.bounded_cache import BoundedCache
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
