@@ -6,7 +6,8 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -33,19 +34,33 @@ _DAMAGE_ERRORS = (
 Progress = Callable[[str, int, int], None]  # what, done, total
 
 
-def pack(folder: Path, path: Path, counts: Mapping[str, Any], progress: Progress) -> None:
-    """Packs the files of a folder into an archive, with their hashes in its header."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    hashes: dict[str, str] = {}
+class ArchiveWriter:
+    """Writes the files of an archive one after the other, and then their hashes into its header."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._hashes: dict[str, str] = {}
+
+    def add(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Writes a file from its pieces."""
+        digest = hashlib.sha256()
+        with self._archive.open(name, "w", force_zip64=True) as file:
+            for piece in pieces:
+                digest.update(piece)
+                file.write(piece)
+        self._hashes[name] = digest.hexdigest()
+
+    def add_header(self, counts: Mapping[str, Any]) -> None:
+        """Writes the header, as the last file."""
+        header = {**FORMAT, "created_at": datetime.now(UTC).isoformat(), "counts": counts, "files": self._hashes}
+        self._archive.writestr(HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+
+
+@contextmanager
+def create_archive(path: Path) -> Iterator[ArchiveWriter]:
+    """A private archive to write, which takes the place of `path` when it is complete."""
     with replace_atomically(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-        for at, file in enumerate(files):
-            name = file.relative_to(folder).as_posix()
-            with file.open("rb") as source:
-                hashes[name] = hashlib.file_digest(source, "sha256").hexdigest()
-            archive.write(file, name)
-            progress("packing", at + 1, len(files))
-        header = {**FORMAT, "created_at": datetime.now(UTC).isoformat(), "counts": counts, "files": hashes}
-        archive.writestr(HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+        yield ArchiveWriter(archive)
 
 
 def unpack(path: Path, folder: Path, progress: Progress) -> None:

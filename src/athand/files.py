@@ -43,17 +43,43 @@ def create_private(path: Path, data: bytes = b"") -> None:
 def replace_atomically(path: Path, *, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """A file to write, which takes the place of `path` when it is complete: readers see the old one or the new one.
 
-    It is flushed to the disk before, and removed if there is an error. Its folder is the caller's to `sync`.
+    It is flushed to the disk before. Where the file system can, it has no name until then, so that nothing of it is
+    left if the process is killed. Its folder is the caller's to `sync`.
     """
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(unfinished, "xb", opener=private_opener) as file:
+        with _open_unnamed(path.parent) or open(unfinished, "xb", opener=private_opener) as file:
             os.fchmod(file.fileno(), mode)
             yield file
             flush(file)
+            if not unfinished.exists():
+                _give_name(file, unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _open_unnamed(folder: Path) -> BinaryIO | None:
+    """A new private file without a name in a folder; None where the system or the file system has no such files."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not Path("/proc/self/fd").is_dir():
+        return None
+    try:
+        return os.fdopen(os.open(folder, flag | os.O_RDWR | os.O_CLOEXEC, PRIVATE), "w+b")
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
+            return None
+        raise
+
+
+def _give_name(file: BinaryIO, path: Path) -> None:
+    """Give a name to a file that has none."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # With the descriptor of a folder the link in /proc is followed, and the file itself gets the name.
+        os.link(f"/proc/self/fd/{file.fileno()}", path.name, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def flush(file: BinaryIO) -> None:

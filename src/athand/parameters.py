@@ -75,6 +75,9 @@ class FromCaller:
     attribute: str = ""
 
 
+ByOwner = Annotated[bool, FromCaller("is_owner")]  # whether the owner of the store asks for it
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a service method, as surfaces offer it."""

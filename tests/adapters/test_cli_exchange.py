@@ -62,9 +62,11 @@ def test_the_same_comes_out_of_every_engine(archive, athand, tmp_path):
     assert (done.memories, done.sessions, done.tools, done.servers, done.rules, done.folders) == (2, 2, 2, 1, 1, 1)
     assert done.problems == ()
     assert athand.check() == []
-    assert athand.import_(archive).to_dict() == {**dict.fromkeys(done.to_dict(), 0), "problems": []}
+    assert athand.import_(archive).to_dict() == {**dict.fromkeys(done.to_dict(), 0), "waiting": [], "problems": []}
     athand.export(tmp_path / "again.zip")
-    assert contents(tmp_path / "again.zip") == contents(archive)
+    again, first = contents(tmp_path / "again.zip"), contents(archive)
+    assert {name for name in first if again[name] != first[name]} == {"tools.jsonl"}  # its tools are not approved here
+    athand.tools.approve("jira__find")
     assert [hit.id for hit in athand.tools.search("find issues")] == ["jira__find"]
     assert athand.tools.describe("jira__drop").state == "rejected"
     assert [hit.id for hit in athand.memories.search("tokens")] == ["new"]
@@ -119,6 +121,15 @@ def edit(name, old, new):
         lambda files: files.update({"tools.jsonl": b'{"table": "tool_rules", "space": "a\xff"}\n'}),
         lambda files: files.update({"tools.jsonl": b'{"table": "tool_trust", "space": "", "path": "/x", "hash": 1}\n'}),
         lambda files: files.update({"tools.jsonl": b'{"table": "tool_rules", "id); DROP TABLE tools; --": 1}\n'}),
+        edit("tools.jsonl", b'"space": "default"', b'"space": "a\\u0000b"'),
+        edit("tools.jsonl", b'"state": "rejected"', b'"state": "trusted"'),
+        edit("tools.jsonl", b'"id": "jira__find"', b'"id": "other__find"'),
+        edit("tools.jsonl", b'"created_at": ', b'"created_at": 9999999999'),
+        edit("tools.jsonl", b'"transport": "none"', b'"source": "relative.json", "transport": "stdio"'),
+        edit("tools.jsonl", b'"decision": "ask"', b'"decision": "maybe"'),
+        edit("folders.jsonl", b'"space": "notes"', b'"space": "../notes"'),
+        edit("folders.jsonl", b'"path": "/', b'"path": "'),
+        edit("folders.jsonl", b'"added_at": ', b'"added_at": -9999999999999'),
         edit("tools.jsonl", b"Finds issues", b"Sends secrets"),
         edit("memories.jsonl", b'"kind"', b'"kine"'),
     ],
@@ -205,8 +216,8 @@ STUCK = """
 import sys, time
 from athand import archive
 from athand.adapters.cli import main
-def write_parts(content, folder, progress):
-    (folder / "memories.jsonl").write_text("private")
+def write_parts(content, snapshot, archive, progress):
+    archive.add("memories.jsonl", [b"private" * 1_000_000])
     print("begun", flush=True)
     while True:
         time.sleep(0.01)  # one long sleep may begin just after a signal, and hear nothing of it
@@ -215,14 +226,13 @@ main()
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_an_export_that_is_ended_leaves_nothing(tmp_path, number, code):
     out = tmp_path / "out"
     out.mkdir()
     words = [sys.executable, "-c", STUCK, "export", str(out / "all.zip"), "--store", str(tmp_path / "store.db")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"begun\n"
-        assert list(out.iterdir())
         process.send_signal(number)
         try:
             process.communicate(timeout=PATIENCE)

@@ -136,8 +136,8 @@ def test_a_big_text_of_any_shape_takes_time_in_proportion_to_its_size(kind, size
         took, pieces = timed_cut(text, kind)
         check(text, pieces)
         if took > size / 400_000:  # several times what it takes
-            # Half a text takes half the time, or more where some work is the same for any text; it takes a quarter where
-            # the time grows with the square. A busy machine may slow down any one of them.
+            # Half a text takes half the time, or more where some work is the same for any text; it takes a quarter
+            # where the time grows with the square. A busy machine may slow down any one of them.
             half = max(timed_cut(halves[shape], kind)[0] for _ in range(3))
             assert any(timed_cut(text, kind)[0] < 3 * half for _ in range(20)), shape
 

@@ -27,6 +27,7 @@ _COUNTS = (
 )
 _SELECT_RECORD = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
 _MAX_ID_LENGTH = 40
+IMPORTED = "imported"  # by an archive; nothing in it is read before the user asks for it
 INTERRUPTED = "indexing was interrupted; the next search or refresh continues it"
 # An indexing process updates its folder at least this often; after a longer silence it counts as interrupted.
 _STALLED_MICROSECONDS, _ACTIVE_MICROSECONDS = 120_000_000, 10_000_000
@@ -43,6 +44,11 @@ class FolderRecord:
     generation: int
     indexed_at: int | None
     updated_at: int
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it came with an archive and nobody has asked for it yet."""
+        return self.state == IMPORTED
 
     def is_being_indexed(self, now: datetime) -> bool:
         """Whether a process is indexing it, or was within the last seconds."""
@@ -98,7 +104,9 @@ def register(context: DocumentContext, path: str, folder_id: str | None, project
         chosen = _choose_id(names, path, folder_id, known)
         ensure_key(transaction)
         if chosen not in names:
-            _insert(transaction, context, chosen, path, project)
+            now = to_microseconds(context.now())
+            own = {"space": chosen, "path": path, "host": context.host, "project": project}
+            insert(transaction, {**own, "added_at": now}, "pending", now)
         else:
             transaction.execute(
                 "UPDATE document_folders SET path = :path, host = :host, project = coalesce(:project, project) "
@@ -157,13 +165,20 @@ def _is_local(context: DocumentContext, host: str) -> bool:
 def _choose_id(names: Mapping[str, str], path: str, wanted: str | None, known: str | None) -> str:
     if wanted is None:
         return known or _free_id(names, path)
-    if wanted != re.sub(r"[^\w.-]", "", check_name("folder_id", wanted)):
-        raise InvalidInput(f"folder_id {wanted!r} may have letters, digits, dots, dashes and underscores only.")
+    check_folder_id(wanted)
     if known not in (None, wanted):
         raise Conflict(f"{path} is known as {known}. Use that name, or first: athand docs remove {known}")
     if names.get(wanted, path) != path:
         raise Conflict(f"{wanted} is the name of {names[wanted]}. Choose another one with --name.")
     return wanted
+
+
+def check_folder_id(value: object) -> str:
+    """A name that is fit for a folder."""
+    name = check_name("folder_id", value)
+    if name != re.sub(r"[^\w.-]", "", name):
+        raise InvalidInput(f"folder_id {name!r} may have letters, digits, dots, dashes and underscores only.")
+    return name
 
 
 def _free_id(names: Mapping[str, str], path: str) -> str:
@@ -174,18 +189,13 @@ def _free_id(names: Mapping[str, str], path: str) -> str:
     return name
 
 
-def _insert(transaction: Transaction, context: DocumentContext, folder_id: str, path: str, project: str | None) -> None:
+def insert(transaction: Transaction, folder: Mapping[str, Any], state: str, now: int) -> None:
+    """Writes a new folder: its space, path, host, project and time of adding."""
     transaction.execute(
         # The generation starts at the time, so that it differs from those of a removed folder with the same id.
         "INSERT INTO document_folders (space, path, host, project, state, generation, added_at, updated_at) "
-        "VALUES (:space, :path, :host, :project, 'pending', :now, :now, :now)",
-        {
-            "space": folder_id,
-            "path": path,
-            "host": context.host,
-            "project": project,
-            "now": to_microseconds(context.now()),
-        },
+        "VALUES (:space, :path, :host, :project, :state, :now, :added_at, :now)",
+        {**folder, "state": state, "now": now},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from athand.documents.extract import Heading
 from athand.types import Hit, Noun, Why, plain
 
-STATES = ("pending", "indexing", "ready", "error", "offline")
+STATES = ("pending", "indexing", "ready", "error", "offline", "imported")
 _NO_REASON = Why({})
 
 

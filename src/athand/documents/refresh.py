@@ -71,6 +71,8 @@ class FolderRefresher:
     def refresh_stale(self, searched: Sequence[FolderRecord]) -> None:
         """Rescans folders that are due; small updates are applied at once, larger ones in the background."""
         for folder in searched:
+            if folder.is_waiting:
+                continue
             state = self._state(folder.folder_id)
             if folder.is_being_indexed(self.context.now()):
                 state.pending = max(1, state.pending)  # by this process or another one
@@ -188,7 +190,9 @@ class FolderWatcher:
         """Watches more folders; changes made before are indexed first."""
         for folder in folders:
             watched = self._watched.get(folder.folder_id)
-            if watched is None or not watched.is_watching(folder):
+            if folder.is_waiting:
+                log.info("%s is not watched: it came with an archive, and nobody has asked for it yet.", folder.path)
+            elif watched is None or not watched.is_watching(folder):
                 self.remove(folder.folder_id)
                 self._watched[folder.folder_id] = self._start_thread(folder)
 

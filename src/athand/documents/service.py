@@ -50,9 +50,9 @@ from athand.documents.refresh import FolderRefresher, FolderWatcher
 from athand.documents.rows import list_paths, renew_key_phrases
 from athand.documents.search import DocumentRanking, DocumentSearchRequest
 from athand.embed import LazyEmbedder
-from athand.errors import InvalidInput, NotFound
+from athand.errors import InvalidInput, NotFound, Refused
 from athand.inputs import check_name
-from athand.parameters import ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
+from athand.parameters import ByOwner, ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
 from athand.store import Snapshot, Store, Transaction
 from athand.types import Hits
 
@@ -90,10 +90,14 @@ class Documents(DocumentContext):
             self._refresher.start_background(folders.get_folder(snapshot, own))
         return self._describe_folder(own)
 
-    def refresh(self, folder_id: FolderId, *, progress: Callable[[int, int], None] | None = None) -> Folder:
+    def refresh(
+        self, folder_id: FolderId, *, progress: Callable[[int, int], None] | None = None, by_owner: ByOwner = True
+    ) -> Folder:
         """Bring the index of a folder up to date now. Searches notice changes by themselves after a while."""
         with self.store.snapshot() as snapshot:
             folder = folders.get_folder(snapshot, folder_id)
+        if folder.is_waiting and not by_owner:
+            raise Refused(f"{folder.path} came with an archive. Its owner may add it: athand docs add {folder.path}")
         self._refresher.refresh(folder, progress or (lambda done, total: None))
         return self._describe_folder(folder_id)
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -37,7 +37,7 @@ from athand.flows.validation import (
     check_tool,
 )
 from athand.inputs import check_name, check_past
-from athand.store import Transaction
+from athand.store import Snapshot, Transaction
 from athand.types import Noun, plain
 
 LARGEST_FILE = 20_000_000  # bytes
@@ -188,7 +188,9 @@ def _write_steps(
 def export_folder(context: FlowContext, path: Path, chosen: Sequence[FlowSession] | None) -> list[Path]:
     """Exports sessions as folders inside another folder; raises Conflict where one exists."""
     folders = []
-    for session in chosen if chosen is not None else _all_sessions(context):
+    with context.store.snapshot() as snapshot:
+        found = chosen if chosen is not None else all_sessions(snapshot)
+    for session in found:
         with context.store.snapshot() as snapshot:
             steps = rows.read_steps(snapshot, session)
         folder = path / session.id
@@ -202,10 +204,18 @@ def export_folder(context: FlowContext, path: Path, chosen: Sequence[FlowSession
     return folders
 
 
-def _all_sessions(context: FlowContext) -> list[FlowSession]:
-    with context.store.snapshot() as snapshot:
-        sql = f"SELECT {rows.SESSION_COLUMNS} FROM flows ORDER BY created_at, id"
-        return [rows.to_session(row) for row in snapshot.rows(sql)]
+def all_sessions(snapshot: Snapshot) -> list[FlowSession]:
+    """Every session, the oldest first."""
+    sql = f"SELECT {rows.SESSION_COLUMNS} FROM flows ORDER BY created_at, id"
+    return [rows.to_session(row) for row in snapshot.rows(sql)]
+
+
+def files_of(session: FlowSession, steps: Sequence[Step]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The files of an exported session: the path of each inside its folder, and its JSON."""
+    if session.has_metadata:
+        yield "session.json", session_to_json(session)
+    for step in steps:
+        yield f"steps/{_file_name(step)}", step_to_json(step)
 
 
 def _export_session(folder: Path, session: FlowSession, steps: Sequence[Step]) -> None:
@@ -214,10 +224,8 @@ def _export_session(folder: Path, session: FlowSession, steps: Sequence[Step]) -
     unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder.parent))
     try:
         (unfinished / "steps").mkdir(mode=0o700)
-        if session.has_metadata:
-            _write_json(unfinished / "session.json", session_to_json(session))
-        for step in steps:
-            _write_json(unfinished / "steps" / _file_name(step), step_to_json(step))
+        for name, value in files_of(session, steps):
+            _write_json(unfinished / name, value)
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

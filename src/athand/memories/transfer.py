@@ -1,7 +1,7 @@
 """Exports memories to a JSON Lines file and imports them; an import is done entirely or not at all."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from os import PathLike
@@ -41,10 +41,20 @@ def _write_lines(corpus: AnyCorpus, target: Path, project: str | None) -> int:
     """Writes a private file, renamed to `target` when it is complete; returns the number of memories."""
     written = 0
     with replace_atomically(target) as file, corpus.store.snapshot() as snapshot:
-        for line in chain([HEADER], map(to_line, _read_nouns(snapshot, corpus, project))):
+        for line in lines_of(snapshot, corpus, project):
             file.write(json.dumps(line, ensure_ascii=False, sort_keys=True).encode() + b"\n")
-            written += line.get("kind") == "memory"
+            written += is_memory(line)
     return written
+
+
+def lines_of(snapshot: Snapshot, corpus: AnyCorpus, project: str | None = None) -> Iterator[dict[str, Any]]:
+    """The lines of an export, in an order that depends on the content only."""
+    return chain([HEADER], map(to_line, _read_nouns(snapshot, corpus, project)))
+
+
+def is_memory(line: Mapping[str, Any]) -> bool:
+    """Whether a line of an export is a memory."""
+    return line.get("kind") == "memory"
 
 
 def import_(

@@ -12,7 +12,7 @@ from athand.tools.calls import DECISIONS
 from athand.tools.catalogue import StoredTool
 from athand.tools.config_files import canonical_path
 from athand.tools.context import ToolContext
-from athand.tools.model import Tool
+from athand.tools.model import Rule, Tool
 from athand.tools.poisoning.scan import scan_definition
 from athand.tools.scoring import INDEX
 
@@ -47,14 +47,13 @@ def enable_tool(context: ToolContext, id_: str, spaces: Spaces, *, on: bool) -> 
 
 def set_rule(context: ToolContext, pattern: str, decision: str | None, space: str) -> None:
     """Set the decision for a pattern, or delete the rule if the decision is None."""
-    values = {"space": space, "pattern": pattern, "decision": decision}
+    values = {"space": space, "pattern": pattern}
     if decision is not None:
         check_choice("decision", decision, DECISIONS)
     with context.store.transaction(spaces=(space,)) as transaction:
         deleted = transaction.execute("DELETE FROM tool_rules WHERE space = :space AND pattern = :pattern", values)
         if decision is not None:
-            sql = "INSERT INTO tool_rules (space, pattern, decision) VALUES (:space, :pattern, :decision)"
-            transaction.execute(sql, values)
+            rows.put_rule(transaction, Rule(pattern, decision, space))
         elif not deleted:
             raise NotFound(f"No rule for {pattern!r}. See: athand tools rules")
 

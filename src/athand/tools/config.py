@@ -28,6 +28,7 @@ _TRANSPORTS = {
     "streamableHttp": "http",
     "sse": "sse",
 }
+TRANSPORTS = tuple(dict.fromkeys(_TRANSPORTS.values()))
 _URLS = ("url", "httpUrl", "serverUrl")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _LONGEST_WAIT = 86_400.0

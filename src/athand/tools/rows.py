@@ -170,6 +170,15 @@ def estimate_tool_tokens(tool: Tool | Definition) -> int:
     return estimate_tokens(json.dumps({**own, **schemas}, separators=(",", ":")))
 
 
+def put_rule(transaction: Transaction, rule: Rule) -> bool:
+    """Write a rule unless there is one for its pattern; whether it was written."""
+    values = {"space": rule.catalogue, "pattern": rule.pattern, "decision": rule.decision}
+    sql = (
+        "INSERT INTO tool_rules (space, pattern, decision) VALUES (:space, :pattern, :decision) ON CONFLICT DO NOTHING"
+    )
+    return bool(transaction.execute(sql, values))
+
+
 def list_rules(snapshot: Snapshot, space: str) -> list[Rule]:
     """The rules of a catalogue and the global ones."""
     sql = "SELECT space, pattern, decision FROM tool_rules WHERE space IN (:space, :every) ORDER BY space, pattern"

@@ -66,6 +66,7 @@ def status(session: Session, /, folder: str | None, with_problems: bool) -> None
     """Show the folders, their states and their problems.
 
     A folder is pending, indexing, ready, in error, or offline: not reachable now, but what was indexed is still found.
+    One that is imported came with an archive, and is not read before you refresh it by its name.
     With --problems and --json, or -q, only the problems are printed.
 
     \b
@@ -105,7 +106,7 @@ def _advise(folders: "list[Folder]", folder_id: str | None, *, with_problems: bo
 @command(commands, "refresh")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1)
 def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
-    """Bring the indexes of these folders up to date; default: of all that are not offline.
+    """Bring the indexes of these folders up to date; default: of all that are not offline or imported.
 
     A search looks for changes by itself; this command waits until all of them are indexed.
 
@@ -116,7 +117,7 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
     refreshed = []
     with session.open() as athand:
         known = athand.documents.list_folders()
-        for folder_id in folders or [each.folder_id for each in known if each.state != "offline"]:
+        for folder_id in folders or [each.folder_id for each in known if each.state not in ("offline", "imported")]:
             started = time.perf_counter()
             with session.show_progress(f"Indexing {folder_id}", unit="files") as progress:
                 folder = athand.documents.refresh(folder_id, progress=progress)

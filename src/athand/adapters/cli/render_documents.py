@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from athand.documents.model import ChunkPreview
 
 _WIDE, _WIDE_FOLDERS = 90, 100  # columns of the terminal
-_STATES = {"ready": "green", "indexing": "blue", "pending": "yellow", "offline": "yellow", "error": "red"}
+_STATES = {
+    "ready": "green",
+    "indexing": "blue",
+    "pending": "yellow",
+    "offline": "yellow",
+    "imported": "yellow",
+    "error": "red",
+}
 _MOST_REASONS, _MOST_NAMED = 6, 3
 
 

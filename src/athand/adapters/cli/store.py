@@ -147,8 +147,8 @@ def export(session: Session, /, path: str, force: bool) -> None:
 def import_(session: Session, /, path: str) -> None:
     """Read an exported file into this store.
 
-    What is there already stays as it is and is not added twice. Read only files of your own: they also say which tools
-    you have approved.
+    What is there already stays as it is and is not added twice. Tools wait for your approval, their servers for your
+    trust, and folders are not read before you ask for it, as if you had never seen them: each is named.
 
     \b
     Example:
@@ -156,11 +156,11 @@ def import_(session: Session, /, path: str) -> None:
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with exit_on_sigterm(), session.open() as athand, session.show_progress("Importing") as progress:
         done = athand.import_(path, progress=lambda what, done, total: progress(done, total, what))
+    for each in done.waiting:
+        session.say(f" {to_one_line(each)}")
     for problem in done.problems:
         session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
     _report_archive(session, done, f"Imported what is new in {path}")
-    if done.folders and not session.as_json:
-        session.say(" Folders are read with the next search, or now with: athand docs refresh")
 
 
 def _report_archive(session: Session, done: "ExportCounts", text: str) -> None:

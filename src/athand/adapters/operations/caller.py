@@ -15,6 +15,11 @@ class Caller:
     writer: str = "agent"  # who writes down what this caller stores: "agent" or "user"
 
     @property
+    def is_owner(self) -> bool:
+        """Whether it may do what the owner of the store does: decide, and see what waits for a decision."""
+        return "admin" in self.scopes
+
+    @property
     def may_write(self) -> bool:
         """Whether it may change anything."""
         return "write" in self.scopes
