@@ -83,6 +83,7 @@ def no_patience(athand):
     """Nobody waits for long: for times when nobody would answer, however long one waits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connections, "CONNECT_SECONDS", LIMIT)
+        patch.setattr(connections, "GRACE_SECONDS", 0)
         patch.setattr(connections.LimitedConnection, "limit", LIMIT)
         patch.setattr(athand._store._connections._pool, "timeout", LIMIT)
         patch.setattr(engine, "READ_SECONDS", LIMIT)

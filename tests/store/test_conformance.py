@@ -280,3 +280,15 @@ def test_the_spelling_of_a_word_that_was_gone_does_not_come_back(store):
     put(store, make_passage("b", "gardened"))
     assert find(store, "gardned").corrections == {"gardned": "gardened"}
     assert find(store, "gardned", spaces=("default",)).corrections == {"gardned": "gardened"}
+
+
+def test_a_word_that_others_write_is_still_suggested_after_one_of_them_is_erased(athand):
+    for number in range(30):
+        athand.memories.add(f"The service {number} restarts at night", id=f"m{number}", project=f"p{number % 2}")
+    athand.memories.add("They were zorblaxing all day", id="secret", project="p0")
+    athand.memories.add("It zorblaxed", id="other", project="p0")
+    for erased in ("m7", "secret"):
+        athand.memories.delete(erased, hard=True)
+    for project in (None, "p0", "p1"):
+        assert athand.memories.search("servce", project=project).did_you_mean == {"servce": "service"}
+    assert athand.memories.search("zorblxed").did_you_mean == {"zorblxed": "zorblaxed"}

@@ -9,7 +9,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from athand.documents import folders
@@ -370,15 +371,9 @@ def _forget_batch(context: DocumentContext, folder_id: str, batch: int) -> bool:
         sql = "SELECT id FROM documents WHERE space = :space ORDER BY id LIMIT :limit"
         paths = [row[0] for row in transaction.rows(sql, {"space": folder_id, "limit": batch + 1})]
         removed = paths[:batch]
-        if passages := read_passages(transaction, [(folder_id, path) for path in removed]):
-            transaction.forget(INDEX, _merge_passages(passages))
+        passages = read_passages(transaction, [(folder_id, path) for path in removed])
         delete_documents(transaction, folder_id, removed)
+        transaction.forget(INDEX, passages, partial(read_passages, transaction))
         if len(paths) <= batch:
             folders.unregister(transaction, folder_id)
     return len(paths) > batch
-
-
-def _merge_passages(passages: Sequence[Passage]) -> Passage:
-    """Merges passages so that each term is removed once."""
-    fields = zip(*(passage.fields for passage in passages), strict=True)
-    return replace(passages[0], fields=tuple(" ".join(each) for each in fields))

@@ -255,8 +255,7 @@ def redact_stored_steps(context: FlowContext, transaction: Transaction, session_
     _update_row(transaction, "flows", rows.session_row(masked_session, to_microseconds(context.now())))
     _update_steps(transaction, masked_steps)
     transaction.remove(INDEX, session.app, [session.id])
-    for passage in before:
-        transaction.forget(INDEX, passage)
+    rows.forget(transaction, before)
     after = rows.read_passages(transaction, [session.id])
     transaction.put(INDEX, after, context.embed(after, transaction))
     return True

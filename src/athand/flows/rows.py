@@ -7,6 +7,7 @@ from typing import Any
 from athand.errors import NotFound
 from athand.flows.actions import action_key
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
+from athand.flows.scoring import INDEX
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, select_in, to_datetime, to_microseconds
 from athand.text import text_hash
@@ -184,6 +185,11 @@ def read_passages(snapshot: Snapshot, session_ids: Iterable[str]) -> list[Passag
     """The passages of all steps of these sessions."""
     sessions = sessions_by_id(snapshot, session_ids)
     return [to_passage(each, step) for each in sessions.values() for step in read_steps(snapshot, each)]
+
+
+def forget(transaction: Transaction, passages: Sequence[Passage]) -> None:
+    """Erases what removed passages of steps left behind in the index."""
+    transaction.forget(INDEX, passages, lambda items: read_passages(transaction, [id_ for _, id_ in items]))
 
 
 def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:

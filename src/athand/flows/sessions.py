@@ -118,8 +118,7 @@ def delete_session(context: FlowContext, session_id: str) -> int:
         session = rows.get_session(transaction, session_id)
         passages = rows.read_passages(transaction, [session.id])
         transaction.remove(INDEX, session.app, [session.id])
-        for passage in passages:
-            transaction.forget(INDEX, passage)
+        rows.forget(transaction, passages)
         values = {"space": session.app, "id": session.id}
         transaction.execute("DELETE FROM flow_steps WHERE space = :space AND session = :id", values)
         transaction.execute("DELETE FROM flows WHERE space = :space AND id = :id", values)

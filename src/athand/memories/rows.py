@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from athand.corpus import Items
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import is_text
 from athand.memories.dedupe import is_near_duplicate
-from athand.memories.model import COLUMNS, FILE_TAG, Memory, Stats, duplicate_keys, from_rows, to_row
+from athand.memories.model import COLUMNS, FILE_TAG, Memory, Stats, duplicate_keys, from_rows, to_passage, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
-from athand.store import Snapshot, Transaction, one_of, to_microseconds
+from athand.store import Passage, Snapshot, Transaction, one_of, to_microseconds
 from athand.text_length import shorten
 from athand.types import Filter
 
@@ -50,6 +51,13 @@ def by_id(
     inside, places = one_of("space", spaces, "space")
     rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE {chosen} AND {inside}", {**values, **places})
     return {memory.id: memory for memory in from_rows(rows, now)}
+
+
+def read_passages(snapshot: Snapshot, items: Items, now: datetime) -> list[Passage]:
+    """The passages of those of these memories that exist and are not deleted."""
+    spaces = sorted({space for space, _ in items})
+    found = by_id(snapshot, [id_ for _, id_ in items], now, spaces)
+    return [to_passage(memory) for memory in found.values() if not memory.is_deleted]
 
 
 def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **values: object) -> list[Memory]:

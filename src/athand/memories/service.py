@@ -344,8 +344,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
 
     def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
         """The passages of these memories."""
-        memories = rows.by_id(snapshot, [id_ for _, id_ in items], self.now())
-        return [to_passage(memory) for memory in memories.values() if not memory.is_deleted]
+        return rows.read_passages(snapshot, items, self.now())
 
     def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
         """The passages of all memories, in the order of space and id."""

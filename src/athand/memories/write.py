@@ -291,7 +291,8 @@ def delete_and_purge(
     for memory in erased.values():
         relations.bridge_chain(transaction, memory, now)
         rows.erase(transaction, memory)
-        transaction.forget(INDEX, to_passage(memory))
+    passages = [to_passage(memory) for memory in erased.values()]
+    transaction.forget(INDEX, passages, lambda items: rows.read_passages(transaction, items, now))
     return deleted, list(erased.values())
 
 

@@ -1,6 +1,6 @@
 """The protocol that both engines implement: `Store`, its read `Snapshot` and its write `Transaction`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +53,9 @@ class Passage:
     content: str = ""  # the original text, for literal search
 
 
+PassagesOf = Callable[[Sequence[tuple[str, str]]], Sequence[Passage]]  # of items, each a space and an id
+
+
 class Snapshot(Protocol):
     """A consistent read-only view of the store; later writes are not visible in it."""
 
@@ -93,8 +96,8 @@ class Transaction(Snapshot, Protocol):
     def remove(self, index: Index, space: str, item_ids: Iterable[str]) -> None:
         """Removes the passages of these items; their vectors stay cached in case the texts come back."""
 
-    def forget(self, index: Index, passage: Passage) -> None:
-        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
+    def forget(self, index: Index, items: Sequence[Passage], read_passages: PassagesOf) -> None:
+        """Erases what removed passages left behind: cached vectors, and spellings that no other passage has."""
 
     def clear(self, index: Index) -> None:
         """Drops all derived data of a corpus, so that its items can be indexed again."""

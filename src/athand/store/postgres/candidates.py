@@ -106,7 +106,7 @@ class PostgresCandidateFinder:
         return f"AND ({self.query.filter.where})" if self.query.filter.where else ""
 
     def _rows(self, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        known = {"spaces": list(self.query.spaces or ()), "model": self.model and self.model.number}
+        known = {"spaces": list(self.query.spaces or ()), "model": self.model.number if self.model else 0}
         return rows(self.connection, sql, {**self.query.filter.parameters, **known, **values})
 
     def _filter_numbers(self, numbers: Sequence[int]) -> list[int]:

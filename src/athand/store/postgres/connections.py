@@ -24,6 +24,8 @@ from athand.store.postgres.vector_index import EF_SEARCH
 POOL_SIZE = 8
 # Time limits: to connect, to get a lock, for a read, for a write.
 CONNECT_SECONDS, LOCK_SECONDS, READ_SECONDS, WRITE_SECONDS = 10, 10, 30, 300
+# A server that stops a statement itself needs a moment to say so: before that, it does not count as silent.
+GRACE_SECONDS = 5
 _NETWORK = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -65,7 +67,7 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # our own errors say 
 class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection with a client-side timeout: a silent server must not block its callers."""
 
-    limit: float | None = READ_SECONDS
+    limit: float | None = READ_SECONDS + GRACE_SECONDS
     start = ""
 
     def note_start(self) -> None:
@@ -118,7 +120,7 @@ class PostgresConnections:
     def borrow(self, limit: float = READ_SECONDS) -> Iterator[LimitedConnection]:
         """A pooled connection for the block."""
         with self.errors(), self._pool.connection() as connection:
-            connection.limit = limit
+            connection.limit = limit + GRACE_SECONDS
             yield connection
 
     @contextmanager
@@ -144,7 +146,7 @@ class PostgresConnections:
     def _run_and_give_back(
         self, connection: LimitedConnection, work: Callable[[LimitedConnection], _Answer]
     ) -> _Answer:
-        connection.limit = READ_SECONDS
+        connection.limit = READ_SECONDS + GRACE_SECONDS
         try:
             return work(connection)
         finally:

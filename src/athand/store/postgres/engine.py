@@ -4,13 +4,14 @@ import logging
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from athand.errors import AthandError, StoreError, Unavailable
-from athand.store.contract import Index, Passage, Row, Schema
+from athand.store.contract import Index, Passage, PassagesOf, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import PostgresCandidateFinder
 from athand.store.postgres.connections import (
@@ -31,6 +32,7 @@ from athand.store.postgres.sql import Connection, execute, execute_many, rows
 from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
 from athand.store.postgres.vocabulary import PostgresVocabulary
 from athand.store.query_terms import LexiconCache
+from athand.store.spelling import find_spellings
 from athand.text import text_hash
 from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
@@ -131,9 +133,12 @@ class PostgresTransaction(PostgresSnapshot):
         if counts.should_compact(changed, text_hash(text)):
             self.to_compact.add(index.corpus)
 
-    def forget(self, index: Index, passage: Passage) -> None:
-        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
-        passages.forget(self._connection, index.corpus, passage)
+    def forget(self, index: Index, items: Sequence[Passage], read_passages: PassagesOf) -> None:
+        """Erases what removed passages left behind: cached vectors, and spellings that no other passage has."""
+        passages.forget_vectors(self._connection, index.corpus, items)
+        for space, terms in passages.forget_words(self._connection, index.corpus, items).items():
+            find_items = partial(passages.find_items, self._connection, index.corpus, space)
+            passages.spell(self._connection, index.corpus, space, find_spellings(terms, find_items, read_passages))
 
     def clear(self, index: Index) -> None:
         """Drops all derived data of a corpus, so that its items can be indexed again."""

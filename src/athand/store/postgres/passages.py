@@ -1,11 +1,13 @@
 """Writes the passages of a corpus and their term counts, in the caller's transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from athand.store.contract import Index, Passage
 from athand.store.postgres import counts
 from athand.store.postgres.sql import Connection, execute, insert, rows
+from athand.store.spelling import SPELLING_PASSAGES
 from athand.text import analyze, terms_and_words, text_hash
 
 
@@ -37,24 +39,57 @@ def remove(connection: Connection, index: Index, space: str, item_ids: Iterable[
     return counts.append(connection, index.corpus, changes, {})
 
 
-def forget(connection: Connection, corpus: str, passage: Passage) -> None:
-    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have too."""
-    values = {"space": passage.space, "hash": text_hash(passage.text)}
-    execute(
+def forget_vectors(connection: Connection, corpus: str, passages: Sequence[Passage]) -> None:
+    """Deletes the vectors of these texts, where no passage of the space has the text any more."""
+    for space in sorted({passage.space for passage in passages}):
+        hashes = sorted({text_hash(passage.text) for passage in passages if passage.space == space})
+        execute(
+            connection,
+            f"DELETE FROM {corpus}_vectors v WHERE v.space = :space AND v.hash = ANY(:hashes) AND NOT EXISTS "
+            f"(SELECT 1 FROM {corpus}_passages p WHERE p.space = :space AND p.hash = v.hash)",
+            {"space": space, "hashes": hashes},
+        )
+
+
+def forget_words(connection: Connection, corpus: str, passages: Sequence[Passage]) -> dict[str, list[str]]:
+    """Replaces the spelling of words by their stem where it may be that of these passages; the terms by space."""
+    written = {
+        (space, *pair)
+        for passage in passages
+        for field in passage.fields
+        for pair in terms_and_words(field)
+        for space in (passage.space, counts.ALL_SPACES)
+    }
+    terms: dict[str, list[str]] = defaultdict(list)
+    for space in sorted({space for space, *_ in written}):
+        pairs = sorted(pair for other, *pair in written if other == space)
+        changed = rows(
+            connection,
+            f"UPDATE {corpus}_counts c SET word = c.term FROM unnest(:terms::text[], :words::text[]) AS n (term, word) "
+            "WHERE c.space = :space AND c.term = n.term AND c.word = n.word AND c.word <> c.term RETURNING c.term",
+            {"space": space, "terms": [term for term, _ in pairs], "words": [word for _, word in pairs]},
+        )
+        if found := sorted({term for (term,) in changed}):
+            terms[space] = found
+    return terms
+
+
+def find_items(connection: Connection, corpus: str, space: str, terms: Sequence[str]) -> list[tuple[str, str]]:
+    """Some items of a space, by number, that have any of these terms."""
+    found = rows(
         connection,
-        f"DELETE FROM {corpus}_vectors WHERE space = :space AND hash = :hash AND NOT EXISTS "
-        f"(SELECT 1 FROM {corpus}_passages p WHERE p.space = :space AND p.hash = :hash)",
-        values,
+        f"SELECT p.space, p.item_id FROM {corpus}_passages p WHERE p.words && :terms::text[] "
+        f"{'' if space == counts.ALL_SPACES else 'AND p.space = :space'} ORDER BY p.number LIMIT {SPELLING_PASSAGES}",
+        {"terms": list(terms), "space": space},
     )
-    pairs = sorted({pair for field in passage.fields for pair in terms_and_words(field)})
+    return [(name, item_id) for name, item_id in dict.fromkeys(found)]
+
+
+def spell(connection: Connection, corpus: str, space: str, words: Mapping[str, str]) -> None:
+    """Writes terms of a space as these words, see `forget_words`."""
     execute(
         connection,
-        f"UPDATE {corpus}_counts c SET word = c.term FROM unnest(:terms::text[], :words::text[]) AS n (term, word) "
-        "WHERE c.space IN (:space, :everywhere) AND c.term = n.term AND c.word = n.word AND c.word <> c.term",
-        {
-            "space": passage.space,
-            "everywhere": counts.ALL_SPACES,
-            "terms": [term for term, _ in pairs],
-            "words": [word for _, word in pairs],
-        },
+        f"UPDATE {corpus}_counts c SET word = n.word FROM unnest(:terms::text[], :words::text[]) AS n (term, word) "
+        "WHERE c.space = :space AND c.term = n.term AND c.word = c.term",
+        {"space": space, "terms": list(words), "words": list(words.values())},
     )

@@ -23,7 +23,7 @@ from athand.store.candidates import (
 from athand.store.contract import Index
 from athand.store.query_terms import LexiconCache, resolve_query
 from athand.store.sqlite.matrix import MatrixView
-from athand.store.sqlite.passages import ALL_SPACES
+from athand.store.sqlite.passages import ALL_SPACES, match_any
 from athand.store.sqlite.sql import rows
 from athand.store.sqlite.vocabulary import SqliteVocabulary
 from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
@@ -150,9 +150,9 @@ def _rank_by_words(
     if not chosen:
         return None
     table = f"{index.corpus}_words"
-    match = _match_any(chosen, "-space")
+    match = match_any(chosen, "-space")
     if spaces is not None:
-        match = f"{_match_any(list(map(str, spaces)), 'space')} AND {match}"
+        match = f"{match_any(list(map(str, spaces)), 'space')} AND {match}"
     weights = ", ".join(map(str, (0.0, *index.weights)))
     fields = ", ".join(f"p.{field}" for field in index.fields)
     keywords = prepare(words, statistics, index.weights)
@@ -190,12 +190,6 @@ ITEM_JOIN = "JOIN spaces s ON s.number = p.space JOIN {} i ON i.space = s.space 
 
 def _filter_condition(query: Query) -> str:
     return f"AND ({query.filter.where})" if query.filter.where else ""
-
-
-def _match_any(terms: Sequence[str], columns: str) -> str:
-    """An FTS5 expression for any of these terms, each a quoted string."""
-    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    return f"{columns} : ({quoted})"
 
 
 def _load_candidates(

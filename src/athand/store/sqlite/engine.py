@@ -4,13 +4,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from athand.errors import StoreError, Unavailable
-from athand.store.contract import Index, Passage, Row, Schema
+from athand.store.contract import Index, Passage, PassagesOf, Row, Schema
+from athand.store.spelling import find_spellings
 from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
 from athand.store.sqlite.connections import MEMORY, SqliteConnections
@@ -101,9 +103,12 @@ class SqliteTransaction(SqliteSnapshot):
         numbers = passages.remove(self._connection, index, space, item_ids)
         self.removed += [(index.corpus, number) for number in numbers]
 
-    def forget(self, index: Index, passage: Passage) -> None:
-        """Erases what a removed passage left behind: its cached vector and its spelling of words."""
-        passages.forget(self._connection, maintenance.corpora(self._connection), index.corpus, passage)
+    def forget(self, index: Index, items: Sequence[Passage], read_passages: PassagesOf) -> None:
+        """Erases what removed passages left behind: cached vectors, and spellings that no other passage has."""
+        passages.forget_vectors(self._connection, maintenance.corpora(self._connection), items)
+        for space, terms in passages.forget_words(self._connection, index, items).items():
+            find_items = partial(passages.find_items, self._connection, index, space)
+            passages.spell(self._connection, space, find_spellings(terms, find_items, read_passages))
 
     def clear(self, index: Index) -> None:
         """Drops all derived data of a corpus, so that its items can be indexed again."""

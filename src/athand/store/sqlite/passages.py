@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
 
 from athand.store.contract import Index, Passage
+from athand.store.spelling import SPELLING_PASSAGES
 from athand.store.sqlite.sql import rows, value
 from athand.text import analyze, terms_and_words, text_hash
 
@@ -90,15 +91,57 @@ def _remove_literals(connection: apsw.Connection, index: Index, space: str, numb
     )
 
 
-def forget(connection: apsw.Connection, corpora: Iterable[str], corpus: str, passage: Passage) -> None:
-    """Deletes the vectors of a text that no passage has any more, and its spelling of words that others have too."""
+def forget_vectors(connection: apsw.Connection, corpora: Iterable[str], passages: Iterable[Passage]) -> None:
+    """Deletes the vectors of these texts, where no passage has the text any more."""
     used = " UNION ALL ".join(f"SELECT 1 FROM {each}_passages WHERE hash = ?1" for each in corpora)
-    connection.execute(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", (text_hash(passage.text),))
-    connection.executemany(
-        "UPDATE vocabulary SET word = term WHERE term = ? AND word = ? "
-        "AND space IN (SELECT number FROM spaces WHERE corpus = ? AND space IN (?, ''))",
-        {(*pair, corpus, passage.space) for field in passage.fields for pair in terms_and_words(field)},
+    hashes = {text_hash(passage.text) for passage in passages}
+    connection.executemany(f"DELETE FROM vectors WHERE hash = ?1 AND NOT EXISTS ({used})", ((each,) for each in hashes))
+
+
+def forget_words(connection: apsw.Connection, index: Index, passages: Iterable[Passage]) -> dict[int, list[str]]:
+    """Replaces the spelling of words by their stem where it may be that of these passages; the terms by space."""
+    written = {
+        (passage.space, *pair) for passage in passages for field in passage.fields for pair in terms_and_words(field)
+    }
+    terms: dict[int, list[str]] = defaultdict(list)
+    for space, term, word in written:
+        changed = rows(
+            connection,
+            "UPDATE vocabulary SET word = term WHERE term = ? AND word = ? AND word <> term "
+            "AND space IN (SELECT number FROM spaces WHERE corpus = ? AND space IN (?, '')) RETURNING space",
+            (term, word, index.corpus, space),
+        )
+        for (number,) in changed:
+            terms[number].append(term)
+    return terms
+
+
+def find_items(connection: apsw.Connection, index: Index, space: int, terms: Sequence[str]) -> list[tuple[str, str]]:
+    """Some items of a space, by number, that have any of these terms."""
+    inside = f"{match_any([str(space)], 'space')} AND "
+    everywhere = space_number(connection, index.corpus, ALL_SPACES)
+    found = rows(
+        connection,
+        f"SELECT DISTINCT s.space, p.item_id FROM (SELECT rowid AS number FROM {index.corpus}_words "
+        f"WHERE {index.corpus}_words MATCH ? ORDER BY rowid LIMIT {SPELLING_PASSAGES}) w "
+        f"CROSS JOIN {index.corpus}_passages p USING (number) JOIN spaces s ON s.number = p.space",
+        (f"{'' if space == everywhere else inside}{match_any(terms, '-space')}",),
     )
+    return [(name, item_id) for name, item_id in found]
+
+
+def spell(connection: apsw.Connection, space: int, words: Mapping[str, str]) -> None:
+    """Writes terms of a space as these words, see `forget_words`."""
+    connection.executemany(
+        "UPDATE vocabulary SET word = ? WHERE space = ? AND term = ? AND word = term",
+        ((word, space, term) for term, word in words.items()),
+    )
+
+
+def match_any(terms: Sequence[str], columns: str) -> str:
+    """An FTS5 expression for any of these terms, each a quoted string."""
+    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    return f"{columns} : ({quoted})"
 
 
 def _count(
