@@ -164,7 +164,8 @@ class Athand:
 
     def check(self) -> list[str]:
         """Check the whole store and list everything that is wrong; an empty list if nothing is."""
-        return self._store.check_integrity()
+        found = self._store.check_integrity()
+        return found + [problem for corpus in self.corpora.values() for problem in corpus.check()]
 
     def without_vectors(self) -> dict[str, int]:
         """Number of passages per corpus without a vector of the current model, up to ten thousand."""

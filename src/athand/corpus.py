@@ -289,6 +289,18 @@ class Corpus(ABC, Generic[RequestT, HitT]):
             log.warning("The index is new, but %s", TRACES)
         return done
 
+    def check(self) -> list[str]:
+        """List what is wrong with the index: the items that have passages, and none in the index."""
+        left_out = self.store.items_without_passages(self.name)
+        with self.store.snapshot() as snapshot:
+            starts = range(0, len(left_out), BATCH)
+            lost = {
+                (each.space, each.item_id)
+                for start in starts
+                for each in self.passages_of(snapshot, left_out[start : start + BATCH])
+            }
+        return [f"{self.name}: {len(lost)} are not in the index; run: athand reindex"] if lost else []
+
     def count(self) -> dict[str, int]:
         """Passages per space."""
         return self.store.counts(self.index.corpus)

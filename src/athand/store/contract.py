@@ -138,8 +138,11 @@ class Store(Protocol):
     def erase_traces(self) -> bool:
         """Removes deleted data from the disk; False if a reader of an older snapshot still needs it."""
 
+    def items_without_passages(self, corpus: str) -> list[tuple[str, str]]:
+        """Space and id of every item that is not in the index; some have nothing that could be found."""
+
     def check_integrity(self) -> list[str]:
-        """Lists every problem of the store; empty if there is none."""
+        """Lists every problem of the store; empty if there is none. What should be indexed, a corpus knows."""
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""

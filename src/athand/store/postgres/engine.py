@@ -232,6 +232,11 @@ class PostgresStore:
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 
+    def items_without_passages(self, corpus: str) -> list[tuple[str, str]]:
+        """Space and id of every item that is not in the index; some have nothing that could be found."""
+        with self._connections.connect_without_limit() as connection:
+            return maintenance.items_without_passages(connection, corpus)
+
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
         with self._connections.connect_without_limit() as connection, read_snapshot(connection):

@@ -32,13 +32,6 @@ def _find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
-    unindexed = value(
-        connection,
-        f"SELECT count(*) FROM {corpus} i LEFT JOIN {corpus}_passages p ON p.space = i.space AND p.item_id = i.id "
-        "WHERE i.is_deleted = 0 AND p.id IS NULL",
-    )
-    if unindexed:
-        yield f"{corpus}: {unindexed} are not in the index; run: athand reindex"
     passages = value(connection, f"SELECT count(*) FROM {corpus}_passages")
     for spaces in ("space <> ''", "(space = '' OR NOT compacted)"):
         counted = value(
@@ -57,6 +50,16 @@ def _find_corpus_problems(connection: Connection, corpus: str) -> Iterator[str]:
         {"corpus": corpus},
     ):
         yield f"{corpus}: {without} passages have no vector of {model_id}; run: athand reindex"
+
+
+def items_without_passages(connection: Connection, corpus: str) -> list[tuple[str, str]]:
+    """Space and id of every item that is not deleted and has no passage."""
+    found = rows(
+        connection,
+        f"SELECT i.space, i.id FROM {corpus} i LEFT JOIN {corpus}_passages p ON p.space = i.space AND p.item_id = i.id "
+        "WHERE i.is_deleted = 0 AND p.id IS NULL",
+    )
+    return [(space, item_id) for space, item_id in found]
 
 
 def _stored_vectors(connection: Connection, corpus: str) -> Iterator[tuple[bytes, int]]:

@@ -198,6 +198,11 @@ class SqliteStore:
             [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         return bool(busy != 1)
 
+    def items_without_passages(self, corpus: str) -> list[tuple[str, str]]:
+        """Space and id of every item that is not in the index; some have nothing that could be found."""
+        with self._connections.borrow() as connection:
+            return maintenance.items_without_passages(connection, corpus)
+
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
         with self._connections.borrow() as connection:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import apsw
 
 from athand.store.contract import Index
-from athand.store.sqlite.sql import value
+from athand.store.sqlite.sql import rows, value
 from athand.store.values import digest
 
 _PROBES = 500
@@ -43,13 +43,6 @@ def _find_corpus_problems(connection: apsw.Connection, corpus: str) -> Iterator[
         yield f"{corpus}: the keyword index does not match the passages; run: athand reindex"
     if not _literals_match(connection, corpus):
         yield f"{corpus}: the index of literal texts does not match the passages; run: athand reindex"
-    unindexed = value(
-        connection,
-        f"SELECT count(*) FROM {corpus} i WHERE NOT i.is_deleted AND NOT EXISTS (SELECT 1 FROM {corpus}_passages p "
-        "JOIN spaces s ON s.number = p.space WHERE s.space = i.space AND p.item_id = i.id)",
-    )
-    if unindexed:
-        yield f"{corpus}: {unindexed} are not in the index; run: athand reindex"
     counted = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (corpus,)) or 0
     passages = value(connection, f"SELECT count(*) FROM {corpus}_passages")
     if counted != passages:
@@ -62,6 +55,17 @@ def _find_corpus_problems(connection: apsw.Connection, corpus: str) -> Iterator[
     ):
         if without:
             yield f"{corpus}: {without} passages have no vector of {model_id}; run: athand reindex"
+
+
+def items_without_passages(connection: apsw.Connection, corpus: str) -> list[tuple[str, str]]:
+    """Space and id of every item that is not deleted and has no passage."""
+    found = rows(
+        connection,
+        f"SELECT i.space, i.id FROM {corpus} i WHERE NOT i.is_deleted AND NOT EXISTS "
+        f"(SELECT 1 FROM {corpus}_passages p JOIN spaces s ON s.number = p.space "
+        "WHERE s.space = i.space AND p.item_id = i.id)",
+    )
+    return [(space, item_id) for space, item_id in found]
 
 
 def _literals_match(connection: apsw.Connection, corpus: str) -> bool:
