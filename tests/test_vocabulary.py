@@ -9,7 +9,7 @@ GLOSSARY = frozenset(
     """
     access actions adapters answers app approvals archive arguments auth ax backup bench body bounded brief browse
     browser browsers builder cache calibrate calibration callback caller calls candidates catalogue catalogues checks
-    chromium
+    chromium citus
     chunking chunks cli clients codegen common completion confidence config connection connections container content
     context contract copy corpus counts cursors decode dedupe definitions demo descriptions diagnostics dispatch
     distribution docs doctor documents docx dom download echo editing embed embedder embedding embeddings engine epub
@@ -21,7 +21,8 @@ GLOSSARY = frozenset(
     prediction process profiles prompts python query rank raw readers record recorder redaction refresh registry
     related relations remote render replay request resolve resources response responses rewrite route routes rows
     salience sandbox scan schema scoring screens script search secrets sections sectors serve server servers service
-    session sessions similarity snapshot spelling split sql sqlite static stdio store streamable stubs supervisor table tables
+    session sessions similarity snapshot spelling split sql sqlite static stdio store streamable stubs supervisor table
+    tables
     targets terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
     validate validation values variables vector vocabulary walk words worker write xlsx xml zip
     """.split()

@@ -16,7 +16,7 @@ from athand.errors import DataError, InvalidInput, StoreError
 from athand.store import open_store
 from athand.store.postgres import connections, schema
 from athand.store.postgres.counts import compact
-from athand.store.postgres.maintenance import tables
+from athand.store.postgres.schema import list_tables
 from athand.store.postgres.vector_index import scan_is_faster
 from athand.store.tables import read_tables
 
@@ -229,53 +229,10 @@ def test_a_file_is_not_spread_over_machines(run):
     assert "athand store copy" in done.err
 
 
-STAND_IN = """
-CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod text);
-CREATE FUNCTION create_reference_table(name regclass) RETURNS void LANGUAGE sql
-    AS 'INSERT INTO pg_dist_partition VALUES (name, ''n'')';
-CREATE FUNCTION create_distributed_table(name regclass, spread_by text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF EXISTS (
-        SELECT 1 FROM pg_index x JOIN pg_attribute a ON a.attrelid = name AND a.attname = spread_by
-        WHERE x.indrelid = name AND x.indisunique AND NOT a.attnum = ANY(x.indkey)
-    ) THEN
-        RAISE EXCEPTION 'a unique index without the distribution column';
-    END IF;
-    INSERT INTO pg_dist_partition VALUES (name, 'h');
-END $$;
-"""
-
-
-@pytest.fixture
-def with_citus(postgres, new_postgres_url, tmp_path_factory):
-    """A database whose Citus is a stand-in: it keeps the rule about unique indexes and notes what it was asked."""
-    folder = tmp_path_factory.mktemp("extensions") / "extension"
-    folder.mkdir()
-    (folder / "citus.control").write_text("default_version = '1'\nrelocatable = true\n")
-    (folder / "citus--1.sql").write_text(STAND_IN)
-    for each in (folder, *list(folder.parents)[:-2]):
-        each.chmod(each.stat().st_mode | 0o055)
-    name = psycopg.conninfo.conninfo_to_dict(new_postgres_url)["dbname"]
-    postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
-    postgres.execute("CREATE EXTENSION citus", name)
-    return new_postgres_url
-
-
-def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
-    with Athand(with_citus) as athand:
-        athand.memories.add("Staging deploys need the VPN", id="a", project="shop")
-    done = run("store", "distribute", "--store", with_citus, "--json").json["tables"]
-    assert done["memories"] == done["memories_vectors"] == "spread by space"
-    assert done["models"] == "copied to every machine"
-    with Athand(with_citus) as athand:
-        assert [hit.id for hit in athand.memories.search("VPN", project="shop")] == ["a"]
-        assert athand.distribute() == {}
-
-
 def test_every_primary_key_begins_with_the_space(postgres_url):
     open_store(postgres_url, SCHEMAS).close()
     with psycopg.connect(postgres_url, options=f"-c search_path={schema.SCHEMA}") as connection:
-        for table in tables(connection):
+        for table in list_tables(connection):
             [(definition,)] = connection.execute(
                 "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'p' AND conrelid = %s::regclass",
                 (f"{schema.SCHEMA}.{table}",),

@@ -14,6 +14,7 @@ from athand.errors import AthandError, StoreError, Unavailable
 from athand.store.contract import Index, Passage, PassagesOf, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import PostgresCandidateFinder
+from athand.store.postgres.citus import distribute
 from athand.store.postgres.connections import (
     READ_SECONDS,
     WRITE_SECONDS,
@@ -25,9 +26,8 @@ from athand.store.postgres.connections import (
     read_snapshot,
     roll_back,
 )
-from athand.store.postgres.maintenance import distribute
 from athand.store.postgres.scan import scan_passages
-from athand.store.postgres.schema import VERSION
+from athand.store.postgres.schema import VERSION, list_tables
 from athand.store.postgres.sql import Connection, execute, execute_many, rows
 from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
 from athand.store.postgres.vocabulary import PostgresVocabulary
@@ -228,7 +228,7 @@ class PostgresStore:
         with self.transaction() as transaction:
             maintenance.drop_unused_vectors(transaction._connection)
         with self._connections.connect_without_limit() as connection:
-            for table in maintenance.tables(connection):
+            for table in list_tables(connection):
                 execute(connection, f"VACUUM (SKIP_LOCKED) {table}")
         return True
 

@@ -1,13 +1,12 @@
-"""Maintenance: integrity checks, fingerprints, clearing an index, sizes, distribution over Citus."""
+"""Maintenance: integrity checks, fingerprints, clearing an index, sizes."""
 
 import json
 from collections.abc import Iterator
 
-from athand.errors import Unavailable
 from athand.store.contract import Index
-from athand.store.postgres import counts
+from athand.store.postgres import citus, counts
 from athand.store.postgres.embeddings import matches_checksum, unpack
-from athand.store.postgres.schema import REFERENCE_TABLES, SCHEMA, list_corpora
+from athand.store.postgres.schema import SCHEMA, list_corpora
 from athand.store.postgres.sql import Connection, execute, rows, value
 from athand.store.values import digest
 
@@ -22,6 +21,8 @@ def check_integrity(connection: Connection) -> list[str]:
 def _find_problems(connection: Connection) -> Iterator[str]:
     if value(connection, "SHOW fsync") == "off":
         yield "server: fsync is off, so what was acknowledged may be lost when the power fails"
+    if left := citus.tables_with_local_rows(connection):
+        yield f"{', '.join(left)}: rows from before the tables were distributed are left; run: athand store distribute"
     for corpus in list_corpora(connection):
         yield from _find_corpus_problems(connection, corpus)
         damaged = sum(
@@ -92,13 +93,6 @@ def clear(connection: Connection, corpus: str) -> None:
     execute(connection, "UPDATE coverage SET complete = TRUE WHERE corpus = :corpus", {"corpus": corpus})
 
 
-def tables(connection: Connection) -> list[str]:
-    """The tables that are distributed by space, those of the items first."""
-    found = rows(connection, "SELECT tablename FROM pg_tables WHERE schemaname = :schema", {"schema": SCHEMA})
-    names = sorted(name for (name,) in found if name not in REFERENCE_TABLES)
-    return sorted(names, key=lambda name: name.endswith(("_passages", "_vectors", "_counts")))
-
-
 def size_bytes(connection: Connection) -> int:
     """The size of all tables and indexes on the server's disk."""
     return int(
@@ -149,40 +143,3 @@ def _statistics(connection: Connection, index: Index) -> Iterator[tuple[object, 
         ):
             if passages:
                 yield space, passages, json.dumps(totals)
-
-
-def distribute(connection: Connection, shown: str) -> dict[str, str]:
-    """Turns the remaining local tables into Citus distributed or reference tables; returns what was done by table."""
-    if not value(connection, "SELECT 1 FROM pg_extension WHERE extname = 'citus'"):
-        raise Unavailable(
-            f"{shown} has no Citus, so its tables stay on one machine and nothing was changed. To spread them, install "
-            "Citus on the server and its workers, run CREATE EXTENSION citus as a superuser, then: "
-            "athand store distribute"
-        )
-    spread = {name for (name,) in rows(connection, "SELECT logicalrelid::regclass::text FROM pg_dist_partition")}
-    done: dict[str, str] = {}
-    with connection.transaction():
-        for table in REFERENCE_TABLES:
-            if not spread & {table, f"{SCHEMA}.{table}"}:
-                execute(connection, f"SELECT create_reference_table('{SCHEMA}.{table}')")
-                done[table] = "copied to every machine"
-        for table in tables(connection):
-            if not spread & {table, f"{SCHEMA}.{table}"}:
-                _loosen_unique_indexes(connection, table)
-                execute(connection, f"SELECT create_distributed_table('{SCHEMA}.{table}', 'space')")
-                done[table] = "spread by space"
-    return done
-
-
-def _loosen_unique_indexes(connection: Connection, table: str) -> None:
-    """Turns unique indexes without the space column into plain ones, as Citus cannot enforce them."""
-    found = rows(
-        connection,
-        "SELECT c.relname, pg_get_indexdef(x.indexrelid) FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid "
-        "JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attname = 'space' "
-        "WHERE x.indrelid = to_regclass(:table) AND x.indisunique AND NOT a.attnum = ANY(x.indkey)",
-        {"table": f"{SCHEMA}.{table}"},
-    )
-    for name, definition in found:
-        execute(connection, f"DROP INDEX {name}")
-        execute(connection, definition.replace("CREATE UNIQUE INDEX", "CREATE INDEX", 1))

@@ -118,6 +118,13 @@ def list_corpora(connection: Connection) -> list[str]:
     return sorted(_corpus_versions(connection))
 
 
+def list_tables(connection: Connection) -> list[str]:
+    """The tables that are distributed by space, those of the items first."""
+    found = rows(connection, "SELECT tablename FROM pg_tables WHERE schemaname = :schema", {"schema": SCHEMA})
+    names = sorted(name for (name,) in found if name not in REFERENCE_TABLES)
+    return sorted(names, key=lambda name: name.endswith(("_passages", "_vectors", "_counts")))
+
+
 def _corpus_versions(connection: Connection) -> dict[str, int]:
     found = rows(
         connection,

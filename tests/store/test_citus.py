@@ -1,0 +1,114 @@
+"""Distribution over a Citus cluster, with a stand-in where Citus is absent."""
+
+import psycopg
+import pytest
+
+from athand import Athand
+from athand.errors import StoreError
+from athand.store.postgres.schema import REFERENCE_TABLES, SCHEMA, list_tables
+
+# As on a cluster, the rows are copied into a table of their own (here: one that inherits), and the old ones stay where
+# they were until they are truncated. What is written afterwards would not go to the copy.
+STAND_IN = """
+CREATE SCHEMA shards;
+CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod text);
+CREATE FUNCTION copy_rows(name regclass) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    shard text := 'shards.' || (SELECT relname FROM pg_class WHERE oid = name);
+    columns text := (
+        SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
+        WHERE attrelid = name AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+    );
+BEGIN
+    EXECUTE format('CREATE TABLE %s () INHERITS (%s)', shard, name);
+    EXECUTE format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s', shard, columns, columns, name);
+END $$;
+CREATE FUNCTION create_reference_table(name regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM copy_rows(name);
+    INSERT INTO pg_dist_partition VALUES (name, 'n');
+END $$;
+CREATE FUNCTION create_distributed_table(name regclass, spread_by text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (
+        SELECT 1 FROM pg_index x JOIN pg_attribute a ON a.attrelid = name AND a.attname = spread_by
+        WHERE x.indrelid = name AND x.indisunique AND NOT a.attnum = ANY(x.indkey)
+    ) THEN
+        RAISE EXCEPTION 'a unique index without the distribution column';
+    END IF;
+    PERFORM copy_rows(name);
+    INSERT INTO pg_dist_partition VALUES (name, 'h');
+END $$;
+CREATE FUNCTION truncate_local_data_after_distributing_table(name regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = name) THEN
+        RAISE EXCEPTION 'supplied parameter is not a distributed relation';
+    END IF;
+    EXECUTE format('TRUNCATE ONLY %s', name);
+END $$;
+"""
+TRUNCATE = "truncate_local_data_after_distributing_table(regclass)"
+
+
+@pytest.fixture
+def with_citus(postgres, new_postgres_url, tmp_path_factory):
+    """A database whose Citus is a stand-in: it keeps the rule about unique indexes and copies the rows."""
+    folder = tmp_path_factory.mktemp("extensions") / "extension"
+    folder.mkdir()
+    (folder / "citus.control").write_text("default_version = '1'\nrelocatable = false\nschema = public\n")
+    (folder / "citus--1.sql").write_text(STAND_IN)
+    for each in (folder, *list(folder.parents)[:-2]):
+        each.chmod(each.stat().st_mode | 0o055)
+    name = psycopg.conninfo.conninfo_to_dict(new_postgres_url)["dbname"]
+    postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
+    postgres.execute("CREATE EXTENSION citus", name)
+    return new_postgres_url
+
+
+def rows_on_coordinator(url):
+    """How many rows each table of ours has itself, where it has any."""
+    with psycopg.connect(url, options=f"-c search_path={SCHEMA}") as connection:
+        names = [*REFERENCE_TABLES, *list_tables(connection)]
+        counted = {name: connection.execute(f"SELECT count(*) FROM ONLY {name}").fetchone()[0] for name in names}
+    return {name: count for name, count in counted.items() if count}
+
+
+def test_with_citus_every_table_is_spread_by_space_or_copied(with_citus, run):
+    with Athand(with_citus) as athand:
+        athand.memories.add("Staging deploys need the VPN", id="a", project="shop")
+    done = run("store", "distribute", "--store", with_citus, "--json").json["tables"]
+    assert done["flows"] == "spread by space"
+    assert done["memories"] == done["memories_vectors"] == "spread by space; its old rows were removed here"
+    assert done["models"] == "copied to every machine; its old rows were removed here"
+    with Athand(with_citus) as athand:
+        assert [hit.id for hit in athand.memories.search("VPN", project="shop")] == ["a"]
+        assert athand.distribute() == {}
+
+
+def test_no_row_is_left_on_the_coordinator_once_the_tables_are_distributed(with_citus):
+    with Athand(with_citus) as athand:
+        athand.memories.add(f"The password is zorblax {'x' * 9_000}", id="a", project="shop")
+        athand.memories.delete("a", hard=True)
+        athand.memories.add("Staging deploys need the VPN", id="b", project="shop")
+    assert rows_on_coordinator(with_citus)["memories"] == 1
+    with Athand(with_citus) as athand:
+        athand.distribute()
+    assert rows_on_coordinator(with_citus) == {}
+
+
+def test_old_rows_that_are_left_are_reported_and_removed_by_the_same_command(with_citus):
+    with psycopg.connect(with_citus, autocommit=True) as connection:
+        [(real,)] = connection.execute(f"SELECT pg_get_functiondef('{TRUNCATE}'::regprocedure)").fetchall()
+        connection.execute(real.replace("EXECUTE format", "PERFORM format"))
+        with Athand(with_citus) as athand:
+            athand.memories.add("Staging deploys need the VPN", id="a", project="shop")
+            with pytest.raises(
+                StoreError, match=r"old rows of .*memories, .* are still on it.*athand store distribute"
+            ):
+                athand.distribute()
+            assert any("memories_passages" in each and "athand store distribute" in each for each in athand.check())
+            connection.execute(real)
+            assert athand.distribute()["memories"] == "spread before; its old rows were removed here"
+            assert athand.distribute() == {}
+            assert athand.check() == []
+    assert rows_on_coordinator(with_citus) == {}
