@@ -112,7 +112,9 @@ class Athand:
         """
         filters = {"project": project, "folder_id": folder_id, "catalogue": catalogue, "app": app}
         request = SearchRequest.check(self.corpora, query, corpora, limit, min_score, **filters)
-        return search(self._store, request)
+        if Tools.name not in request.corpora or not query.strip():
+            return search(self._store, request)
+        return self.tools.wait_while_empty(request.question, lambda: search(self._store, request))
 
     def status(self) -> Status:
         """Tell what the store holds, how much of each, and everything that does not work."""

@@ -86,6 +86,15 @@ def test_after_a_login_calls_work_here_and_in_other_processes(ours: Scene, tmp_p
         other.gateway.close()
 
 
+def test_who_waits_after_a_login_has_the_tools(ours: Scene) -> None:
+    ours.gateway.connect(SAFE)
+    assert ours.gateway.wait(PATIENCE)
+    ours.gateway.login(SAFE, open_page=browse)
+    assert ours.gateway.wait(PATIENCE)
+    assert ours.gateway.states()[SAFE].state == "connected"
+    assert "add" in ours.names(SAFE)
+
+
 def test_a_login_can_be_read_by_its_owner_only(ours: Scene, tmp_path: Path) -> None:
     ours.gateway.login(SAFE, open_page=browse)
     found = the_file(tmp_path)

@@ -302,6 +302,15 @@ class RunningServers:
         record_failures(self._context, self.states())
         return is_settled
 
+    def list_starting(self) -> set[ServerKey]:
+        """The requested servers that have neither been listed nor failed yet."""
+        return set() if self._gateway is None else self._gateway.list_starting()
+
+    def wait_for_one(self, seconds: float) -> None:
+        """Wait until one more of them is ready or has failed."""
+        if self._gateway is not None:
+            self._gateway.wait_for_one(seconds)
+
     def refresh(self, key: ServerKey, seconds: float | None) -> None:
         """List the tools of a server again."""
         self.forget_on_change(key, get_config(self._context, key))

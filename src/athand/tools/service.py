@@ -1,13 +1,14 @@
 """The service of the tools corpus: all operations on servers and tools."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
-from athand.errors import InvalidInput
+from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_choice, check_name, check_names, check_text
 from athand.parameters import Catalogues
 from athand.store import Snapshot, Store
@@ -20,8 +21,9 @@ from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Too
 from athand.tools.scoring import MOST, SERVER
 from athand.tools.search import ToolRanking, ToolSearchRequest
 from athand.tools.servers import RunningServers
+from athand.tools.startup import FirstStarts
 from athand.tools.usage import UsageCounter
-from athand.types import Candidate, Hits
+from athand.types import Candidate, Hit, Hits
 
 # The class below has a method named list.
 ToolList: TypeAlias = list[Tool]
@@ -40,6 +42,7 @@ class Tools(ToolContext):
         self._continuations = calls.Continuations()
         self._counter = UsageCounter(store)
         self._running = RunningServers(self, self._apply_offer)
+        self._starts = FirstStarts(self, self._running)
         self.catalogues: tuple[str, ...] | None = None  # set by load_all; None means all
 
     # Servers
@@ -187,18 +190,35 @@ class Tools(ToolContext):
             server=server,
             spaces=_to_spaces(catalogue),
         )
-        return self.find(request)
+        if not request.query.text.strip():
+            return Hits()
+        return self._starts.wait_while_empty(request.query.spaces, lambda: self.find(request))
+
+    def wait_while_empty(self, question: CorpusQuestion, ask: Callable[[], Hits[Hit]]) -> Hits[Hit]:
+        """The answer of `ask`; while it is empty and servers start for the first time, ask again for a few seconds."""
+        return self._starts.wait_while_empty(_spaces_of(question), ask)
 
     def list(self, server: p.OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
         """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
         own = None if server is None else check_name("server", server)
-        with self.store.snapshot() as snapshot:
-            return rows.list_tools(snapshot, _to_spaces(catalogue), own)
+        spaces = _to_spaces(catalogue)
+
+        def look() -> ToolList:
+            with self.store.snapshot() as snapshot:
+                found = rows.list_tools(snapshot, spaces, own)
+            if not found:
+                raise NotFound("There are no tools.")
+            return found
+
+        try:
+            return self._starts.wait_while_empty(spaces, look)
+        except NotFound:
+            return []
 
     def describe(self, id: p.ToolId, *, catalogue: Catalogues = None) -> Tool:
         """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
-        with self.store.snapshot() as snapshot:
-            return rows.get_tool(snapshot, id, _to_spaces(catalogue))
+        spaces = _to_spaces(catalogue)
+        return self._starts.wait_while_empty(spaces, lambda: self._look_up(id, spaces))
 
     def stubs(
         self,
@@ -240,7 +260,7 @@ class Tools(ToolContext):
 
         def check() -> None:
             """Check again after the server was started: its tools may have changed."""
-            calls.check_state(self.describe(tool.id, catalogue=tool.catalogue), as_hash=tool.hash)
+            calls.check_state(self._look_up(tool.id, (tool.catalogue,)), as_hash=tool.hash)
 
         with self._counter.count_call():
             raw = self._running.call(key, tool.name, checked, seconds, check)
@@ -293,15 +313,12 @@ class Tools(ToolContext):
 
     def make_request(self, question: CorpusQuestion) -> ToolSearchRequest:
         """The request of a search over all corpora; by default to the catalogue of the project and the default one."""
-        catalogue = question.catalogue
-        if catalogue is None and question.project is not None:
-            catalogue = (question.project, DEFAULT)
         return search.make_request(
             self,
             question.text,
             limit=min(question.limit, MOST),
             threshold=question.min_total,
-            spaces=_to_spaces(catalogue),
+            spaces=_spaces_of(question),
         )
 
     def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
@@ -309,8 +326,10 @@ class Tools(ToolContext):
         return [str(candidate.item[SERVER]) for candidate in candidates]
 
     def rank(self, snapshot: Snapshot, request: ToolSearchRequest) -> ToolRanking:
-        """The tools that answer a request, best first."""
-        return search.rank(self, snapshot, request)
+        """The tools that answer a request, best first; notes name the servers that are still starting."""
+        ranking = search.rank(self, snapshot, request)
+        notes = (*ranking.answer.notes, *self._starts.notes(snapshot, request.query.spaces))
+        return replace(ranking, answer=replace(ranking.answer, notes=notes))
 
     def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
         """The hits with the tools as they were approved, and why they fit."""
@@ -340,6 +359,10 @@ class Tools(ToolContext):
         self._counter.count_update(update)
         return update
 
+    def _look_up(self, id_: str, spaces: tuple[str, ...] | None) -> Tool:
+        with self.store.snapshot() as snapshot:
+            return rows.get_tool(snapshot, id_, spaces)
+
     def _get_key(self, server: str, catalogue: Catalogues) -> ServerKey:
         with self.store.snapshot() as snapshot:
             return servers.get_row(snapshot, _to_spaces(catalogue), server).key
@@ -364,6 +387,12 @@ def _to_spaces(catalogue: Catalogues) -> tuple[str, ...] | None:
     if catalogue is None:
         return None
     return (check_name("catalogue", catalogue),) if isinstance(catalogue, str) else check_names("catalogue", catalogue)
+
+
+def _spaces_of(question: CorpusQuestion) -> tuple[str, ...] | None:
+    if question.catalogue is None and question.project is not None:
+        return question.project, DEFAULT
+    return _to_spaces(question.catalogue)
 
 
 def _drop_hidden(found: Sequence[T], spaces: tuple[str, ...] | None, get_name: Callable[[T], str]) -> list[T]:

@@ -1,6 +1,7 @@
 """A well-behaved server whose tools are whatever a file says now. It uses nothing but the standard library.
 
-Beside the file it writes down who starts it and who calls it. `tell` makes it announce changes of the file.
+Beside the file it writes down who starts it and who calls it. `tell` makes it announce changes of the file,
+`late` makes it start only when there is a file of the same name with the suffix .go.
 """
 
 import json
@@ -66,6 +67,8 @@ def tell_changes() -> None:
             say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
 
+while "late" in sys.argv and not BOARD.with_suffix(".go").exists():
+    time.sleep(0.02)
 note("starts", sys.argv[2:])
 if "tell" in sys.argv:
     threading.Thread(target=tell_changes, daemon=True).start()

@@ -52,6 +52,11 @@ class UpstreamServer:
         elif self._session is None and self._is_wanted:
             self._start_session(is_limited=True)
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether it has neither been listed nor failed since it was requested, or since somebody logged in."""
+        return not self.settled.is_set()
+
     async def call(
         self, tool: str, arguments: dict[str, Any], seconds: float | None, check: Callable[[], None]
     ) -> dict[str, Any]:
@@ -71,7 +76,8 @@ class UpstreamServer:
         await self._with_deadline(until, session.relist() if was_listed else _wait_for(session.delivered))
 
     def restart(self) -> None:
-        """Reset the backoff, drop the current session and connect again."""
+        """Reset the backoff, drop the current session and connect again; until then it is not settled."""
+        self.settled.clear()
         self._backoff.record_call()
         if self._session is not None:
             self._drop_session(self._session)
@@ -118,13 +124,17 @@ class UpstreamServer:
             on_connected=self._on_connected,
             on_end=self._on_ended,
         )
-        session.delivered.add_done_callback(lambda _: self.settled.set())
+        session.delivered.add_done_callback(lambda _: self._settle(session))
         self._session = session
         self.state = ServerState("connecting", self.state.reason)
         task = asyncio.create_task(session.run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return session
+
+    def _settle(self, session: ServerSession) -> None:
+        if self._session in (session, None):  # one that was replaced says nothing about the present one
+            self.settled.set()
 
     async def _launch(self, session: ServerSession) -> Launch:
         return await self._context.launch(self.key)

@@ -40,6 +40,7 @@ class Gateway:
         self._launch_of, self._on_listing, self._tokens = launch_of, on_listing, tokens
         self._idle_seconds, self._at_once, self._jitter = idle_seconds, at_once, jitter
         self._servers: dict[ServerKey, UpstreamServer] = {}
+        self._requested: set[ServerKey] = set()  # to connect to, as soon as the event loop comes to it
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -54,8 +55,10 @@ class Gateway:
 
         async def start() -> None:
             self._get_server(key).connect()
+            self._requested.discard(key)
 
         loop = self._get_loop()
+        self._requested.add(key)
         asyncio.run_coroutine_threadsafe(start(), loop)
 
     def refresh(self, key: ServerKey, seconds: float | None = None) -> None:
@@ -89,6 +92,22 @@ class Gateway:
             return not pending
 
         return self._run_in_loop(wait_for_all)
+
+    def list_starting(self) -> set[ServerKey]:
+        """The requested servers that have neither been listed nor failed yet."""
+        return {*list(self._requested), *(key for key, each in list(self._servers.items()) if each.is_starting)}
+
+    def wait_for_one(self, seconds: float) -> None:
+        """Wait until one more server has been listed or has failed, or the time is over."""
+
+        async def wait_for_first() -> None:
+            waits = [asyncio.create_task(each.settled.wait()) for each in self._servers.values() if each.is_starting]
+            if waits:
+                await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            for task in waits:
+                task.cancel()
+
+        self._run_in_loop(wait_for_first)
 
     def states(self) -> dict[ServerKey, ServerState]:
         """The states of all requested servers."""
