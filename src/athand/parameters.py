@@ -76,6 +76,8 @@ class FromCaller:
 
 
 ByOwner = Annotated[bool, FromCaller("is_owner")]  # whether the owner of the store asks for it
+ByReader = Annotated[bool, FromCaller("may_read")]  # whether the caller may read what is stored
+ByWriter = Annotated[bool, FromCaller("may_write")]  # whether the caller may change what is stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,7 +263,7 @@ class TestSessions:
     def test_a_session_is_begun_once(self, memories):
         first = memories.start_session("shop", id="s")
         assert memories.start_session("shop", id="s") == first
-        with pytest.raises(Conflict, match="of project shop already"):
+        with pytest.raises(Conflict, match="of another project already"):
             memories.start_session("blog", id="s")
 
     def test_naming_a_session_begins_it(self, timed):

@@ -21,7 +21,7 @@ def relate(transaction: Transaction, source: Memory, target: Memory, type_: str,
         raise InvalidInput(f"Memory {source.id} cannot be {type_} to itself.")
     if source.project != target.project and "global" not in (source.tier, target.tier):
         raise InvalidInput(
-            f"Memory {source.id} is in project {source.project}, {target.id} in {target.project}; "
+            f"Memories {source.id} and {target.id} are in different projects; "
             "relations stay within a project, or reach a global memory."
         )
     relation = Relation(source.id, target.id, type_, by, now)

@@ -12,7 +12,6 @@ from athand.memories.dedupe import is_near_duplicate
 from athand.memories.model import COLUMNS, FILE_TAG, Memory, Stats, duplicate_keys, from_rows, to_passage, to_row
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Passage, Snapshot, Transaction, one_of, to_microseconds
-from athand.text_length import shorten
 from athand.types import Filter
 
 DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "near_duplicate_key")
@@ -37,10 +36,10 @@ def _suggest_id(snapshot: Snapshot, id_: str) -> str:
     """A hint at the memory whose id begins alike, if there is one: typos are most frequent at the end of an id."""
     begin = id_[: max(4, len(id_) - 2)]
     rows = snapshot.rows(
-        "SELECT id, content FROM memories WHERE id >= :begin AND id < :end ORDER BY id LIMIT 1",
+        "SELECT id FROM memories WHERE id >= :begin AND id < :end ORDER BY id LIMIT 1",
         {"begin": begin, "end": begin + chr(0x10FFFF)},
     )
-    return f' Did you mean {rows[0][0]} ("{shorten(rows[0][1], 40)}")?' if rows and len(begin) >= 4 else ""
+    return f" Did you mean {rows[0][0]}?" if rows and len(begin) >= 4 else ""
 
 
 def by_id(

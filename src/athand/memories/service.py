@@ -30,7 +30,7 @@ from athand.memories.schema import SCHEMA
 from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
-from athand.parameters import FilePath, HomeProject, Limit, MinScore, Project, Question
+from athand.parameters import ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store, Transaction
 from athand.types import Candidate, Hit, Hits
 
@@ -120,6 +120,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         mode: p.Mode = "hybrid",
         reinforce: p.Reinforce = True,
         weights: p.PlainWeights = None,
+        may_write: ByWriter = True,
     ) -> Hits[MemoryHit]:
         """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
@@ -147,7 +148,7 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             weights=weights,
         )
         hits: Hits[Any] = self.find(request)
-        if reinforce and hits:
+        if reinforce and may_write and hits:
             hits = search.recall(self, hits, request)
         if include_documents:
             found = self.search_documents(query, project=project, limit=limit)

@@ -26,7 +26,7 @@ def start(corpus: AnyCorpus, project: str, id_: str | None, started_at: object) 
     with corpus.store.transaction(spaces=[check_project(project)]) as transaction:
         session = ensure(transaction, session_id, project, began)
     if session.project != project:
-        raise Conflict(f"There is a session {session_id} of project {session.project} already. Choose another id.")
+        raise Conflict(f"There is a session {session_id} of another project already. Choose another id.")
     return session
 
 

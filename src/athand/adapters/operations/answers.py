@@ -1,9 +1,10 @@
 """Answers as JSON, the same on every surface, and their JSON Schema."""
 
 import dataclasses
+import re
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +20,8 @@ _SIMPLE: Mapping[Any, Schema] = {
     type(None): {"type": "null"},
     datetime: {"type": "string", "format": "date-time"},
 }
+HIDDEN = "(hidden: reading needs the scope search)"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 
 
 def plain_answer(value: Any) -> Any:
@@ -28,6 +31,38 @@ def plain_answer(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_answer(each) for each in value]
     return plain(value)
+
+
+def hide_texts(answer: Any, schema: Schema, given: Any) -> Any:
+    """The answer for a caller who may write but not read: ids, numbers, times, and the texts that it gave itself."""
+    return _hide(answer, {*_texts_in(schema), *_texts_in(given)})
+
+
+def _hide(value: Any, known: Container[str]) -> Any:
+    if isinstance(value, str):
+        return value if value in known or _TIME.fullmatch(value) else HIDDEN
+    if isinstance(value, list):
+        return [_hide(each, known) for each in value]
+    if isinstance(value, dict):
+        shown = {key: each for key, each in value.items() if key in known}
+        return {key: each if _is_id(key, each) else _hide(each, known) for key, each in shown.items()}
+    return value
+
+
+def _is_id(key: str, value: Any) -> bool:
+    return isinstance(value, str) and (key == "id" or key.endswith("_id"))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in JSON values: also the keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from (key, *_texts_in(each))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts_in(each)
 
 
 def schema_of(annotation: Any, described: Described | None = None) -> Schema:

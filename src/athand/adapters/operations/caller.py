@@ -20,6 +20,11 @@ class Caller:
         return "admin" in self.scopes
 
     @property
+    def may_read(self) -> bool:
+        """Whether it may read what others have stored."""
+        return "search" in self.scopes
+
+    @property
     def may_write(self) -> bool:
         """Whether it may change anything."""
         return "write" in self.scopes

@@ -4,13 +4,15 @@ from typing import Annotated, Any, Literal, Unpack
 
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import row
+from athand.errors import Refused
 from athand.memories import Memories, Memory
 from athand.memories.parameters import ChangingSession, ExpectedUpdatedAt, MemoryChanges, MemoryId
 from athand.memories.validation import OPTIONAL
-from athand.parameters import Choice, Help, HomeProject, Name
+from athand.parameters import ByReader, Choice, Help, HomeProject, Name
 
 Text = str | None
 Command = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
+_READING = ("view", "str_replace")  # str_replace tells where a text occurs, and so letter by letter what there is
 
 
 def memory_update(
@@ -39,12 +41,15 @@ def memory_folder(
     old_path: Annotated[Name | None, Help("For rename: the present path")] = None,
     new_path: Annotated[Name | None, Help("For rename: the new path")] = None,
     project: HomeProject = "default",
+    may_read: ByReader = True,
 ) -> str:
     """Keep memories as files: view, create, edit, delete and rename text files under /memories.
 
     What is overwritten or deleted stays as history. Nothing touches the disk.
     """
-    given = {name: value for name, value in locals().items() if name not in ("ctx", "project")}
+    given = {name: value for name, value in locals().items() if name not in ("ctx", "project", "may_read")}
+    if command in _READING and not may_read:
+        raise Refused(f"{command} tells what is in a file: it needs the scope search, which this caller does not have.")
     return ctx.athand.memories.folder(project).run(given)
 
 
@@ -55,7 +60,7 @@ def _write(name: str, method: Any, title: str, **options: Any) -> Any:
 _OWN: dict[str, Any] = {"toolset": "memories"}
 
 OPERATIONS = (
-    # A read, although its results fade a little slower: so does reading a file change its access time.
+    # A read, although its results fade a little slower where the caller may write.
     row("memory_search", Memories.search, "Search memories"),
     _write("memory_add", Memories.add, "Remember"),
     _write("memory_supersede", Memories.supersede, "Supersede a memory"),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel
 
-from athand.adapters.operations.answers import plain_answer, schema_of
+from athand.adapters.operations.answers import hide_texts, plain_answer, schema_of
 from athand.adapters.operations.arguments import make_model, plain_argument, schema_of_arguments, validate
 from athand.adapters.operations.caller import AGENT, Caller
 from athand.adapters.operations.context import AppContext
@@ -94,12 +94,14 @@ class Operation:
     ) -> Any:
         """Validate the arguments, run the operation, and return its answer as JSON values."""
         keywords = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
+        given = dict(keywords)
         keywords.update({name: getattr(caller, each) if each else caller for name, each in self.from_caller.items()})
         if self.has_progress:
             keywords["progress"] = progress or _ignore_progress
         outcome = "ok"
         try:
-            return plain_answer(self._call(ctx, keywords))
+            answer = plain_answer(self._call(ctx, keywords))
+            return hide_texts(answer, self.answer, given) if self.scope == "write" and not caller.may_read else answer
         except Exception as error:
             outcome = type(error).__name__
             raise
