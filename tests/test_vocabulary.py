@@ -15,7 +15,7 @@ GLOSSARY = frozenset(
     embedder embedding embeddings engine epub errors evaluation everything excerpts export extract fds file files
     filters flows folders gateway gitignore globs goal grammar grammars headings healing history html http
     identifiers importers index input inputs install json jsonc jsonl keyphrases kinds label length lifecycle line
-    list loader log loop main maintenance masking matrix mcp memories memory merge middleware model models
+    list load loader log loop main maintenance masking matrix mcp memories memory merge middleware model models
     monitoring notebook notifications oauth odt onnx openapi operations options other page parameters parse parser
     passages pdf phrases plain player poisoning postgres pptx predict prediction process profiles prompts python
     query rank raw readers record recorder redaction refresh registry related relations remote render replay

@@ -14,8 +14,8 @@ from tests.waiting import PATIENCE
 
 from athand.adapters.http import route_table
 from athand.adapters.http.middleware import Limits, Rate
-from athand.adapters.http.middleware.auth import RateLimiter
 from athand.adapters.http.middleware.body import exceeds_depth
+from athand.adapters.http.middleware.load import RateLimiter
 from athand.adapters.operations import SCOPES, operations
 
 OPEN = ("/healthz", "/readyz")
@@ -309,6 +309,26 @@ def test_too_many_requests_at_once_are_sent_away(small):
         assert is_problem(answer, 503)
         assert "retry-after" in answer.headers
         assert gateway.get("/healthz").status_code == 200
+
+
+def test_one_caller_with_too_many_requests_in_progress_leaves_room_for_the_others(small, monkeypatch):
+    with small(in_flight_of_one=1) as gateway, searching_without_end(gateway, monkeypatch) as begun:
+        other = gateway.token("search")
+        asyncio.run(ask_twice_and_leave(gateway, other, begun))
+        assert gateway.get("/v1/status").status_code == 200  # nothing is counted that is over
+
+
+async def ask_twice_and_leave(gateway, other, begun):
+    """While one request is in progress, its caller has to wait, and another caller does not."""
+    task = asyncio.create_task(
+        gateway.app(request(gateway, "GET", "/v1/search", b"query=x"), lambda: asyncio.sleep(NEVER), sent_to([]))
+    )
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    mine, others = [await asyncio.to_thread(gateway.get, "/v1/status", token) for token in (gateway.owner, other)]
+    assert is_problem(mine, 429) and "in progress" in mine.json()["detail"] and "retry-after" in mine.headers
+    assert others.status_code == 200
+    task.cancel()
+    await task
 
 
 def test_a_meter_fills_up_again_with_time_and_forgets_the_oldest():

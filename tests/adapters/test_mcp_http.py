@@ -11,7 +11,9 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.adapters.mcp_kit import ERAS, gateway, opened
+from tests.waiting import until
 
+from athand.adapters.http.middleware import Limits
 from athand.adapters.http.token_registry import create_token
 from athand.adapters.mcp import streamable_http
 from athand.adapters.operations import DEFAULT_SCOPES, operations
@@ -174,22 +176,55 @@ def test_a_body_that_is_no_message_is_refused_and_never_breaks_anything(url, own
 def test_a_server_that_ends_tells_those_who_only_listen(tmp_path):
     with ExitStack() as stack:
         workspace = stack.enter_context(opened(tmp_path, lambda athand, folder: None))
-        client = stack.enter_context(httpx2.Client(timeout=60))
         with gateway(workspace, tmp_path / "tokens") as (url, token):
-            session = post(url, token, HELLO).headers["mcp-session-id"]
-            headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": session}
-            listening = stack.enter_context(client.stream("GET", url, headers=headers))
-            assert listening.status_code == 200
-        assert listening.read() == b""  # whole, not broken off
+            stream = stack.enter_context(listening(url, token))
+        assert stream.read() == b""  # whole, not broken off
 
 
 @contextmanager
-def a_small_gateway(tmp_path):
+def a_small_gateway(tmp_path, **options):
     with (
         opened(tmp_path, lambda athand, folder: None) as workspace,
-        gateway(workspace, tmp_path / "tokens") as place,
+        gateway(workspace, tmp_path / "tokens", **options) as place,
     ):
         yield place
+
+
+def test_of_too_many_streams_of_one_caller_the_oldest_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(streamable_http, "_MAX_STREAMS", 1)
+    other = create_token(tmp_path / "tokens", "other", ("search",))[1]
+    with ExitStack() as stack:
+        url, token = stack.enter_context(a_small_gateway(tmp_path))
+        stack.enter_context(listening(url, other))
+        first = stack.enter_context(listening(url, token))
+        stack.enter_context(listening(url, token))
+        first.read()  # it ends, whole: one that is broken off is an error
+        until(lambda: in_progress(url, token) == 2)
+
+
+def test_streams_do_not_count_as_requests_in_progress(tmp_path):
+    with ExitStack() as stack:
+        url, token = stack.enter_context(a_small_gateway(tmp_path, limits=Limits(in_flight_of_one=1)))
+        for _ in range(3):
+            stack.enter_context(listening(url, token))
+        assert in_progress(url, token) == 3
+
+
+def in_progress(url, token):
+    """How many requests the server is answering, beside the one that asks."""
+    headers = {"Authorization": f"Bearer {token}"}
+    lines = httpx2.get(url.replace("/mcp", "/metrics"), headers=headers, timeout=60).text.splitlines()
+    return next(float(each.split()[1]) for each in lines if each.startswith("athand_http_in_flight ")) - 1
+
+
+@contextmanager
+def listening(url, token):
+    """An open event stream, in a session of its own."""
+    session = post(url, token, HELLO).headers["mcp-session-id"]
+    headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": session}
+    with httpx2.Client(timeout=60) as client, client.stream("GET", url, headers=headers) as stream:
+        assert stream.status_code == 200
+        yield stream
 
 
 def test_more_sessions_than_there_may_be_are_refused(tmp_path, monkeypatch):

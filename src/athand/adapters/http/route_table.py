@@ -31,6 +31,11 @@ class RouteRule:
         """Whether it needs no token."""
         return self.path in PUBLIC_PATHS
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is a stream of events that stays open, without work for the server."""
+        return (self.path, self.method) == (MCP_PATH, "GET")
+
 
 class RouteTable:
     """The rules of all routes of an app. Requests for other paths do not reach the app."""

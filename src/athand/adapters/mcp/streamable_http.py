@@ -15,6 +15,7 @@ from athand.adapters.operations.threads import Threads
 
 _MAX_SESSIONS = 1_000
 _IDLE_SECONDS = 1_800.0  # until an unused session is dropped
+_MAX_STREAMS = 64  # event streams of one caller
 
 
 class McpEndpoint:
@@ -31,7 +32,7 @@ class McpEndpoint:
         # Without a caller in the ASGI scope nothing is allowed.
         self._server = create_mcp_server(ctx, toolsets=toolsets, profile=profile, scopes=(), threads=threads)
         self._manager: StreamableHTTPSessionManager | None = None
-        self._streams: set[anyio.CancelScope] = set()
+        self._streams: dict[anyio.CancelScope, str] = {}  # the callers of the open event streams, oldest first
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -61,8 +62,9 @@ class McpEndpoint:
             await self._manager.handle_request(scope_with_user, receive, send)
 
     async def _stream(self, manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve an event stream until the client or `end_streams` ends it."""
-        has_started = False
+        """Serve an event stream until the client or the server ends it."""
+        caller, has_started = _find_name(scope), False
+        self._make_room(caller)
 
         async def send_and_note(message: Message) -> None:
             nonlocal has_started
@@ -70,13 +72,25 @@ class McpEndpoint:
             await send(message)
 
         with anyio.CancelScope() as cancel_scope:
-            self._streams.add(cancel_scope)
+            self._streams[cancel_scope] = caller
             try:
                 await manager.handle_request(scope, receive, send_and_note)
             finally:
-                self._streams.discard(cancel_scope)
+                self._streams.pop(cancel_scope, None)
         if cancel_scope.cancelled_caught and has_started:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _make_room(self, caller: str) -> None:
+        """End the oldest streams of a caller who has as many as one may have."""
+        own = [stream for stream, owner in self._streams.items() if owner == caller]
+        for stream in own[: max(0, len(own) - _MAX_STREAMS + 1)]:
+            del self._streams[stream]
+            stream.cancel()
+
+
+def _find_name(scope: Scope) -> str:
+    caller = scope.get(CALLER)
+    return "" if caller is None else caller.name
 
 
 def _sdk_user(scope: Scope) -> AuthenticatedUser | None:

@@ -24,7 +24,8 @@ class Limits:
     body_bytes: int = 8_000_000
     body_seconds: float = 30.0
     depth: int = 64
-    in_flight: int = 256
+    in_flight: int = 768  # event streams are counted apart
+    in_flight_of_one: int = 256  # caller
     calls: Rate = Rate(2000, 1000)  # of one caller
     failures: Rate = Rate(20, 1)  # wrong tokens from one address
 

@@ -3,26 +3,22 @@
 import base64
 import binascii
 import ipaddress
-import math
 import re
-import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, ROUTE, Limits, Rate, get_headers
+from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, ROUTE, Limits, get_headers
+from athand.adapters.http.middleware.load import RateLimiter, RequestsInProgress, retry_later
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.operations import Caller
-from athand.bounded_cache import BoundedCache
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^:@/\s]+)(?::\d{1,5})?", re.IGNORECASE)
-_MAX_BUCKETS = 10_000
 
 
 class HostMiddleware:
@@ -83,18 +79,19 @@ class AuthMiddleware:
     def __init__(self, app: ASGIApp, *, routes: RouteTable, tokens: TokenRegistry, limits: Limits) -> None:
         self._app = app
         self._routes, self._tokens, self._limits = routes, tokens, limits
-        self._in_flight = 0
+        self._in_progress = RequestsInProgress(limits)
         self._calls, self._failures = RateLimiter(limits.calls), RateLimiter(limits.failures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        self._in_flight += 1
-        try:
-            problem = self._check(scope)
-            await (problem or self._app)(scope, receive, send)
-        finally:
-            self._in_flight -= 1
+        problem = self._check(scope)
+        if problem is not None:
+            return await problem(scope, receive, send)
+        if CALLER not in scope or scope[ROUTE].is_stream:
+            return await self._app(scope, receive, send)
+        with self._in_progress.track(scope[CALLER].name):
+            await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> ProblemResponse | None:
         rules = self._routes.find(scope["path"])
@@ -105,7 +102,7 @@ class AuthMiddleware:
         if isinstance(caller, ProblemResponse):
             return caller
         scope[CALLER] = caller
-        return self._check_load(caller) or _check_method(rules, scope) or _check_scope(caller, rule)
+        return self._check_load(caller, rule) or _check_method(rules, scope) or _check_scope(caller, rule)
 
     def _authenticate(self, scope: Scope, rule: RouteRule | None) -> Caller | ProblemResponse:
         """The owner of the token; a wrong token also counts against the client's address."""
@@ -117,7 +114,7 @@ class AuthMiddleware:
             return caller
         address = (scope.get("client") or ("",))[0]
         if headers and (wait := self._failures.take(address)):
-            return _retry_later(HTTPStatus.TOO_MANY_REQUESTS, "Too many wrong tokens.", wait)
+            return retry_later(HTTPStatus.TOO_MANY_REQUESTS, "Too many wrong tokens.", wait)
         challenge = 'Basic realm="athand", charset="UTF-8"' if allows_password else 'Bearer realm="athand"'
         reason = "The token is not known here." if headers else "A token is needed."
         detail = (
@@ -125,12 +122,10 @@ class AuthMiddleware:
         )
         return ProblemResponse(HTTPStatus.UNAUTHORIZED, detail, headers={"WWW-Authenticate": challenge})
 
-    def _check_load(self, caller: Caller) -> ProblemResponse | None:
-        if self._in_flight > self._limits.in_flight:
-            return _retry_later(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests are being answered.", 1)
+    def _check_load(self, caller: Caller, rule: RouteRule | None) -> ProblemResponse | None:
         if wait := self._calls.take(caller.name):
-            return _retry_later(HTTPStatus.TOO_MANY_REQUESTS, f"{caller.name!r} asks too often.", wait)
-        return None
+            return retry_later(HTTPStatus.TOO_MANY_REQUESTS, f"{caller.name!r} asks too often.", wait)
+        return None if rule is not None and rule.is_stream else self._in_progress.refuse(caller.name)
 
 
 def _parse_token(header: str, allows_password: bool) -> str | None:
@@ -143,11 +138,6 @@ def _parse_token(header: str, allows_password: bool) -> str | None:
         except (binascii.Error, UnicodeDecodeError):
             return None
     return None
-
-
-def _retry_later(status: HTTPStatus, detail: str, seconds: int) -> ProblemResponse:
-    detail = f"{detail} Try again in {seconds} s."
-    return ProblemResponse(status, detail, headers={"Retry-After": str(seconds), **CLOSE_CONNECTION})
 
 
 def _check_method(rules: dict[str, RouteRule], scope: Scope) -> ProblemResponse | None:
@@ -168,32 +158,3 @@ def _check_scope(caller: Caller, rule: RouteRule | None) -> ProblemResponse | No
         f"Make one that has it with: athand token create NAME --scope {rule.scope}"
     )
     return ProblemResponse(HTTPStatus.FORBIDDEN, detail, type_="urn:athand:error:MissingScope")
-
-
-@dataclass(slots=True)
-class _Bucket:
-    left: float
-    updated_at: float
-
-
-@dataclass(slots=True)
-class RateLimiter:
-    """Token buckets by key; the least recently used are dropped when there are too many."""
-
-    rate: Rate
-    clock: Callable[[], float] = time.monotonic
-    _buckets: BoundedCache[str, _Bucket] = field(default_factory=lambda: BoundedCache(_MAX_BUCKETS))
-
-    def take(self, key: str) -> int:
-        """Count one request: 0 if it is allowed, else the seconds after which the next one is."""
-        now = self.clock()
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = _Bucket(self.rate.burst, now)
-            self._buckets.put(key, bucket)
-        bucket.left = min(self.rate.burst, bucket.left + (now - bucket.updated_at) * self.rate.per_second)
-        bucket.updated_at = now
-        if bucket.left >= 1:
-            bucket.left -= 1
-            return 0
-        return max(1, math.ceil((1 - bucket.left) / self.rate.per_second))
