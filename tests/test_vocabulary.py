@@ -22,6 +22,11 @@ GLOSSARY = frozenset(
     request requests resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring
     screens script search secrets sections sectors serve server servers service session sessions similarity
     snapshot spelling split sql sqlite startup static stdio store streamable stubs supervisor table tables targets
+    passages pdf phrases plain planner player poisoning postgres pptx predict prediction process profiles prompts
+    python query rank raw readers record recorder redaction refresh registry related relations remote render replay
+    request resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring
+    screens script search secrets sections sectors serve server servers service session sessions similarity snapshot
+    spelling split sql sqlite startup static statistics stdio store streamable stubs supervisor table tables targets
     terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
     validate validation values variables vector vocabulary walk words worker write xlsx xml zip
     """.split()
