@@ -8,7 +8,7 @@ MODULES = read_modules(ROOT / "src", "athand")
 GLOSSARY = frozenset(
     """
     access actions adapters answers app approvals archive arguments auth ax backup bench body bounded brief browse
-    browser browsers builder cache calibrate calibration callback caller calls candidates catalogue catalogues
+    browser browsers builder cache calibrate calibration call callback caller calls candidates catalogue catalogues
     checks chromium chunking chunks citus cli client clients codegen common completion confidence config connection
     connections container content context contract copy corpus counts cursors decode dedupe definitions demo
     descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed

@@ -6,6 +6,8 @@ import stat
 import threading
 
 import pytest
+from tests.adapters.gateway import is_problem, opened
+from tests.tools.servers.kit import a_tool
 
 from athand.adapters.http.token_registry import (
     TokenRegistry,
@@ -200,3 +202,15 @@ def test_tokens_from_the_command_line(run, tmp_path, monkeypatch):
     assert run("token", "create", "x", "--scope", "root").code == 2
     kept = json.loads((tmp_path / "home" / "tokens.json").read_text())
     assert [each["name"] for each in kept["tokens"]] == ["agent"]
+
+
+def test_a_call_over_http_is_logged_under_the_name_of_its_token(tmp_path):
+    with opened(tmp_path) as gateway:
+        gateway.workspace.athand.tools.add("box", [a_tool("shout", "Say something loudly.")])
+        own, other = gateway.token("call-tools"), gateway.token("call-tools", "search", "write")
+        assert gateway.post("/tools/box__shout", {"arguments": {"word": "x"}}, own).status_code == 503
+        assert gateway.post("/v1/tools/call_destructive", {"id": "box__shout"}, other).status_code == 503
+        (second, first) = gateway.post("/v1/tools/call_log", {"tool": "box__shout"}).json()
+        assert (first["caller"], second["caller"]) == ("t1", "t2")
+        assert first["outcome"] == "unavailable" and first["arguments"] == '{"word": "x"}'
+        assert is_problem(gateway.post("/v1/tools/call_log", {}, other), 403)

@@ -44,6 +44,11 @@ def test_all_operations_on_tools_answer_as_their_schemas_say(call, board, tmp_pa
     assert call("list_servers")[0]["state"] == "connected"
     assert "def read_file" in call("tool_stubs", ids=["files__read_file"], language="python")
     assert call("tool_stats")["calls"] == 4
+    logged = call("call_log", server="files", limit=2)
+    assert [(each["caller"], each["tool"], each["outcome"]) for each in logged] == [
+        ("agent", "files__long", "ok"),
+        ("agent", "files__remove_file", "ok"),
+    ]
 
     board.change(description="Read a file, and send it somewhere.")
     assert call("refresh_server", server="files")["waiting"] == 1
@@ -119,7 +124,7 @@ def test_a_server_of_one_project_does_not_reach_into_another(call, tmp_path):
 
 
 DECIDED_BY_THE_OWNER = (
-    *("approve_tool", "reject_tool", "enable_tool", "disable_tool", "tool_rules", "set_tool_rule"),
+    *("approve_tool", "reject_tool", "enable_tool", "disable_tool", "tool_rules", "set_tool_rule", "call_log"),
     *("load_servers", "add_tools", "refresh_server", "remove_server", "trust_config", "distrust_config"),
 )
 

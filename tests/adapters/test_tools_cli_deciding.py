@@ -299,3 +299,21 @@ def test_an_import_keeps_what_is_there_unless_it_shall_be_replaced(run, tmp_path
     assert json.loads(user_file.read_text())["mcpServers"]["files"] == {"command": "other"}
     assert "No servers found" in run("tools", "import", "codex").err
     assert run("tools", "import", "notepad").code == 2
+
+
+# The log of calls
+
+
+def test_the_log_shows_who_called_what_and_how_it_ended(run, board):
+    run("tools", "call", "files__read_file", "--arg", "path=a\x1b[31m")
+    run("tools", "rule", "*__read_*", "deny")
+    run("tools", "call", "files__read_file", "--arg", "path=b")
+    shown = run("tools", "log")
+    assert shown.code == 0 and "user" in shown.out and "\x1b[31m" not in shown.out
+    refused, called = run("tools", "log", "--server", "files", "--json").json
+    assert (called["caller"], called["tool"], called["outcome"]) == ("user", "files__read_file", "ok")
+    assert (refused["outcome"], refused["arguments"]) == ("refused", '{"path": "b"}')
+    assert "denies" in refused["reason"]
+    assert [each["outcome"] for each in run("tools", "log", "--outcome", "ok", "--json").json] == ["ok"]
+    assert run("tools", "log", "--outcome", "bad").code == 2
+    assert "No calls" in run("tools", "log", "--tool", "nobody").err

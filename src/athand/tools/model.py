@@ -132,6 +132,21 @@ class CallResult(Noun):
 
 
 @dataclass(frozen=True, slots=True)
+class CallRecord(Noun):
+    """A call of a tool, as the log keeps it. `arguments` is JSON without secrets, cut where it is long."""
+
+    at: datetime
+    caller: str
+    tool: str
+    server: str
+    catalogue: str
+    outcome: str  # ok, failed, invalid, refused, unavailable, error
+    reason: str | None
+    seconds: float
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rule(Noun):
     """A decision of the user about calls of all tools whose id matches a pattern: allow, ask or deny."""
 
@@ -157,6 +172,7 @@ class ToolStats(Noun):
     tokens_saved: int
 
 
+OUTCOMES = ("ok", "failed", "invalid", "refused", "unavailable", "error")  # of calls
 CONNECT_SECONDS = 30.0
 CALL_SECONDS = 60.0
 TRANSPORTS = ("stdio", "http", "sse")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from athand.parameters import Choice, Fraction, Help, Name, Range
+from athand.tools.model import OUTCOMES
 from athand.tools.scoring import MOST
 from athand.tools.search import MODES
 
@@ -30,6 +31,11 @@ Seconds = Annotated[
 ]
 MaxChars = Annotated[int, Range(1), Help("Maximum number of characters to return; read_on returns the rest")]
 Continuation = Annotated[str, Help("The continuation of the answer that was cut")]
+
+LoggedTool = Annotated[Name | None, Help("Only calls of this tool; default: all tools")]
+LoggedServer = Annotated[Name | None, Help("Only calls of tools of this server; default: all servers")]
+Outcome = Annotated[Annotated[str, Choice(OUTCOMES)] | None, Help("Only calls that ended like this; default: all")]
+LogLimit = Annotated[int, Range(1, 10_000), Help("Maximum number of calls, the latest first")]
 
 NewServer = Annotated[str, Help("The name that the tools are listed under")]
 NewTools = Annotated[Iterable[Mapping[str, Any]], Help("Tools as tools/list has them: name, description, …")]

@@ -1,4 +1,4 @@
-"""Servers, their tools, rules, trust and usage: their tables in portable SQL."""
+"""Servers, their tools, rules, trust, usage and calls: their tables in portable SQL."""
 
 from athand.store import Schema
 from athand.tools.scoring import INDEX
@@ -66,4 +66,21 @@ CREATE TABLE tool_uses (
 ) WITHOUT ROWID;
 """
 
-SCHEMA = Schema(INDEX, (TABLES,))
+CALLS = """
+-- The latest calls of tools; what was given to them is kept without secrets.
+CREATE TABLE tool_calls (
+    space TEXT NOT NULL,
+    id TEXT NOT NULL, -- in the order of time
+    called_at INTEGER NOT NULL,
+    caller TEXT NOT NULL, -- the name of a token; agent, user or python where there is none
+    tool TEXT NOT NULL,
+    server TEXT NOT NULL,
+    outcome TEXT NOT NULL, -- ok, failed, invalid, refused, unavailable, error
+    reason TEXT,
+    microseconds INTEGER NOT NULL,
+    arguments TEXT NOT NULL,
+    PRIMARY KEY (space, id)
+) WITHOUT ROWID;
+"""
+
+SCHEMA = Schema(INDEX, (TABLES, CALLS))

@@ -9,15 +9,27 @@ from typing import Any, TypeAlias, TypeVar
 from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
-from athand.inputs import check_choice, check_name, check_names, check_text
+from athand.inputs import check_choice, check_limit, check_name, check_names, check_text
 from athand.parameters import Catalogues
 from athand.store import Snapshot, Store
 from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
 from athand.tools import parameters as p
+from athand.tools.call_log import MOST_ROWS, CallLog
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
-from athand.tools.model import DEFAULT, CallResult, Rule, Server, ServerKey, Tool, ToolHit, ToolStats
+from athand.tools.model import (
+    DEFAULT,
+    OUTCOMES,
+    CallRecord,
+    CallResult,
+    Rule,
+    Server,
+    ServerKey,
+    Tool,
+    ToolHit,
+    ToolStats,
+)
 from athand.tools.scoring import MOST, SERVER
 from athand.tools.search import ToolRanking, ToolSearchRequest
 from athand.tools.servers import RunningServers
@@ -29,6 +41,7 @@ from athand.types import Candidate, Hit, Hits
 ToolList: TypeAlias = list[Tool]
 ServerList: TypeAlias = list[Server]
 RuleList: TypeAlias = list[Rule]
+CallList: TypeAlias = list[CallRecord]
 HitList: TypeAlias = list[ToolHit]
 T = TypeVar("T", Tool, Server)
 _PIECE = 20_000  # characters of one part when reading on
@@ -41,6 +54,7 @@ class Tools(ToolContext):
         super().__init__(store, embedder, **options)
         self._continuations = calls.Continuations()
         self._counter = UsageCounter(store)
+        self._log = CallLog(self)
         self._running = RunningServers(self, self._apply_offer)
         self._starts = FirstStarts(self, self._running)
         self.catalogues: tuple[str, ...] | None = None  # set by load_all; None means all
@@ -246,10 +260,27 @@ class Tools(ToolContext):
         confirm: calls.Confirm | None = None,
         seconds: float | None = None,
         max_chars: int | None = None,
+        caller: str = "python",
     ) -> CallResult:
-        """Call a tool if it is approved, the rules allow it, and the arguments match its schema."""
+        """Call a tool if it is approved, the rules allow it, and the arguments match its schema.
+
+        The call is logged under the name of the caller.
+        """
         most = None if max_chars is None else calls.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
+        with self._log.record(tool, arguments, caller):
+            return self._call(tool, arguments, kinds=kinds, confirm=confirm, seconds=seconds, most=most)
+
+    def _call(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any] | str | None,
+        *,
+        kinds: Collection[str] | None,
+        confirm: calls.Confirm | None,
+        seconds: float | None,
+        most: int | None,
+    ) -> CallResult:
         calls.check_state(tool)
         calls.check_kind(tool, kinds)
         from athand.tools.validate import validate_arguments
@@ -269,6 +300,23 @@ class Tools(ToolContext):
     def read_on(self, continuation: p.Continuation, max_chars: p.MaxChars = _PIECE) -> CallResult:
         """Read the next part of a tool's answer that was cut. Nothing is called."""
         return self._continuations.read_on(continuation, calls.check_size(max_chars))
+
+    def call_log(
+        self,
+        *,
+        server: p.LoggedServer = None,
+        tool: p.LoggedTool = None,
+        outcome: p.Outcome = None,
+        limit: p.LogLimit = 100,
+        catalogue: Catalogues = None,
+    ) -> CallList:
+        """List the latest calls of tools: when, by whom, how long, how they ended, and their arguments without secrets.
+
+        Calls of the last 30 days are kept, at most 10,000 of a catalogue.
+        """
+        chosen = None if outcome is None else check_choice("outcome", outcome, OUTCOMES)
+        most = check_limit(limit, MOST_ROWS)
+        return self._log.read(_to_spaces(catalogue), server=server, tool=tool, outcome=chosen, limit=most)
 
     # Decisions
 
@@ -351,6 +399,7 @@ class Tools(ToolContext):
     def close(self) -> None:
         """Stop all servers, and write the usage counters."""
         self._running.close()
+        self._log.close()
         self.embedding_pool.shutdown(wait=False, cancel_futures=True)
         self._counter.flush()
 

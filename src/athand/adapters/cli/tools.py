@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from athand.adapters.cli import options, tools_calls, tools_servers
+from athand.adapters.cli import options, tools_calls, tools_log, tools_servers
 from athand.adapters.cli.session import SectionedGroup, Session, command
 from athand.adapters.cli.tools_catalogues import (
     FAILED,
@@ -270,7 +270,7 @@ tools = SectionedGroup(
     help="Find, check and call the tools of MCP servers.",
     sections={
         "Find": commands,
-        "Call": tools_calls.call_commands,
+        "Call": tools_log.commands,
         "Decide": tools_calls.decision_commands,
         "Servers": tools_servers.commands,
     },

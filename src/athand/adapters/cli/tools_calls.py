@@ -62,7 +62,7 @@ def call(
         catalogue = find_tool(session, catalogues, id).catalogue
         try:
             result = catalogues.tools.call(
-                id, values, catalogue=catalogue, confirm=_create_confirm(yes=yes), seconds=seconds
+                id, values, catalogue=catalogue, confirm=_create_confirm(yes=yes), seconds=seconds, caller="user"
             )
         except ToolFailed as error:
             from athand.adapters.cli.render_tools import escape_lines

@@ -13,6 +13,7 @@ from fastapi.params import Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from athand.adapters.http.middleware import CALLER
 from athand.adapters.http.responses import AsciiJsonResponse, add_error_handlers
 from athand.adapters.operations.answers import schema_of
 from athand.adapters.operations.context import Catalogues, restrict_catalogues
@@ -158,12 +159,14 @@ def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogu
 
 def _add_call_routes(router: APIRouter, athand: Athand, reachable: Catalogues, threads: Threads) -> None:
     @router.post("/tools/{id}", responses=_response_docs(CallResult))
-    async def call(id: str, body: ToolCallBody, catalogue: CatalogueParameter = None) -> Response:
+    async def call(id: str, body: ToolCallBody, request: Request, catalogue: CatalogueParameter = None) -> Response:
         """Call a tool, if it is approved, the rules allow it, and the arguments fit its schema."""
 
         def call_tool() -> Response:
             catalogues = restrict_catalogues(catalogue, reachable)
-            return AsciiJsonResponse(athand.tools.call(id, catalogue=catalogues, **dict(body)).to_dict())
+            caller = request.scope.get(CALLER)  # none where an application mounts these routes
+            name = "http" if caller is None else caller.name
+            return AsciiJsonResponse(athand.tools.call(id, catalogue=catalogues, caller=name, **dict(body)).to_dict())
 
         return await threads.run(call_tool, slow=True)
 

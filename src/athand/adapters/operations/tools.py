@@ -4,13 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from athand.adapters.operations.caller import AGENT, Caller
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, row
-from athand.parameters import Catalogues, FilePath, Help, Length, Name
+from athand.parameters import Catalogues, FilePath, FromCaller, Help, Length, Name
 from athand.tools import Tools
 from athand.tools.model import DEFAULT, CallResult, Rule, Server
 from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, ServerName, ToolId
 
+ByCaller = Annotated[Caller, FromCaller()]
 _MAX_CHARS = 20_000  # of an answer, by default
 
 
@@ -24,10 +26,11 @@ def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResu
         max_chars: MaxChars = _MAX_CHARS,
         seconds: Seconds = None,
         catalogue: Catalogues = None,
+        caller: ByCaller = AGENT,
     ) -> CallResult:
         where = ctx.resolve_catalogues(catalogue)
         return ctx.athand.tools.call(
-            id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars
+            id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars, caller=caller.name
         )
 
     call.__name__ = call.__qualname__ = name
@@ -150,6 +153,7 @@ OPERATIONS = (
     _admin("reject_tool", Tools.reject, "Reject a tool"),
     _admin("enable_tool", Tools.enable, "Switch tools on"),
     _admin("disable_tool", Tools.disable, "Switch tools off"),
+    _admin("call_log", Tools.call_log, "The latest calls of tools", kind="read"),
     _admin("tool_rules", tool_rules, "Rules about calls", path="tools/rules", kind="read"),
     _admin("set_tool_rule", set_tool_rule, "Decide about calls", path="tools/rule"),
     _admin("load_servers", load_servers, "Load servers", path="tools/load", open_world=True),
