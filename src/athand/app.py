@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -18,15 +18,17 @@ from athand.copy import copy_store
 from athand.corpus import AnyCorpus
 from athand.documents import Documents
 from athand.embed import LazyEmbedder
-from athand.errors import AthandError
+from athand.errors import AthandError, InvalidInput, NotFound
 from athand.flows import Flows
-from athand.inputs import check_path
+from athand.inputs import check_path, check_text
 from athand.memories import Memories
 from athand.parameters import (
+    LONGEST_ID,
     Catalogues,
     CorpusNames,
     FolderIds,
     Help,
+    HitId,
     Limit,
     MinScore,
     Name,
@@ -36,7 +38,7 @@ from athand.parameters import (
 from athand.search import SearchRequest, search
 from athand.store import check_target, open_store, restore_store
 from athand.tools import Choices, Tools
-from athand.types import Hit, Hits, Status
+from athand.types import Hit, Hits, Opened, Status
 
 # The corpora of every store.
 CORPORA: tuple[type[AnyCorpus], ...] = (Memories, Documents, Tools, Flows)
@@ -115,6 +117,17 @@ class Athand:
         if Tools.name not in request.corpora or not query.strip():
             return search(self._store, request)
         return self.tools.wait_while_empty(request.question, lambda: search(self._store, request))
+
+    def open(self, id: HitId, *, catalogue: Catalogues = None) -> Opened:
+        """Open what a search has found, by its id: a memory, passage, tool or recorded session with what is around it.
+
+        The place of a document opens it too: folder/path or folder/path:line.
+        """
+        check_text("id", id, longest=LONGEST_ID)
+        for name, corpus in self.corpora.items():
+            with suppress(NotFound, InvalidInput):
+                return Opened(id, name, corpus.open(id, catalogue))
+        raise NotFound(f"Nothing has the id {id!r}. Search again: ids come with the hits.")
 
     def status(self) -> Status:
         """Tell what the store holds, how much of each, and everything that does not work."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from athand.calibration import Points
 from athand.embed import LazyEmbedder, embed_texts
-from athand.errors import Unavailable
+from athand.errors import NotFound, Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
 from athand.store import Index, Passage, Schema, Snapshot, Store, Transaction
 from athand.text import tokenize
@@ -169,6 +169,13 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
         """What the items of candidates belong to, see `facet`; their spaces, unless a corpus says otherwise."""
         return [candidate.space for candidate in candidates]
+
+    def open(self, id: str, names: Names = None) -> Any:
+        """The item or passage with this id, with what is around it; of tools, only those of catalogues of these names.
+
+        Raises NotFound.
+        """
+        raise NotFound(f"There is no {self.noun} {id!r}.")
 
     def count_shown(self, hits: Sequence[HitT]) -> None:
         """Count the hits of a search, where a corpus keeps count; no snapshot is open."""

@@ -254,6 +254,20 @@ class Hits(list[HitT], Generic[HitT]):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Opened(Noun):
+    """What has an id, the corpus it is of, and what is around it."""
+
+    id: str
+    corpus: str
+    found: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as plain values."""
+        found = self.found.to_dict() if hasattr(self.found, "to_dict") else plain(self.found)
+        return {"id": self.id, "corpus": self.corpus, "found": found}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Status(Noun):
     """The state of store, model and corpora, and every problem."""
 

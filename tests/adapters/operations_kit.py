@@ -49,6 +49,7 @@ def arguments(workspace, folder):
     found = workspace.athand.documents.search("rollback", folder_id="notes")
     return {
         "search": {"query": "rotate tokens", "corpora": ["memories", "documents"], "project": "shop"},
+        "open": {"id": "new"},
         **_of_memories(folder),
         **_of_documents(folder, found[0].id),
         "status": {},

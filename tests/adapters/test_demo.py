@@ -9,8 +9,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import anyio
+import httpx2
 import psutil
 import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
 from tests.waiting import PATIENCE
 
 from athand import Athand
@@ -87,6 +91,29 @@ def test_the_server_answers_who_has_the_token_and_nobody_else(shown):
     assert found["hits"][0]["title"] == "Cancel order 17 for a customer"
     assert ask(server, "/v1/search?query=cancel+an+order")[0] == 401
     assert ask(server, "/readyz")[0] == 200
+
+
+def test_what_an_agent_gets_of_the_demo_keeps_to_its_budget(shown):
+    server = shown["server"]
+    headers = {"Authorization": f"Bearer {Path(server['token_file']).read_text().strip()}"}
+    question = shown["questions"][0]["query"]
+
+    async def measure(client, name, **arguments):
+        found = await client.call_tool(name, arguments)
+        assert not found.is_error, found
+        return len(json.dumps(found.structured_content, ensure_ascii=False, separators=(",", ":")))
+
+    async def talk():
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as connection,
+            Client(streamable_http_client(f"{server['url']}/mcp", http_client=connection)) as client,
+        ):
+            assert await measure(client, "search", query=question) <= 3_000
+            assert await measure(client, "search", query=question, limit=10) <= 6_000
+            assert await measure(client, "search_tools", query="list the branches of a repository", limit=3) <= 1_500
+            assert await measure(client, "memory_add", content="Branches start from main.") <= 250
+
+    anyio.run(talk)
 
 
 def test_stopping_leaves_no_process_and_no_file(newcomer, shown):

@@ -46,7 +46,7 @@ def test_the_page_names_every_resource_and_prompt():
 
 
 def test_the_twelve_tools_of_every_day_exist():
-    assert set(operations()) >= DEFAULT_TOOLS and len(ToolList().filter(SCOPES)) == 12
+    assert set(operations()) >= DEFAULT_TOOLS.keys() and len(ToolList().filter(SCOPES)) == 12
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ def test_a_session_that_nobody_uses_is_forgotten(tmp_path, monkeypatch):
 
 def test_answers_are_the_same_as_over_rest(url, owner):
     async def ask(client):
-        return await client.call_tool("memory_get", {"id": "vpn"})
+        return await client.call_tool("memory_get", {"id": "vpn", "detail": "full"})
 
     over_mcp = converse(url, owner, ask).structured_content
     rest = url.replace("/mcp", "/v1/memories/get")
@@ -273,7 +273,7 @@ def test_the_token_says_who_writes_not_an_argument(url, owner, agent):
             return http.post("/v1/memories/add", json={"content": content, **arguments})
 
     async def add_over_mcp(client):
-        return await client.call_tool("memory_add", {"content": "The model wrote this over MCP"})
+        return await client.call_tool("memory_add", {"content": "The model wrote this over MCP", "detail": "full"})
 
     assert add_over_http(owner, "The owner wrote this with curl").json()["written_by"] == "user"
     assert add_over_http(agent, "A program wrote this with its token").json()["written_by"] == "agent"

@@ -15,7 +15,7 @@ from athand.adapters.operations import AppContext, operations
 from athand.config import Settings
 
 ATHAND = [sys.executable, "-m", "athand"]
-EVERY_DAY = DEFAULT_TOOLS | {"add_folder", "load_servers", "refresh_server"}  # these bring what the others find
+EVERY_DAY = DEFAULT_TOOLS.keys() | {"add_folder", "load_servers", "refresh_server"}  # these bring what the others find
 chosen_tools = pytest.mark.parametrize(
     "chosen",
     [

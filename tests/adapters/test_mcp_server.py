@@ -20,7 +20,7 @@ ARGUMENTS = {
     "search": {"query": "staging"},
     "memory_search": {"query": "staging", "project": "shop"},
     "memory_add": {"content": "Coffee is on the second floor", "id": "coffee"},
-    "memory_timeline": {"anchor_id": "vpn"},
+    "open": {"id": "vpn"},
     "memory_brief": {"project": "shop"},
     "search_content": {"folder_id": "notes", "exact_terms": ["VPN"]},
     "find_documents": {"query": "deploying"},
@@ -47,7 +47,7 @@ def test_the_twelve_tools_of_every_day_are_offered_without_a_choice(workspace, m
         return [tool.name for tool in (await client.list_tools()).tools]
 
     names = talk(serve(workspace), listed, mode=mode)
-    assert len(names) == 12 and set(names) == DEFAULT_TOOLS
+    assert len(names) == 12 and set(names) == DEFAULT_TOOLS.keys()
 
 
 def test_every_tool_of_every_day_answers_as_its_schema_says(workspace, mode):
@@ -71,11 +71,28 @@ def test_hits_are_readable_as_text_and_exact_as_data(workspace):
     result = talk(serve(workspace), ask)
     found = workspace.athand.search("staging deploys VPN", corpora=["memories"])
     first = result.structured_content["hits"][0]
+    assert (first["id"], first["corpus"], first["score"]) == ("vpn", "memories", round(found[0].score, 2))
+    assert first["snippet"] == found[0].item.content and "title" not in first
+    assert first["place"].startswith("shop · ") and first["next"] == 'open("vpn")'
+    assert first["why"].startswith("keyword ") and "raw" not in first["why"]
+    text = result.content[0].text
+    assert text.startswith(f"1. {found[0].score:.2f} memories vpn\n   {first['place']}\n   {first['snippet']}\n")
+    assert f"why: {first['why']}" in text
+
+
+def test_every_detail_is_there_for_who_asks_for_it(workspace, mode):
+    async def ask(client):
+        asked = {"query": "staging deploys VPN", "corpora": ["memories"], "detail": "full"}
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        return await client.call_tool("search", asked), tools["search"].output_schema
+
+    result, schema = talk(serve(workspace), ask, mode=mode)
+    found = workspace.athand.search("staging deploys VPN", corpora=["memories"])
+    first = result.structured_content["hits"][0]
     assert first["id"] == found[0].id and first["item"]["content"] == found[0].item.content
     assert first["why"]["total"] == pytest.approx(found[0].why.total, abs=1e-3)
     assert first["why"]["signals"].keys() == found[0].why.signals.keys()
-    assert result.content[0].text.startswith(f"1. {found[0].score:.2f} memories vpn: Staging deploys need the VPN")
-    assert "why: " in result.content[0].text
+    jsonschema.validate(result.structured_content, schema)
 
 
 def test_nothing_that_fits_is_said_in_words(workspace):
@@ -136,7 +153,7 @@ def test_an_error_nobody_has_foreseen_tells_nothing_of_the_inside(workspace, mod
 @pytest.mark.parametrize("toolset", list_toolsets())
 def test_a_toolset_has_all_its_operations_and_the_search_over_everything(toolset):
     names = set(ToolList([toolset]).filter(SCOPES))
-    assert names == {"search"} | {each.name for each in operations().values() if each.toolset == toolset}
+    assert names == {"search", "open"} | {each.name for each in operations().values() if each.toolset == toolset}
 
 
 def test_all_toolsets_together_have_every_operation():

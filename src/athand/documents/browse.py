@@ -1,6 +1,7 @@
 """Listing directories and documents, and reading text and chunks: all from the store, nothing from the disk."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -41,6 +42,7 @@ MAX_CHARACTERS = 200_000
 _MAX_LINES = 1_000_000_000
 _CHUNK_BATCH = 32  # chunks read together
 _PREVIEW_LENGTH = 120
+_PLACE = re.compile(r"([^/]+)/(.+?)(?::(\d+)(?:-\d+)?)?")
 _PHRASES_OF_EACH, _PHRASES_TOGETHER = 8, 48
 
 
@@ -152,6 +154,21 @@ def get_chunks(snapshot: Snapshot, folder_id: str, chunk_ids: object, neighbours
         for each in found.values():
             chosen |= {other.chunk_id: other for other in _read_neighbours(snapshot, each, around)}
     return sorted(chosen.values(), key=lambda each: (each.document_id, each.chunk_index))
+
+
+def find_folder_of(snapshot: Snapshot, chunk_id: str, folder_ids: Sequence[str]) -> str:
+    """The folder that has a chunk with this id."""
+    for folder_id, _ in chunks_by_id(snapshot, [(each, chunk_id) for each in folder_ids]):
+        return folder_id
+    raise NotFound(f"No chunk {chunk_id!r}: its document may have changed. Search again.")
+
+
+def parse_place(place: str) -> tuple[str, str, int | None]:
+    """Folder, document and first line of a place as hits name it: folder/path:10-20."""
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        raise NotFound(f"{place!r} names no document: a place is folder/path or folder/path:line.")
+    return found[1], found[2], int(found[3]) if found[3] else None
 
 
 def _check_chunk_ids(given: object) -> list[str]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from athand.corpus import CorpusQuestion, Match, Ranking, Report, empty_answer
+from athand.corpus import CorpusQuestion, Match, Names, Ranking, Report, empty_answer
 from athand.documents import browse, content_request, content_response, content_search, folders, index, search
 from athand.documents.context import DocumentContext
 from athand.documents.cursors import Cursors, load_cursors
@@ -57,6 +57,7 @@ from athand.store import Snapshot, Store, Transaction
 from athand.types import Hits
 
 _NO_FOLDER = "No folder of documents is attached. Add one with: athand docs add PATH"
+_NEIGHBOURS = 1  # chunks before and after one that is opened
 
 
 class Documents(DocumentContext):
@@ -272,6 +273,16 @@ class Documents(DocumentContext):
             return Chunks(found, freshness=self._refresher.freshness(searched))
 
     # What the base class asks for
+
+    def open(self, id: str, names: Names = None) -> Chunks | DocumentText:
+        """A passage by its id with those around it; or a document by its place: folder/path or folder/path:line."""
+        if "/" in id:
+            folder_id, document_id, line = browse.parse_place(id)
+            return self.get_document_text(folder_id, document_id, start_line=line)
+        with self._open_refreshed(None) as (snapshot, searched):
+            folder_id = browse.find_folder_of(snapshot, id, [each.folder_id for each in searched])
+            found = browse.get_chunks(snapshot, folder_id, [id], _NEIGHBOURS)
+            return Chunks(found, freshness=self._refresher.freshness(searched))
 
     def make_request(self, question: CorpusQuestion) -> DocumentSearchRequest:
         """The request of a search over all corpora: each document once, with its best passage."""

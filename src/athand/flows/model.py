@@ -185,6 +185,15 @@ class SessionSummary(Noun):
     actions: tuple[str, ...]  # what was done, in words
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedSession(Noun):
+    """A session with its steps in words, and which of them was asked for."""
+
+    session: FlowSession
+    steps: tuple[str, ...]
+    position: int | None = None  # of the step, from 1
+
+
 def _to_camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(map(str.capitalize, rest))

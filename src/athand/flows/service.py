@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from athand.corpus import CorpusQuestion, Match, Report
+from athand.corpus import CorpusQuestion, Match, Names, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput
 from athand.flows import rows, search, sessions, transfer
 from athand.flows.context import FlowContext
+from athand.flows.descriptions import describe_step
 from athand.flows.export import LANGUAGES, export_script
 from athand.flows.filters import FlowFilters
-from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, PriorKnowledge, SessionSummary, Step
+from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, OpenedSession, PriorKnowledge, SessionSummary, Step
 from athand.flows.parameters import (
     AfterScreen,
     App,
@@ -317,6 +318,14 @@ class Flows(FlowContext):
         return self.app_profiles.names()
 
     # What the base class asks for
+
+    def open(self, id: str, names: Names = None) -> OpenedSession:
+        """A session with its steps in words, by its id or by that of one of its steps."""
+        with self.store.snapshot() as snapshot:
+            step = rows.steps_by_id(snapshot, [check_id("id", id)]).get(id)
+            session = rows.get_session(snapshot, step.session_id if step else id)
+            steps = rows.read_steps(snapshot, session)
+        return OpenedSession(session, tuple(map(describe_step, steps)), step.position if step else None)
 
     def make_request(self, question: CorpusQuestion) -> FlowSearchRequest:
         """The request of a search over all corpora: one hit per session."""

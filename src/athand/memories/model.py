@@ -159,6 +159,17 @@ class Timeline(Noun):
 
 
 @dataclass(frozen=True, slots=True)
+class OpenedMemory(Noun):
+    """A memory, what superseded it and what it superseded, and the memories next to it in time, oldest first."""
+
+    memory: Memory
+    superseded_by: tuple[Memory, ...]  # the next one first
+    supersedes: tuple[Memory, ...]  # the newest first
+    before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionContext(Noun):
     """The session that used a memory last, and how."""
 

@@ -134,6 +134,19 @@ def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
     return {id_: chain[-1] for id_, chain in ends.items() if chain}
 
 
+def chain(snapshot: Snapshot, id_: str) -> tuple[list[str], list[str]]:
+    """The ids of the memories that superseded one, the next first, and of those that it superseded, the last first."""
+    older, begun = [], {id_}
+    waiting = predecessors(snapshot, id_)
+    while waiting:
+        next_ = waiting.pop(0)
+        if next_ not in begun:
+            begun.add(next_)
+            older.append(next_)
+            waiting += predecessors(snapshot, next_)
+    return _chain(snapshot, id_), older
+
+
 def predecessors(snapshot: Snapshot, id_: str) -> list[str]:
     """The ids of the memories that a memory superseded directly."""
     found = snapshot.rows(

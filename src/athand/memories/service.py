@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
-from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match, Report
+from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match, Names, Report
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
@@ -17,6 +17,7 @@ from athand.memories.model import (
     ImportedMemories,
     Memory,
     MemoryHit,
+    OpenedMemory,
     Related,
     Relation,
     Session,
@@ -40,6 +41,8 @@ MemoryList: TypeAlias = list[Memory]
 RelatedList: TypeAlias = list[Related]
 SessionList: TypeAlias = list[Session]
 HitList: TypeAlias = list[MemoryHit]
+
+_NEIGHBOURS = 2  # memories before and after one that is opened
 
 
 class Memories(Corpus[MemorySearchRequest, MemoryHit]):
@@ -324,6 +327,21 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
             return rows.stats(snapshot, None if project is None else check_name("project", project), self.now())
 
     # What a corpus supplies
+
+    def open(self, id: str, names: Names = None) -> OpenedMemory:
+        """A memory with those that superseded it, those that it superseded, and its neighbours in time."""
+        with self.store.snapshot() as snapshot:
+            memory = rows.get(snapshot, id, self.now())
+            newer, older = relations.chain(snapshot, memory.id)
+            found = rows.by_id(snapshot, (*newer, *older), self.now())
+            around = sessions.timeline(snapshot, memory, _NEIGHBOURS, _NEIGHBOURS, self.now())
+        return OpenedMemory(
+            memory,
+            tuple(found[each] for each in newer if each in found),
+            tuple(found[each] for each in older if each in found),
+            around.before,
+            around.after,
+        )
 
     def make_request(self, question: CorpusQuestion) -> MemorySearchRequest:
         """The request of a search over all corpora."""

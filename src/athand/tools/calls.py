@@ -92,6 +92,9 @@ class Continuations:
         long = next((text for text in texts if len(text) > most), None)
         return result if long is None else self._first_part(result.tool, long, most)
 
+    def __contains__(self, token: object) -> bool:
+        return isinstance(token, str) and self._remaining.get(token) is not None
+
     def read_on(self, token: str, most: int) -> CallResult:
         """The next `most` characters of a truncated result."""
         found = self._remaining.get(token)

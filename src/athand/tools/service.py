@@ -359,6 +359,12 @@ class Tools(ToolContext):
 
     # What the base class asks for
 
+    def open(self, id: str, names: Catalogues = None) -> Tool | CallResult:
+        """The tool with this id; or by the continuation of an answer that was cut, the next part of it."""
+        if id in self._continuations:
+            return self.read_on(id)
+        return self.describe(id, catalogue=names)
+
     def make_request(self, question: CorpusQuestion) -> ToolSearchRequest:
         """The request of a search over all corpora; by default to the catalogue of the project and the default one."""
         return search.make_request(

@@ -20,6 +20,7 @@ from athand.adapters.cli.words import (
     pluralize,
     to_one_line,
 )
+from athand.adapters.reasons import LABELS, TIMES, is_factor
 
 if TYPE_CHECKING:
     from athand.types import Hit, Hits, Signal
@@ -27,21 +28,8 @@ if TYPE_CHECKING:
 _INDENT = 17
 _GAP = 2
 _NARROWEST = 20
-_LABELS = {
-    "semantic": "meaning",
-    "lexical": "keyword",
-    "exact": "exact terms",
-    "heading": "in headings",
-    "definition": "in names",
-    "path": "in path",
-    "document": "its document",
-    "repetition": "same document",
-    "scale": "common scale",
-}
 _FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
-_PARTS = ("keyword", "semantic", "author", "neighbours", "scale")  # summands of a score, never factors
 _LEAST_SHOWN = 0.05  # the smallest effect on a score that is shown where there is room for one line
-_TIMES = "\N{MULTIPLICATION SIGN}"
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
 
@@ -180,11 +168,11 @@ def find_matched_words(hit: "Hit") -> Words:
 
 
 def _is_factor(name: str, signal: "Signal") -> bool:
-    return name not in _PARTS and signal.weight == signal.calibrated
+    return is_factor(name, weight=signal.weight, calibrated=signal.calibrated)
 
 
 def _label_signal(name: str, hit: "Hit") -> str:
-    return str(getattr(hit.item, "sector", name)) if name == "sector" else _LABELS.get(name, name)
+    return str(getattr(hit.item, "sector", name)) if name == "sector" else LABELS.get(name, name)
 
 
 def _draw_reasons(hit: "Hit") -> Iterator[Text]:
@@ -203,7 +191,7 @@ def _draw_signal(label: str, signal: "Signal") -> Text:
 
 
 def _format_factor(label: str, signal: "Signal") -> Text:
-    return Text.assemble((f"{label} ", "dim"), (f"{_TIMES}{signal.weight:.2f}", "dim"))
+    return Text.assemble((f"{label} ", "dim"), (f"{TIMES}{signal.weight:.2f}", "dim"))
 
 
 def _draw_main_reasons(hit: "Hit") -> Iterator[Text]:
@@ -262,5 +250,5 @@ def _make_score_table(hit: "Hit") -> Table:
 
 def _format_numbers(signal: "Signal", *, is_factor: bool) -> tuple[str, str, str, str]:
     means = "" if is_factor else f"{signal.calibrated:.3f}"
-    weight = f"{_TIMES}{signal.weight:.3f}" if is_factor else f"{signal.weight:.2f}"
+    weight = f"{TIMES}{signal.weight:.3f}" if is_factor else f"{signal.weight:.2f}"
     return f"{signal.raw:.3f}", means, weight, f"{signal.contribution:+.3f}"

@@ -2,17 +2,25 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mcp import types
 
+from athand.adapters.mcp.lean.compact import compact
+from athand.adapters.mcp.lean.hits import lean_hits
 from athand.adapters.mcp.render import render_hits
 from athand.adapters.operations import AppContext
 from athand.errors import InvalidInput
+from athand.types import Hits
 
 _FEW_HITS = 5
 _MANY_HITS = 10
 
 PromptArguments = Mapping[str, str]
+
+
+def _render_search(found: Hits[Any]) -> str:
+    return render_hits(compact(lean_hits(found.to_dict()).to_dict()))
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ What is remembered of {project or "this work"}:
 
 What fits the task:
 
-{render_hits(found.to_dict())}
+{_render_search(found)}
 
 Use what helps, say where it comes from, and tell me if something in it contradicts what I ask for."""
 
@@ -64,7 +72,7 @@ def _render_find_tool(ctx: AppContext, arguments: PromptArguments) -> str:
 
 The tools that fit it best:
 
-{render_hits(found.to_dict())}
+{_render_search(found)}
 
 Look at the parameters of the one that fits with describe_tool, then call it with call_tool. If it changes something,
 tell me first what it will do. If none fits, say so."""
@@ -77,7 +85,7 @@ def _render_walk(ctx: AppContext, arguments: PromptArguments) -> str:
 
 What was done there before, and how it went:
 
-{render_hits(found.to_dict())}
+{_render_search(found)}
 
 Begin with what worked. Look at each screen before you act on it, and follow the suggestions that come with it."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp import types
 
+from athand.adapters.mcp.lean import make_lean
 from athand.adapters.mcp.tool_list import WRAPPED, is_wrapped
 from athand.adapters.operations import Operation
 from athand.errors import AthandError
@@ -17,13 +18,14 @@ _MAX_IMAGE_BYTES = 1_000_000
 _NO_HITS = "Nothing fits."
 
 
-def render_result(operation: Operation, answer: Any) -> types.CallToolResult:
-    """The answer of an operation as structured content and as text."""
+def render_result(operation: Operation, answer: Any, *, is_lean: bool = True) -> types.CallToolResult:
+    """The answer of an operation as structured content and as text, both with the same facts."""
     answer = _replace_surrogates(answer)
-    content: list[types.ContentBlock] = [types.TextContent(text=_render_text(answer))]
+    shown = make_lean(operation, answer) if is_lean else answer
+    content: list[types.ContentBlock] = [types.TextContent(text=_render_text(shown, is_lean=is_lean))]
     if operation.name == "ui_screenshot":
         content += _load_image(answer)
-    structured = {WRAPPED: answer} if is_wrapped(operation.answer) else answer
+    structured = {WRAPPED: shown} if is_wrapped(operation.answer) else shown
     return types.CallToolResult(content=content, structured_content=structured)
 
 
@@ -34,10 +36,10 @@ def render_error(error: AthandError) -> types.CallToolResult:
     return types.CallToolResult(content=[text], is_error=True, _meta={ERROR_META: about})
 
 
-def _render_text(answer: Any) -> str:
+def _render_text(answer: Any, *, is_lean: bool) -> str:
     if isinstance(answer, str):
         return answer
-    if isinstance(answer, Mapping) and isinstance(answer.get("hits"), list):
+    if is_lean and isinstance(answer, Mapping) and isinstance(answer.get("hits"), list):
         return render_hits(answer)
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
@@ -62,23 +64,24 @@ def _load_image(answer: Mapping[str, Any]) -> list[types.ContentBlock]:
 
 
 def render_hits(hits: Mapping[str, Any]) -> str:
-    """Hits as text for a model: title, text and why of each, best first, in a fraction of the size of the JSON."""
+    """Lean hits as text for a model: each with its place, text and why, best first, and what to know about them."""
     lines = [_render_hit(number, hit) for number, hit in enumerate(hits["hits"], 1)] or [_NO_HITS]
-    lines += [f"Did you mean {correction!r} instead of {word!r}?" for word, correction in hits["did_you_mean"].items()]
-    if hits["closest"]:
-        lines.append(f"What came closest: {'; '.join(hits['closest'])}")
-    lines += hits["notes"]
-    return "\n".join(lines)
+    corrections = hits.get("did_you_mean", {})
+    lines += [f"Did you mean {correction!r} instead of {word!r}?" for word, correction in corrections.items()]
+    if closest := hits.get("closest"):
+        lines.append(f"What came closest: {'; '.join(closest)}")
+    if token := hits.get("continuation_token"):
+        lines.append(f"More with continuation_token {token}")
+    return "\n".join([*lines, *hits.get("notes", ())])
 
 
 def _render_hit(number: int, hit: Mapping[str, Any]) -> str:
-    text = str(hit["text"]).strip()
-    below = [*(text.splitlines() if text != hit["title"] else ()), f"why: {_render_why(hit['why'])}"]
-    first = f"{number}. {hit['score']:.2f} {hit['corpus']} {hit['id']}: {hit['title']}"
-    return "\n   ".join([first, *below])
+    known = ("id", "score", "title", "place", "snippet", "why")
+    first = " ".join(filter(None, (f"{number}. {hit['score']:.2f}", hit.get("corpus"), hit["id"], hit.get("title"))))
+    more = [f"{name}: {_to_words(each)}" for name, each in hit.items() if name not in (*known, "corpus")]
+    below = [hit.get("place", ""), *hit.get("snippet", "").splitlines(), f"why: {hit.get('why', '')}", *more]
+    return "\n   ".join([first, *filter(None, below)])
 
 
-def _render_why(why: Mapping[str, Any]) -> str:
-    parts = [f"{name} {each['contribution']:+.2f}" for name, each in why["signals"].items() if each["contribution"]]
-    matched = f" ({', '.join(why['matched'])})" if why["matched"] else ""
-    return f"{why['total']:.2f} = {' '.join(parts)}{matched}"
+def _to_words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,6 +1,6 @@
 """The MCP server: request handlers for every transport and both protocol generations."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,13 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from athand import __version__
-from athand.adapters.mcp.calls import CallAnswer
 from athand.adapters.mcp.completion import complete
 from athand.adapters.mcp.dispatch import Dispatcher
 from athand.adapters.mcp.notifications import RequestContext, set_log_level
 from athand.adapters.mcp.prompts import Prompts
 from athand.adapters.mcp.resources import Resources
-from athand.adapters.mcp.tool_list import UI_PREFIX, ToolList, render_instructions
-from athand.adapters.operations import AGENT, DEFAULT_SCOPES, AppContext, Caller, list_toolsets
+from athand.adapters.mcp.tool_list import UI_PREFIX, ToolList, default_limit, render_instructions
+from athand.adapters.operations import AGENT, DEFAULT_SCOPES, AppContext, Caller, Operation, list_toolsets
 from athand.adapters.operations.threads import Threads
 
 CALLER = "athand.caller"  # key of the caller in the ASGI scope, set by the HTTP server
@@ -93,20 +92,19 @@ class _McpHandlers:
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         operation = self._tools.operations.get(name)
-        return operation.parameters if operation else None
+        return self._tools.input_schema(operation) if operation else None
 
     async def list_tools(self, context: RequestContext, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools.list_tools(self._find_caller(context).scopes))
 
-    async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> CallAnswer:
+    async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self._find_caller(context)
         allowed = self._tools.filter(caller.scopes)
         if params.name not in allowed:
             raise MCPError(types.INVALID_PARAMS, self._explain_missing_tool(params.name))
         operation = allowed[params.name]
-        arguments = {**self._default_arguments.get(operation.name, {}), **(params.arguments or {})}
-        params = params.model_copy(update={"arguments": arguments})
-        return await self._dispatcher.call(operation, params, context, caller)
+        arguments = {**self._find_defaults(operation), **(params.arguments or {})}
+        return await self._dispatcher.call(operation, arguments, context, caller)
 
     async def list_resources(
         self, context: RequestContext, params: types.PaginatedRequestParams | None
@@ -147,6 +145,11 @@ class _McpHandlers:
     async def set_level(self, context: RequestContext, params: types.SetLevelRequestParams) -> types.EmptyResult:
         set_log_level(context, params.level)
         return types.EmptyResult()
+
+    def _find_defaults(self, operation: Operation) -> Mapping[str, Any]:
+        """Arguments in place of those that are not given."""
+        limit = default_limit(operation)
+        return {**({"limit": limit} if limit else {}), **self._default_arguments.get(operation.name, {})}
 
     def _find_caller(self, context: RequestContext) -> Caller:
         """Who asks. Whatever the token, an MCP client is an agent: what it writes is not a person's word."""

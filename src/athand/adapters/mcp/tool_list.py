@@ -6,14 +6,33 @@ from typing import Any
 
 from mcp import types
 
+from athand.adapters.mcp.lean import DETAIL, find_shape, make_lean_schema
 from athand.adapters.operations import ALWAYS, Operation, list_toolsets, operations
+from athand.adapters.operations.answers import Schema
 from athand.adapters.operations.context import OwnCorpora
 from athand.errors import InvalidInput
 
-DEFAULT_TOOLS = frozenset(
-    "search memory_search memory_add memory_supersede memory_timeline memory_brief search_content find_documents "
-    "get_document_text search_tools describe_tool call_tool".split()
-)
+# The tools of every day, with the parameters that agents need. All others are taken too, and listed with any choice
+# of toolsets.
+DEFAULT_TOOLS: Mapping[str, tuple[str, ...]] = {
+    name: tuple(parameters.split())
+    for name, parameters in {
+        "search": "query corpora limit min_score project folder_id app",
+        "open": "id",
+        "memory_search": "query project limit memory_type tags include_superseded",
+        "memory_add": "content project tier memory_type tags files summary author",
+        "memory_supersede": "old_id new_id",
+        "memory_brief": "project max_tokens",
+        "search_content": "semantic_concepts exact_terms folder_id path limit continuation_token",
+        "find_documents": "query folder_id limit continuation_token",
+        "get_document_text": "folder_id document_id start_line end_line max_chars continuation_token",
+        "search_tools": "query limit server",
+        "describe_tool": "id",
+        "call_tool": "id arguments max_chars",
+    }.items()
+}
+_LIMITS = frozenset(("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"))
+_DEFAULT_LIMIT = 5  # of an answer that an agent pays for; other surfaces have their own
 ALL = "all"
 UI_PREFIX = "ui_"  # of the browser tools; a profile may set another
 WRAPPED = "result"  # the key of an answer that is not an object
@@ -70,8 +89,38 @@ class ToolList:
         """The allowed operations as tools/list returns them."""
         scope_set = frozenset(scopes)
         if scope_set not in self._cache:
-            self._cache[scope_set] = [_make_tool(name, each) for name, each in self.filter(scope_set).items()]
+            self._cache[scope_set] = [self._make_tool(name, each) for name, each in self.filter(scope_set).items()]
         return self._cache[scope_set]
+
+    def input_schema(self, operation: Operation) -> Schema:
+        """The JSON Schema of all arguments that are taken over MCP."""
+        properties = {name: dict(each) for name, each in operation.parameters["properties"].items()}
+        if limit := default_limit(operation):
+            properties["limit"]["default"] = limit
+        if find_shape(operation):
+            properties["detail"] = DETAIL
+        return {**operation.parameters, "properties": properties}
+
+    def _make_tool(self, name: str, operation: Operation) -> types.Tool:
+        schema = self.input_schema(operation)
+        if self.toolsets is None and operation.name in DEFAULT_TOOLS:
+            shown = (*DEFAULT_TOOLS[operation.name], "detail")
+            properties = {name: each for name, each in schema["properties"].items() if name in shown}
+            schema = {**schema, "properties": {name: _shorten(each) for name, each in properties.items()}}
+            schema.pop("additionalProperties")
+        return types.Tool(
+            name=name,
+            title=operation.title,
+            description=operation.description,
+            input_schema=schema,
+            output_schema=_wrap_schema(make_lean_schema(operation)),
+            annotations=types.ToolAnnotations(
+                read_only_hint=operation.kind == "read",
+                destructive_hint=operation.kind == "destructive",
+                idempotent_hint=operation.idempotent,
+                open_world_hint=operation.open_world,
+            ),
+        )
 
     def _is_offered(self, each: Operation) -> bool:
         if self.toolsets is None:
@@ -97,20 +146,18 @@ def _apply_prefix(name: str, prefix: str) -> str:
     return prefix + name.removeprefix(UI_PREFIX) if name.startswith(UI_PREFIX) else name
 
 
-def _make_tool(name: str, operation: Operation) -> types.Tool:
-    return types.Tool(
-        name=name,
-        title=operation.title,
-        description=operation.description,
-        input_schema=operation.parameters,
-        output_schema=_wrap_schema(operation.answer),
-        annotations=types.ToolAnnotations(
-            read_only_hint=operation.kind == "read",
-            destructive_hint=operation.kind == "destructive",
-            idempotent_hint=operation.idempotent,
-            open_world_hint=operation.open_world,
-        ),
-    )
+def default_limit(operation: Operation) -> int | None:
+    """The default limit of a search over MCP; None if that of the operation is small enough."""
+    limit = operation.parameters["properties"].get("limit", {})
+    is_search = operation.name.endswith("search") or operation.name.startswith(("search", "find"))
+    return _DEFAULT_LIMIT if is_search and limit.get("default", 0) > _DEFAULT_LIMIT else None
+
+
+def _shorten(parameter: Schema) -> Schema:
+    """The schema of a parameter without its limits, which errors name; where a list may be given, only one entry."""
+    shown = {key: each for key, each in parameter.items() if key not in _LIMITS}
+    first, *_ = shown.pop("anyOf", [{}])
+    return {**{key: each for key, each in first.items() if key not in _LIMITS}, **shown}
 
 
 def _wrap_schema(answer: dict[str, Any]) -> dict[str, Any]:

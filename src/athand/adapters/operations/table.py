@@ -14,6 +14,7 @@ from athand.corpus import AnyCorpus
 
 OPERATIONS = (
     row("search", Athand.search, "Search everything", toolset=ALWAYS),
+    row("open", Athand.open, "Open what was found", toolset=ALWAYS),
     *memories.OPERATIONS,
     *documents.OPERATIONS,
     *tools.OPERATIONS,
