@@ -54,21 +54,19 @@ _PREFIXED = {
     "wallet key": ("xprv yprv zprv", r"[1-9A-HJ-NP-Za-km-z]{100,}"),
 }
 
-# Kind, a text that must occur before the pattern is tried, and the pattern of the token.
+# Kind, a text that must occur before the pattern is tried, how the token begins (of one length), and the rest of it.
 _SHAPED = (
-    ("JWT", "eyJ", r"eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*\.[\w-]{16,}(?:\.[\w-]+){0,2})"),
-    ("AWS access key", "IA", r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("OpenAI key", "sk-", r"sk-(?:proj|svcacct|admin)-(?=[\w-]{0,80}?\d)[\w-]{32,}"),
-    ("OpenAI key", "sk-", r"sk-(?:or-v1-)?(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}"),
-    ("Mailgun key", "-", r"(?:key-[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"),
-    ("Telegram bot token", ":AA", r"(?:bot)?\d{8,10}:AA[\w-]{33,}"),
-    ("Discord bot token", ".", r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}"),
-    ("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    ("Azure client secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])"),
+    ("JWT", "eyJ", "eyJ", r"[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*\.[\w-]{16,}(?:\.[\w-]+){0,2})"),
+    ("AWS access key", "IA", "A", r"(?:KIA|SIA|BIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("OpenAI key", "sk-", "sk-", r"(?:proj|svcacct|admin)-(?=[\w-]{0,80}?\d)[\w-]{32,}"),
+    ("OpenAI key", "sk-", "sk-", r"(?:or-v1-)?(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}"),
+    ("Mailgun key", "key-", "key-", r"[0-9a-f]{32}(?![\w-])"),
+    ("Mailgun key", "-", "[0-9a-f]", r"[0-9a-f]{31}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])"),
+    ("Telegram bot token", ":AA", "bot", r"\d{8,10}:AA[\w-]{33,}"),
+    ("Telegram bot token", ":AA", r"\d", r"\d{7,9}:AA[\w-]{33,}"),
+    ("Discord bot token", ".", "[MNO]", r"[\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}"),
+    ("Airtable token", "pat", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
 )
-# An escape sequence in front, `\n` or `%3D`, is not part of the token.
-_AFTER_ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])"
-
 # Kind, a hint in lower case, the pattern before the secret in any case, the secret. Applied after the tokens, whose
 # kinds are more specific.
 _SETS = r"[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?"
@@ -85,22 +83,41 @@ _PLACES = (
     ("authorization", "authorization", "authorization" + _SETS + _SCHEME, r"(?!AWS4)" + _RANDOM + r"[\w.~+/=:-]{8,}"),
     ("authorization", "bearer", r"\bbearer[ \t]{1,4}", _RANDOM + r"[\w.~+/=-]{16,}"),
     ("password", "://", r"://[^\s:/?#@\"'<>]*:", r"[^\s/\"'<>]+(?=@[\w\[{$])"),
-    ("password", "curl", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:", _WORD),
-    ("password", "mysql", r"\bmysql[a-z]{0,9}[ \t][^\n]{0,100}?\s-p(?!-)", _WORD),
+    ("password", "curl", r"\bcurl\b(?:(?!\bcurl\b)[^\n]){0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:", _WORD),
+    ("password", "mysql", r"\bmysql[a-z]{0,9}[ \t](?:(?!\bmysql)[^\n]){0,100}?\s-p(?!-)", _WORD),
     ("password", "login", r"\blogin[ \t]{1,4}\S{1,64}\s{1,8}password[ \t]{1,4}", _WORD),
     ("seed phrase", "phrase", r"phrase[\"'`* ]{0,4}(?:[:=]|is)\W{1,4}", _SEED),
 )
+
+
+# Kind, a text that must occur before the pattern is tried, how the token begins (of one length), the rest of it, and
+# the characters behind which it does not begin.
+_TOKENS = [
+    *(
+        (kind, begin, re.escape(begin), rest, "A-Za-z0-9")
+        for kind, (all_, rest) in _PREFIXED.items()
+        for begin in all_.split()
+    ),
+    *((*token, r"\w+-") for token in _SHAPED),
+    ("Azure client secret", "Q~", r"[\w~.-]", r"[\w~.-]{2}\dQ~[\w~.-]{31,34}(?![\w~-])", r"\w~.-"),
+]
+# What a token stands behind is looked at after its begin: a pattern with a literal begin is found much faster.
+# An escape sequence, such as `\n` or `%3D`, ends where the token begins.
 _TOKEN_RULES = [
-    (kind, begins.split(), rf"(?:(?<![A-Za-z0-9])|{_AFTER_ESCAPE})(?:{'|'.join(map(re.escape, begins.split()))}){rest}")
-    for kind, (begins, rest) in _PREFIXED.items()
-] + [(kind, [hint], rf"(?:(?<![\w+-])|{_AFTER_ESCAPE}){token}") for kind, hint, token in _SHAPED]
-_PLACE_RULES = [(kind, [hint], f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
+    (kind, hint, rf"{begin}(?:(?<![{behind}]{begin})|(?<=\\[nrt]{begin})|(?<=%[0-9A-F][0-9A-F]{begin})){rest}")
+    for kind, hint, begin, rest, behind in _TOKENS
+]
+_NEXT_TOKEN = re.compile(
+    "(?=[\\w~.-])(?:" + "|".join(f"({begin}{rest})" for _, _, begin, rest, _ in _TOKENS) + ")", re.ASCII
+)
+_PLACE_RULES = [(kind, hint, f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
 
 # A key block up to its end; of a truncated one, as much as looks like a key.
 _KEY_LINES = r"(?:(?:\\[nrt]|[\s\"'+,>#|*])*+[A-Za-z0-9+/=]{16,}+)++(?:\r?\n[ \t]*+[A-Za-z0-9+/=]{1,15}(?=\r?\n|\Z))?"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}-----|(?:\s*+[A-Z][A-Za-z-]{2,20}: [^\n]{0,200}\n)*+"
+    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}-----"
+    r"|(?:\s*+[A-Z][A-Za-z-]{2,20}: (?:[^\n-]|-(?!----)){0,200}+\n)*+"
     rf"{_KEY_LINES})|Private-Lines: \d{{1,3}}{_KEY_LINES}"
 )
 _PRIVATE_TAG = re.compile(r"<\s{0,8}(?:private(?:>|\s)|(/)\s{0,8}private\s{0,8}>)", re.IGNORECASE)
@@ -110,23 +127,29 @@ _NAMES = (
 )
 _SUFFIX = r"(?:[ _-]?(?:key|base|value|prod|production|dev|development|stage|staging|test|live|old|new|\d{1,2}))"
 _CLOSING = r"(?:\\?[\"'`]\]?|\*{1,2})?"
-_ABOUT = r"(?P<about> (?:for|of|to|on)(?: [\w.@/-]{1,30}){1,4}?)?"
+_ABOUT = r"(?: (?:for|of|to|on)(?: [\w.@/-]{1,30}){1,4}?)?"
 _TYPE = r"[ \t]?(?:string|str|bytes|secretstr|optional\[str\]|str ?\| ?none)[ \t]?="
 _SIGN = rf"[ \t]{{0,9}}(?:=>|:=|!?={{1,3}}|:(?!:)(?:{_TYPE})?)[ \t]{{0,9}}|[ \t]is[ \t:]{{1,4}}"
-# Searched in lower case. The value is matched separately, so that a key inside a rejected value is found too.
-_KEY = re.compile(
-    rf"(?:{_NAMES}){_SUFFIX}{{0,2}}{_CLOSING}{_ABOUT}(?P<sign>{_SIGN}|(?(about)(?!)|(?:>|[ \t]{{1,4}})))(?:\*\* ?)?"
-)
-_QUOTED = re.compile(
-    r"(?:[BbFfRrUu]{1,2}|@)?(?P<quote>\\?(?:\"\"\"|'''|[\"'`]))"
-    r"(?P<value>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,1000})(?P=quote)"
+_NAME = rf"(?P<name>(?:{_NAMES}){_SUFFIX}{{0,2}}{_CLOSING})"
+# Searched in lower case: an assignment, an option of a command, an XML element. The value is matched separately, so
+# that a key inside a rejected value is found too.
+_KEYS = (
+    re.compile(rf"{_NAME}{_ABOUT}(?P<sign>{_SIGN})(?:\*\* ?)?"),
+    re.compile(rf"--(?<![\w-]--)[\w-]{{0,64}}?{_NAME}(?P<sign>[ \t]{{1,4}})(?:\*\* ?)?"),
+    re.compile(rf"<[\w:.-]{{0,64}}?{_NAME}(?P<sign>>)"),
 )
 _LONGEST_BARE = 64
-_BARE = re.compile(rf"[\"'`“]?(?P<value>[^\s\"'`“”]{{1,{_LONGEST_BARE}}})")
+_MAX_PASSES = 4
+_VALUE = re.compile(
+    r"(?:[BbFfRrUu]{1,2}|@)?(?P<quote>\\?(?:\"\"\"|'''|[\"'`]))"
+    r"(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,1000})(?P=quote)"
+    rf"|[\"'`“]?(?P<bare>(?!\[redacted:)[^\s\"'`“”]{{3,{_LONGEST_BARE}}})"
+)
 _BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
 _BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr][\w.-]*[=:\s]))*")
 _LONGEST_BEFORE = 64
-_NEEDED_AROUND = {"": re.compile(r"--[\w-]*\0"), ">": re.compile(r"<[\w:.-]*\0[.,:)\]}>|\\]*</")}
+_CLOSING_TAG = re.compile(r"[.,:)\]}>|\\]*</")
+_BETWEEN_NAMES = re.compile(r"[^\w-]")
 _CONFIG = re.compile(
     r"\n[ \t]*(?:[-*>•]{1,2}[ \t]+)?[\"'`*]{0,3}[\w.-]*$|[_.-]$|(?i:user|login|mail)\w*[\"'`*]{0,2}[ \t]*[:=].*$"
 )
@@ -134,7 +157,7 @@ _ENDS = re.compile(r"[ \t]{0,9}(?:\Z|[\n\r,;})\]#<]|//|\.(?:\s|\Z))")
 _IN_CALL = re.compile(r",(?:\s|\Z)|\)")
 
 # Placeholders of secrets, and words that are none.
-_MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|(?i:\byour[-_ ])")
+_MASKED = re.compile(r"[xX]{5}|\*{3}|\.{3}|…|[yY](?<!\w.)(?i:our)[-_ ]")
 _SAMPLE = re.compile(r"change_?me|example|placeholder|[-_]here$")
 _REFERENCE = re.compile(
     r"\$[({]|\$[A-Z_][A-Z0-9_]*$|\$[a-z_]+$|\$\d$|[{<][{\w ]|#\{|%\(|%[drsv]$|%\w+%$|:[a-z_]+$"  # variables, templates
@@ -147,7 +170,8 @@ _CODE = re.compile(
     r"[A-Za-z_$@][\w.:>?$-]*\(|[A-Za-z_$][\w.]*\[|[A-Za-z_.]+<|[&*][a-z_]+$|[(-]"  # calls, items, pointers, flags
     r"|(?:[A-Za-z_$]+(?:\.|->|::|\?\.))+[A-Za-z_]+!?$"
     r"|(?:[A-Za-z_$]\w*(?:\.|->|::))+[A-Z][a-z]\w*$|[A-Z]+(?:_[A-Z0-9]+)+$"  # paths, constants
-    r"|(?=[A-Za-z]*(?:_|[a-z][A-Z]))[A-Za-z_]*(?i:pass|pwd|secret|token|key|auth|cred)[A-Za-z_]*$"  # names of secrets
+    r"|(?=[A-Za-z]*(?:_|[a-z][A-Z]))(?=[A-Za-z_]*+$)"  # names of secrets
+    r"[A-Za-z_]*?(?i:pass|pwd|secret|token|key|auth|cred)"
 )
 _ODD = re.compile(r"\A(?=\D*\d)(?=[\W\d_]*[^\W\d_])|\w[!@#$%^&*+=?~]+\w|[!@#$%^&*+?~]\w")
 _PLAIN = re.compile(r"(?:[A-Za-z]+\d{0,3}|\d{1,4})(?:[-_./:](?:[A-Za-z]+\d{0,3}|\d{1,4}))*+")
@@ -197,9 +221,11 @@ def strip_private(text: str) -> str:
 
 def redact(text: str) -> str:
     """Replaces every secret by `[redacted: <kind>]`."""
-    # Repeated, because a redaction may reveal another secret; each pass leaves less to find.
-    while (cleaner := _redact_once(text)) != text:
-        text = cleaner
+    # Repeated, because a redaction may reveal another secret.
+    for _ in range(_MAX_PASSES):
+        before, text = text, _redact_once(text)
+        if text == before:
+            break
     return text
 
 
@@ -232,45 +258,62 @@ def _replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _apply_rules(rules: Iterable[tuple[str, list[str], str]], text: str, haystack: str) -> str:
-    for kind, hints, pattern in rules:
-        if any(hint in haystack for hint in hints):
-            matches = [match.span(match.lastindex or 0) for match in re.finditer(pattern, text, re.ASCII)]
-            text = _replace_spans(text, [(*span, kind) for span in matches if not _is_placeholder(text[slice(*span)])])
+def _apply_rules(rules: Iterable[tuple[str, str, str]], text: str, haystack: str) -> str:
+    for kind, hint, pattern in rules:
+        if hint in haystack:
+            text = _replace_spans(text, _find_secrets(kind, pattern, text))
     return text
+
+
+def _find_secrets(kind: str, pattern: str, text: str) -> Iterator[tuple[int, int, str]]:
+    """The spans of a rule's secrets, and of the tokens that follow one of them without anything between."""
+    end = 0
+    for match in re.finditer(pattern, text, re.ASCII):
+        start, stop = match.span(match.lastindex or 0)
+        if start >= end and not _is_placeholder(text[start:stop]):
+            yield start, (end := stop), kind
+            while not match.lastindex and (token := _NEXT_TOKEN.match(text, end)) and not _is_placeholder(token[0]):
+                yield end, token.end(), _TOKENS[(token.lastindex or 0) - 1][0]
+                end = token.end()
 
 
 def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
     """Spans of secret values that are assigned to keys like `password` or `token`."""
-    end = 0
     # The dotted capital I is the one character that becomes two in lower case.
-    for key in _KEY.finditer(text.replace("İ", "i").lower()):
-        value = None if key.start() < end else _QUOTED.match(text, key.end()) or _BARE.match(text, key.end())
-        kind = "password" if key[0].startswith(("pass", "pwd")) else "secret"
-        if value and _is_credential(kind, found := _parse_assignment(text, key, value)):
-            start = value.start("value")
+    lower, end = text.replace("İ", "i").lower(), 0
+    for key in sorted((key for keys in _KEYS for key in keys.finditer(lower)), key=_key_start):
+        value = _VALUE.match(text, key.end()) if _key_start(key) >= end else None
+        kind = "password" if key["name"].startswith(("pass", "pwd")) else "secret"
+        if value and (found := _parse_assignment(text, key, value)) and _is_credential(kind, found):
+            start = value.start(value.lastgroup or 0)
             is_cut = len(found.value) == _LONGEST_BARE and not found.is_quoted
             whole = next(_BARE_WHOLE.finditer(text, start))[0] if is_cut else ""
             end = start + len(whole or found.value)
             yield start, end, kind
 
 
-def _parse_assignment(text: str, key: re.Match[str], match: re.Match[str]) -> _Assignment:
-    value, is_quoted = match["value"], match.re is _QUOTED
-    if not is_quoted and len(value := _BARE_CUT.split(value, maxsplit=1)[0]) < _LONGEST_BARE:
+def _key_start(key: re.Match[str]) -> int:
+    return key.start("name")
+
+
+def _parse_assignment(text: str, key: re.Match[str], match: re.Match[str]) -> _Assignment | None:
+    """The assignment with its surroundings; None if the value is no secret, whatever surrounds it."""
+    value, is_quoted = match[match.lastgroup or 0], match.lastgroup == "quoted"
+    if not is_quoted and (cut := _BARE_CUT.search(value)):
+        value = value[: cut.start()]
+    if not is_quoted and len(value) < _LONGEST_BARE:
         value = value.rstrip(".,:)]}>|\\")
-    opening = max(0, key.start() - _LONGEST_BEFORE)
-    before = ("" if opening else "\n") + text[opening : key.start()]
-    name = re.split(r"[^\w-]", before)[-1] + text[key.start() : key.start("sign")].strip("\\\"'`]*")
-    stop = match.start("value") + len(value)
+    if (not is_quoted and _CODE.match(value)) or _is_placeholder(value) or _SAMPLE.search(value.lower()):
+        return None
+    opening = max(0, _key_start(key) - _LONGEST_BEFORE)
+    before = ("" if opening else "\n") + text[opening : _key_start(key)]
+    name = _BETWEEN_NAMES.split(before)[-1] + text[_key_start(key) : key.start("sign")].strip("\\\"'`]*")
+    stop = match.start(match.lastgroup or 0) + len(value)
     return _Assignment(name, key["sign"], value, is_quoted, before, text[stop : stop + 12])
 
 
 def _is_credential(kind: str, found: _Assignment) -> bool:
-    value, needed = found.value, _NEEDED_AROUND.get(found.sign.strip())
-    if needed and not needed.search(f"{found.before}\0{found.after}"):
-        return False
-    if (not found.is_quoted and _CODE.match(value)) or _is_placeholder(value) or _SAMPLE.search(value.lower()):
+    if found.sign == ">" and not _CLOSING_TAG.match(found.after):
         return False
     return _is_password(found) if kind == "password" else _is_token(found)
 
