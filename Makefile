@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Tests start hundreds of processes: each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all lint bench soak constraints clean
+.PHONY: setup demo test test-all mutants lint bench soak constraints clean
 
 setup: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 
@@ -59,6 +59,10 @@ test: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 
 test-all: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
 	$(TEST) -m "not soak"
+
+# Defects that are planted in a copy, one at a time: tests must fail. NAMED="words" takes those whose names have them.
+mutants: $(VENV)/.dev $(NODE)/.installed $(VENV)/.browser
+	$(BIN)/python -m scripts.mutants $(NAMED)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks scripts

@@ -1,7 +1,8 @@
-"""Plant defects, one at a time, and see that `make test` would fail: python -m scripts.mutants [WORD ...].
+"""Plant defects, one at a time, and see that the tests notice: python -m scripts.mutants [WORD ...], or make mutants.
 
-Each defect is one that a user would suffer from. It is planted in a copy of the project, and the tests that should
-find it are run there as `make test` runs them. Words choose the defects whose names have them.
+Each defect is one that a user would suffer from. `scripts/defects/*.toml` names it, the text of a file, what takes its
+place, and the tests that must fail then. First these tests pass as the project is; then each defect is planted in a
+copy of the project, and every test that it names must fail there. Words choose the defects whose names have them.
 """
 
 import os
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,145 +22,80 @@ PARTS = ("src", "tests", "docs", "benchmarks", "scripts", "pyproject.toml", "REA
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text of a source file, the defect that takes its place, and where it should be noticed."""
+    """A text that a file has once, the defect that takes its place, and the tests that must fail then."""
 
     name: str
     file: str
     right: str
     wrong: str
-    tests: str
+    tests: tuple[str, ...]
+
+    def apply(self, root: Path) -> str:
+        """The text of the file with the defect in it."""
+        text = (root / self.file).read_text("utf-8")
+        if text.count(self.right) != 1:
+            raise ValueError(f"{self.name}: {self.file} does not have exactly once: {self.right}")
+        return text.replace(self.right, self.wrong)
 
 
-MUTANTS = (
-    Mutant(
-        "a write does not wait for the disk",
-        "store/sqlite/engine.py",
-        "'FULL' if durable else 'NORMAL'",
-        "'OFF'",
-        "tests/faults/test_power_loss.py",
-    ),
-    Mutant(
-        "pages of other origins may call",
-        "adapters/http/middleware/auth.py",
-        "if any(not self._is_own_origin(origin, hosts[0]) for origin in origins):",
-        "if False:",
-        "tests/adapters/test_http_guards.py tests/adapters/test_surfaces_attacks.py",
-    ),
-    Mutant(
-        "one route needs no scope",
-        "adapters/http/middleware/auth.py",
-        "if rule is None or rule.scope is None or",
-        'if rule is None or rule.scope is None or rule.path == "/v1/memories/update" or',
-        "tests/adapters/test_http_guards.py tests/adapters/test_http_tokens.py tests/adapters/test_http_operations.py",
-    ),
-    Mutant("BM25 with b = 1", "rank.py", "\nB = 0.5", "\nB = 1.0", "tests/test_rank.py"),
-    Mutant(
-        "what is superseded stays valid",
-        "memories/relations.py",
-        "return _set_end(transaction, old, new.valid_from, now)",
-        "return _set_end(transaction, old, None, now)",
-        "tests/memories",
-    ),
-    Mutant(
-        "the second page of a search of content begins one too late",
-        "documents/content_response.py",
-        "start = matches.offset_after(request.after)",
-        "start = matches.offset_after(request.after) + (request.after is not None)",
-        "tests/documents/test_content_paging.py",
-    ),
-    Mutant(
-        "the second page of found documents begins one too late",
-        "documents/search.py",
-        "[each for each in best if _sort_key(each) > after]",
-        "[each for each in best if _sort_key(each) > after][1:]",
-        "tests/documents",
-    ),
-    Mutant(
-        "the second page of a list of documents begins one too late",
-        "documents/browse.py",
-        "page = [to_document(row) for row in rows[:limit]]",
-        'rows = rows[1:] if state["after"] else rows\n    page = [to_document(row) for row in rows[:limit]]',
-        "tests/documents/test_browse.py",
-    ),
-    Mutant(
-        "a tool that is not approved can be called",
-        "tools/calls.py",
-        "    if tool.block_reason is None:\n",
-        "    if True:\n",
-        "tests/tools/test_tools_rug_pull.py tests/tools/test_tools_calls.py",
-    ),
-    Mutant(
-        "keys of AWS are not taken out",
-        "redaction.py",
-        r'    ("AWS access key", "IA", r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),' + "\n",
-        "",
-        "tests/test_redaction.py",
-    ),
-    Mutant(
-        "passwords in addresses are not taken out",
-        "redaction.py",
-        r"""    ("password", "://", r"://[^\s:/?#@\"'<>]*:", r"[^\s/\"'<>]+(?=@[\w\[{$])"),""" + "\n",
-        "",
-        "tests/test_redaction.py",
-    ),
-    Mutant(
-        "everything fits: one search", "calibration.py", "\nFLOOR = 0.08", "\nFLOOR = 0.0", "tests/test_everything.py"
-    ),
-    Mutant(
-        "everything fits: memories",
-        "memories/scoring.py",
-        "\nFLOOR = 0.12\nFLOOR_OF_UNKNOWN_WORDS = 0.15",
-        "\nFLOOR = 0.0\nFLOOR_OF_UNKNOWN_WORDS = 0.0",
-        "tests/memories",
-    ),
-    Mutant("everything fits: documents", "documents/scoring.py", "\nFLOOR = 0.16", "\nFLOOR = 0.0", "tests/documents"),
-    Mutant(
-        "a replay clicks the second-best element",
-        "flows/replay/healing.py",
-        "target = unique_target(best.element, elements)",
-        "target = unique_target((second or best).element, elements)",
-        "tests/flows/test_flows_healing.py tests/flows/test_flows_replay.py",
-    ),
-)
+def read_mutants() -> list[Mutant]:
+    """All defects, in the order of their files."""
+    files = sorted((ROOT / "scripts" / "defects").glob("*.toml"))
+    rows = [row for file in files for row in tomllib.loads(file.read_text("utf-8"))["mutant"]]
+    return [Mutant(**{**row, "tests": tuple(row["tests"])}) for row in rows]
 
 
 def main() -> None:
     """Plant the defects that were named, or all; exit 1 if one of them is not noticed."""
     words = [word.lower() for word in sys.argv[1:]]
-    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name.lower() for word in words)]
-    alive = [mutant.name for mutant in chosen if not _is_noticed(mutant)]
+    chosen = [mutant for mutant in read_mutants() if all(word in mutant.name.lower() for word in words)]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = _copy_project(Path(folder))
+        if failed := _failures(copy, {test for mutant in chosen for test in mutant.tests}):
+            sys.exit("These tests fail without any defect:\n" + "\n".join(failed))
+        alive = [mutant for mutant in chosen if not _is_noticed(mutant, copy)]
     print(f"{len(chosen) - len(alive)} of {len(chosen)} noticed")
     sys.exit(bool(alive))
 
 
-def _is_noticed(mutant: Mutant) -> bool:
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        _plant(mutant, Path(folder))
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-m", "not slow and not soak", *mutant.tests.split()],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": f"{folder}/src"},
-            capture_output=True,
-            text=True,
-        )
-    if ran.returncode not in (0, 1):
-        sys.exit(f"The tests could not be run:\n{ran.stdout}{ran.stderr}")
-    first = next((line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "NOT NOTICED")
-    print(f"{mutant.name}: {first} ({time.monotonic() - began:.0f} s)", flush=True)
-    return ran.returncode == 1
-
-
-def _plant(mutant: Mutant, folder: Path) -> None:
+def _copy_project(folder: Path) -> Path:
     for part in PARTS:
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
         copy(ROOT / part, folder / part)
     (folder / ".cache").symlink_to(ROOT / ".cache")
-    file = folder / "src" / "athand" / mutant.file
-    text = file.read_text()
-    if text.count(mutant.right) != 1:
-        sys.exit(f"{mutant.file} does not have exactly once: {mutant.right}")
-    file.write_text(text.replace(mutant.right, mutant.wrong))
+    return folder
+
+
+def _is_noticed(mutant: Mutant, copy: Path) -> bool:
+    began = time.monotonic()
+    file = copy / mutant.file
+    right = file.read_text("utf-8")
+    file.write_text(mutant.apply(copy), "utf-8")
+    failed = _failures(copy, mutant.tests)
+    file.write_text(right, "utf-8")
+    passed = [test for test in mutant.tests if not any(_is_of(each, test) for each in failed)]
+    verdict = f"NOT NOTICED by {', '.join(passed)}" if passed else "noticed"
+    print(f"{mutant.name}: {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    return not passed
+
+
+def _failures(copy: Path, tests: Iterable[str]) -> list[str]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rfE", "--tb=no", "-m", "not slow and not soak", *sorted(tests)],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": f"{copy}/src"},
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode not in (0, 1):
+        sys.exit(f"The tests could not be run:\n{ran.stdout}{ran.stderr}")
+    lines = [line.split(" ", 1) for line in ran.stdout.splitlines()]
+    return [line[1] for line in lines if line[0] in ("FAILED", "ERROR")]
+
+
+def _is_of(failure: str, test: str) -> bool:
+    """Whether a failed test is the named one, one of its cases, or one of the named class or file."""
+    return failure.split(" - ")[0] == test or failure.startswith((f"{test}[", f"{test}::"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,17 @@ GLOSSARY = frozenset(
     identifiers importers index input inputs install items json jsonc jsonl keyphrases kinds label lean length lifecycle
     line list load loader log loop main maintenance masking matrix mcp memories memory merge middleware model models
     monitoring notebook notifications oauth odt onnx openapi operations options other page parameters parse parser
+    passages pdf phrases plain player poisoning postgres pptx predict prediction process profiles prompts python
+    query rank raw readers record recorder redaction refresh registry related relations relay remote render replay
+    request requests resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring
+    screens script search secrets sections sectors serve server servers service session sessions similarity
+    snapshot spelling split sql sqlite startup static stdio store streamable stubs supervisor table tables targets
+    passages pdf phrases plain planner player poisoning postgres pptx predict prediction process profiles prompts
+    python query rank raw readers record recorder redaction refresh registry related relations remote render replay
+    request resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring
+    screens script search secrets sections sectors serve server servers service session sessions similarity snapshot
+    spelling split sql sqlite startup static statistics stdio store streamable stubs supervisor table tables targets
+    terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
     passages pdf phrases plain places player poisoning postgres pptx predict prediction process profiles prompts python
     query rank raw readers record reasons recorder redaction refresh registry related relations remote render replay
     request resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring

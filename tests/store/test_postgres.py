@@ -209,6 +209,47 @@ def test_the_statistics_are_the_same_after_folding(postgres_url):
             athand.memories.delete(f"more{again}")
 
 
+def _rows_by_statistics(url):
+    """How many rows the planner believes each table to have: -1 where it does not know."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r' AND relnamespace = 'athand'::regnamespace"
+        )
+        return {name: int(rows) for name, rows in found}
+
+
+@pytest.fixture
+def without_autovacuum(new_postgres_url):
+    open_store(new_postgres_url, SCHEMAS).close()
+    with psycopg.connect(new_postgres_url, options=f"-c search_path={schema.SCHEMA}") as connection:
+        for table in list_tables(connection):
+            connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
+    return new_postgres_url
+
+
+def test_after_folders_are_indexed_the_planner_knows_how_much_there_is(without_autovacuum, tmp_path):
+    for number in range(250):
+        (tmp_path / f"{number}.md").write_text(f"# Note {number}\n\nThe pier has {number} planks.\n")
+    with Athand(without_autovacuum) as athand:
+        athand.documents.add(tmp_path, folder_id="notes")
+        known = _rows_by_statistics(without_autovacuum)
+        tables = ("documents", "document_chunks", "documents_passages", "documents_vectors")
+        assert {name: known[name] >= 200 for name in tables} == dict.fromkeys(tables, True)
+        assert athand.documents.search_content(semantic_concepts=["planks of the pier"]).data.results
+
+
+def test_after_a_bulk_add_a_copy_and_a_reindex_the_planner_knows_how_much_there_is(without_autovacuum, tmp_path):
+    with Athand(tmp_path / "source.db") as source:
+        source.memories.add_many({"content": f"Note {number} on the pier"} for number in range(120))
+        source.copy_to(without_autovacuum)
+    assert _rows_by_statistics(without_autovacuum)["memories_passages"] == 120
+    with Athand(without_autovacuum) as athand:
+        athand.memories.add_many({"content": f"Another note on pier {number}"} for number in range(130))
+        assert _rows_by_statistics(without_autovacuum)["memories"] == 250
+        athand.memories.reindex()
+        assert _rows_by_statistics(without_autovacuum)["memories_passages"] == 250
+
+
 def test_reading_wins_in_small_spaces_and_the_index_in_large_ones():
     assert scan_is_faster(1_000, 1_000_000)
     assert scan_is_faster(20_000, 1_000_000)

@@ -3,13 +3,16 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError, types
 
+from athand.adapters.mcp.calls import CallAnswer, RunningCalls
+from athand.adapters.mcp.client_requests import ClientChannel
 from athand.adapters.mcp.lean import FULL, LEAN
-from athand.adapters.mcp.notifications import NotificationSender, ProgressReporter, RequestContext, forward_logs
+from athand.adapters.mcp.notifications import RequestContext, forward_logs
 from athand.adapters.mcp.render import render_error, render_result
 from athand.adapters.operations import AppContext, Caller, Operation
 from athand.adapters.operations.threads import Threads
@@ -22,30 +25,39 @@ T = TypeVar("T")
 
 
 class Dispatcher:
-    """Runs requests in threads. A cancelled request runs to its end unseen, and its result is dropped."""
+    """Runs requests in threads. Work that was given up is told to stop, where it can; its result is dropped."""
 
     def __init__(self, ctx: AppContext, threads: Threads) -> None:
         self._ctx = ctx
         self._threads = threads
+        self._calls = RunningCalls()
 
     async def call(
-        self, operation: Operation, arguments: Mapping[str, Any], context: RequestContext, caller: Caller
+        self, operation: Operation, params: types.CallToolRequestParams, context: RequestContext, caller: Caller
+    ) -> CallAnswer:
+        """Run an operation as a tool, or go on with one that has asked the client something."""
+        arguments = params.arguments or {}
+        if params.request_state is not None:
+            answers = params.input_responses or {}
+            return await self._calls.resume(operation.name, arguments, context, caller, params.request_state, answers)
+        work = partial(self._perform, operation, arguments, caller)
+        return await self._calls.start(operation.name, arguments, context, caller, work)
+
+    async def _perform(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller, channel: ClientChannel
     ) -> types.CallToolResult:
-        """Run an operation as a tool; its errors are results too, for the model to read."""
+        """The result of an operation; its errors are results too, for the model to read."""
+        caller = replace(caller, client=channel)
         given = dict(arguments)
         detail = given.pop("detail", LEAN)
-        sender = NotificationSender()
-        progress = ProgressReporter(context, sender)
-        perform = partial(operation.perform, self._ctx, given, caller=caller, progress=progress)
+        perform = partial(operation.perform, self._ctx, given, caller=caller, progress=channel.progress)
         try:
-            with forward_logs(context, sender), _hide_details(operation.name):
+            with forward_logs(channel.sender), _hide_details(operation.name):
                 check_choice("detail", detail, (LEAN, FULL))
                 run = partial(_render, operation, perform, is_lean=detail == LEAN)
                 return await self._threads.run(run, slow=operation.is_slow)
         except AthandError as error:
             return render_error(error)
-        finally:
-            sender.close()
 
     async def run(self, name: str, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function; its errors are protocol errors."""

@@ -10,6 +10,7 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from athand import __version__
+from athand.adapters.mcp.calls import CallAnswer
 from athand.adapters.mcp.completion import complete
 from athand.adapters.mcp.dispatch import Dispatcher
 from athand.adapters.mcp.notifications import RequestContext, set_log_level
@@ -97,14 +98,15 @@ class _McpHandlers:
     async def list_tools(self, context: RequestContext, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools.list_tools(self._find_caller(context).scopes))
 
-    async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, context: RequestContext, params: types.CallToolRequestParams) -> CallAnswer:
         caller = self._find_caller(context)
         allowed = self._tools.filter(caller.scopes)
         if params.name not in allowed:
             raise MCPError(types.INVALID_PARAMS, self._explain_missing_tool(params.name))
         operation = allowed[params.name]
         arguments = {**self._find_defaults(operation), **(params.arguments or {})}
-        return await self._dispatcher.call(operation, arguments, context, caller)
+        params = params.model_copy(update={"arguments": arguments})
+        return await self._dispatcher.call(operation, params, context, caller)
 
     async def list_resources(
         self, context: RequestContext, params: types.PaginatedRequestParams | None

@@ -1,6 +1,11 @@
 """Who runs an operation: the name of a token, its scopes, and whether a person or an agent is behind it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from athand.tools.relay import Relay
 
 SCOPES = ("search", "write", "call-tools", "admin")
 DEFAULT_SCOPES = ("search", "write", "call-tools")  # of an agent; admin is for its owner
@@ -13,6 +18,7 @@ class Caller:
     name: str
     scopes: frozenset[str]
     writer: str = "agent"  # who writes down what this caller stores: "agent" or "user"
+    client: "Relay | None" = field(default=None, compare=False, repr=False)  # where it can be asked during a call
 
     @property
     def is_owner(self) -> bool:
@@ -28,6 +34,21 @@ class Caller:
     def may_write(self) -> bool:
         """Whether it may change anything."""
         return "write" in self.scopes
+
+    def ask(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Ask the person behind the client, and wait for the answer; None if the client cannot ask one.
+
+        The schema is a JSON Schema of an object with flat properties. The answer has an "action" (accept, decline or
+        cancel, also when nobody answers in time) and, if accepted, the "content". Only for the thread of an operation.
+        """
+        from athand.tools.relay import ELICIT, ClientCannot
+
+        if self.client is None:
+            return None
+        try:
+            return self.client.request(ELICIT, {"message": message, "requestedSchema": dict(schema)}).result()
+        except ClientCannot:
+            return None
 
 
 AGENT = Caller("agent", frozenset(DEFAULT_SCOPES))  # whoever is on the other end of a pipe

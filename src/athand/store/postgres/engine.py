@@ -2,6 +2,7 @@
 
 import logging
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -26,6 +27,7 @@ from athand.store.postgres.connections import (
     read_snapshot,
     roll_back,
 )
+from athand.store.postgres.planner_statistics import StatisticsPolicy, make_statistics
 from athand.store.postgres.scan import scan_passages
 from athand.store.postgres.schema import VERSION, list_tables
 from athand.store.postgres.sql import Connection, execute, execute_many, rows
@@ -102,6 +104,7 @@ class PostgresTransaction(PostgresSnapshot):
         super().__init__(connection, lexicons, ann_policy)
         self.to_compact: set[str] = set()
         self.bulk_loaded: set[str] = set()
+        self.written: Counter[str] = Counter()  # passages by corpus
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Runs a portable statement and returns how many rows it changed."""
@@ -119,6 +122,7 @@ class PostgresTransaction(PostgresSnapshot):
         self._models.clear()
         if vectors is not None:
             embeddings.put_vectors(self._connection, index.corpus, items, vectors)
+        self.written[index.corpus] += len(items)
         if len(items) >= _BULK:
             self.bulk_loaded.add(index.corpus)
         self._maybe_compact(index, passages.put(self._connection, index, items), items[0].text)
@@ -154,6 +158,7 @@ class PostgresStore:
         self._lexicons = LexiconCache()
         self._ann_policy = AnnPolicy(exact, self._connections.run_async)
         self._bulk_loaded: set[str] = set()
+        self._statistics = StatisticsPolicy()
 
     @property
     def location(self) -> str:
@@ -198,6 +203,9 @@ class PostgresStore:
         self._bulk_loaded |= transaction.bulk_loaded
         for corpus in transaction.to_compact:
             self._compact(corpus)
+        for corpus, count in transaction.written.items():
+            if self._statistics.note_written(corpus, count):
+                self._make_statistics(corpus)
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages after `after` without a vector of this model."""
@@ -310,6 +318,15 @@ class PostgresStore:
         except StoreError as error:
             log.warning("The term counts of %s were not compacted: %s", corpus, error)
         self._connections.start(lambda: self._maintain_indexes(corpus))  # building an index takes a while
+
+    def _make_statistics(self, corpus: str) -> None:
+        """Makes the planner's statistics after bulk writes; a failure is only logged: searches would only be slower."""
+        [schema] = (each for each in self.schemas if each.index.corpus == corpus)
+        try:
+            with self._connections.borrow(WRITE_SECONDS) as connection:
+                self._statistics.note_made(corpus, make_statistics(connection, schema))
+        except StoreError as error:
+            log.warning("The server has no statistics of %s yet, so searches may be slow: %s", corpus, error)
 
     def _merge_sums(self, corpus: str) -> None:
         """Merges the term counts after bulk loads; a failure is only logged."""
