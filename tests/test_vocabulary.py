@@ -9,11 +9,9 @@ GLOSSARY = frozenset(
     """
     access actions adapters answers app approvals archive arguments auth ax backup bench body bounded brief browse
     browser browsers builder cache calibrate calibration call callback caller calls candidates catalogue catalogues
-    checks chromium chunking chunks citus cli client clients codegen common completion confidence config connection
-    browser browsers builder cache calibrate calibration callback caller calls candidates catalogue catalogues
-    checks chromium chunking chunks citus cli clients codegen common compact completion confidence config connection
-    connections container content context contract copy corpus counts cursors decode dedupe definitions demo
-    descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed
+    checks chromium chunking chunks citus cli client clients codegen common compact completion confidence config
+    connection connections container content context contract copy corpus counts cursors decode dedupe definitions
+    demo descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed
     embedder embedding embeddings engine epub errors evaluation everything excerpts export extract fds file files
     filters flows folders gateway gitignore globs goal grammar grammars headings healing history hits html http
     identifiers importers index input inputs install items json jsonc jsonl keyphrases kinds label lean length lifecycle
@@ -37,6 +35,17 @@ GLOSSARY = frozenset(
     snapshot snippets spelling split sql sqlite startup static stdio store streamable stubs supervisor table tables
     targets terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
     validate validation values variables vector vocabulary walk words worker write xlsx xml zip
+    identifiers importers index input inputs install items json jsonc jsonl keyphrases kinds label lean length
+    lifecycle line list load loader log loop main maintenance masking matrix mcp memories memory merge middleware
+    model models monitoring notebook notifications oauth odt onnx openapi operations options origin origins other page
+    parameters parse parser passages pdf phrases places plain player poisoning postgres pptx predict prediction
+    process profiles prompts python query rank raw readers reasons record recorder redaction refresh registry related
+    relations remote render replay request resolve resources response responses rewrite route routes rows salience
+    sandbox scan schema scoring screens script search secrets sections sectors serve server servers service session
+    sessions shapes similarity snapshot snippets spelling split sql sqlite startup static statistics stdio store
+    streamable stubs supervisor table tables targets terms text thread threads timeout timing token toml tool tools
+    transfer types typescript ui unicode usage validate validation values variables vector vocabulary walk words
+    worker write xlsx xml zip
     """.split()
 )
 # Classes that share a name, and why.

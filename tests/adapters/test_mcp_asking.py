@@ -47,7 +47,9 @@ def workspace(tmp_path):
 
 
 async def add(client, **arguments):
-    return (await client.call_tool("memory_add", {"content": "x", "detail": "full", **arguments})).structured_content["content"]
+    return (await client.call_tool("memory_add", {"content": "x", "detail": "full", **arguments})).structured_content[
+        "content"
+    ]
 
 
 @pytest.mark.parametrize("mode", ERAS)

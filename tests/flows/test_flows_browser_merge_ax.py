@@ -56,7 +56,12 @@ class Page:
             "bounds": [list(box) for _, box in self.placed],
             "styles": [[visible] for _ in self.placed],
         }
-        captured = {"nodes": nodes, "layout": layout, "frameId": self.text("F")}
+        captured = {
+            "nodes": nodes,
+            "layout": layout,
+            "frameId": self.text("F"),
+            "documentURL": self.text("http://a.test/"),
+        }
         return merge_ax(
             parse_documents({"documents": [captured], "strings": self.strings}), [self.ax], "data-testid", **given
         )

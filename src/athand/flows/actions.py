@@ -9,6 +9,7 @@ from athand.text import text_hash
 
 # Verbs that change the page: what may be suggested, replayed and exported.
 ACTIONS = ("click", "type", "press", "select", "navigate", "switch_tab", "close_tab")
+INPUT_VERBS = ("type", "press", "select")  # those that give a page something
 READ_VERBS = ("describe_screen", "list_testids", "accessibility_snapshot", "get_state", "screenshot", "wait_for")
 LIFECYCLE_VERBS = ("launch", "cleanup", "run_steps")
 KNOWLEDGE_VERBS = ("knowledge_search", "knowledge_last", "knowledge_sessions", "knowledge_summarize")

@@ -73,6 +73,7 @@ class Step(Noun):
     screenshot: str | None = None
     duration_ms: float | None = None
     prior_knowledge: Mapping[str, Any] | None = None  # as it was shown to the agent
+    origin: str = ""  # of the page or frame that it was done in: scheme, host and port; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)

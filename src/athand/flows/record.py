@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from athand.flows import rows
-from athand.flows.actions import action_key, labels_of, resolve_target, verb_of
+from athand.flows.actions import INPUT_VERBS, action_key, labels_of, resolve_target, verb_of
 from athand.flows.context import FlowContext
 from athand.flows.model import TARGETS, UNKNOWN, FlowSession, Observation, Step
+from athand.flows.origins import origin_of
 from athand.flows.profiles import Profile
 from athand.flows.rows import to_passage
 from athand.flows.scoring import INDEX
@@ -30,10 +31,9 @@ Mask = Callable[[Any], Any]  # replaces the secrets in a JSON-like value
 
 _TEXT_INPUTS = ("text", "value", "key", "label", "texts", "values", "keys")
 _KEY_INPUTS = ("key", "keys")
-_INPUT_VERBS = ("type", "press", "select")
 _BATCH_STEP_PARTS = ("tool", "action", "args", "input", "target")
 _MASKED_IN_SESSION = ("goal", "flow_tags", "tags", "git", "app_version", "launch")
-_MASKED_IN_STEP = ("input", "target", "error", "after_screen", "screenshot", "prior_knowledge")
+_MASKED_IN_STEP = ("input", "target", "error", "after_screen", "screenshot", "prior_knowledge", "origin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class ToolCall:
     duration_ms: float | None = None
     prior_knowledge: Mapping[str, Any] | None = None
     timestamp: datetime | None = None
+    origin: str = ""  # default: that of the page before
 
 
 def record_step(context: FlowContext, session_id: str, call: ToolCall) -> Step:
@@ -139,6 +140,7 @@ def _build_step(session: FlowSession, call: ToolCall, profile: Profile, now: dat
         screenshot=call.screenshot,
         duration_ms=call.duration_ms,
         prior_knowledge=call.prior_knowledge,
+        origin=call.origin or origin_of(call.before.url if call.before else ""),
     )
 
 
@@ -201,7 +203,7 @@ class _InputMasker:
 def _is_field_unknown(call: ToolCall, profile: Profile) -> bool:
     """Whether the field of a text is unknown: its element was not found, or a batch names it in its own steps."""
     verb = verb_of(call.tool, profile.prefix)
-    is_lost = verb in _INPUT_VERBS and call.error is not None and not is_target_visible(call.target, call.before)
+    is_lost = verb in INPUT_VERBS and call.error is not None and not is_target_visible(call.target, call.before)
     return verb == "run_steps" or is_lost
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from athand.errors import NotFound
 from athand.flows.actions import action_key
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
+from athand.flows.origins import origin_of
 from athand.flows.scoring import INDEX
 from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, select_in, to_datetime, to_microseconds
@@ -78,6 +79,7 @@ def to_step(row: Row, observation: Observation | None) -> Step:
         screenshot=rest["screenshot"],
         duration_ms=rest["duration_ms"],
         prior_knowledge=rest["prior_knowledge"],
+        origin=rest.get("origin") or origin_of(observation.url if observation else ""),  # older rows have none
     )
 
 
@@ -86,7 +88,7 @@ def step_row(step: Step, action: str, previous: str) -> dict[str, Any]:
     error = dict(step.error or {})
     code = error.pop("code", None)
     rest = {name: getattr(step, name) for name in ("input", "target", "after_screen", "screenshot", "duration_ms")}
-    rest |= {"labels": step.labels, "error": error, "prior_knowledge": step.prior_knowledge}
+    rest |= {"labels": step.labels, "error": error, "prior_knowledge": step.prior_knowledge, "origin": step.origin}
     return {
         "space": step.app,
         "id": step.id,

@@ -1,7 +1,7 @@
 """The service of flows: record, search, predict, replay, import and export sessions."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from athand.flows.descriptions import describe_step
 from athand.flows.export import LANGUAGES, export_script
 from athand.flows.filters import FlowFilters
 from athand.flows.model import DEFAULT_APP, FlowHit, FlowSession, OpenedSession, PriorKnowledge, SessionSummary, Step
+from athand.flows.origins import origin_of
 from athand.flows.parameters import (
     AfterScreen,
     App,
@@ -60,6 +61,7 @@ from athand.flows.validation import (
     check_number,
     check_observation,
     check_path,
+    check_string,
     check_target,
     check_tool,
 )
@@ -123,6 +125,7 @@ class Flows(FlowContext):
         duration_ms: Milliseconds = None,
         prior_knowledge: ShownKnowledge = None,
         timestamp: Timestamp = None,
+        origin: str | None = None,
     ) -> Step:
         """Record one step of a session with what was seen before it, without secrets; durable when this answers."""
         shown = prior_knowledge.to_dict() if isinstance(prior_knowledge, Noun) else prior_knowledge
@@ -137,6 +140,7 @@ class Flows(FlowContext):
             duration_ms=check_number("duration_ms", duration_ms),
             prior_knowledge=None if shown is None else check_json_object("prior_knowledge", shown),
             timestamp=None if timestamp is None else check_past("timestamp", timestamp, self.now()),
+            origin="" if origin is None else origin_of(check_string("origin", origin)),
         )
         return record_step(self, check_id("session id", session_id), call)
 
@@ -271,10 +275,15 @@ class Flows(FlowContext):
         goal: str | None = None,
         values: Mapping[str, str] | None = None,
         heal: bool = True,
+        origins: Iterable[str] = (),
         progress: Callable[[Any], None] = lambda step: None,
     ) -> Replay:
-        """Replay the actions of a session from step `start` on; stops where the page differs and reports it."""
-        return replay(self, browser, session_id, start=start, goal=goal, values=values, heal=heal, progress=progress)
+        """Replay the actions of a session from step `start` on; stops where the page differs and reports it.
+
+        Texts are typed only where they were recorded, and at the `origins` that are named here.
+        """
+        options: dict[str, Any] = {"start": start, "goal": goal, "values": values, "heal": heal, "origins": origins}
+        return replay(self, browser, session_id, progress=progress, **options)
 
     def script(self, session_id: SessionId, language: Language = "python") -> str:
         """Write a session as a Playwright test that runs by itself, with the locators that were really used."""

@@ -22,6 +22,7 @@ from athand.flows import rows
 from athand.flows.actions import ACTIONS, find_node, verb_of
 from athand.flows.context import FlowContext
 from athand.flows.model import SCHEMA, TARGETS, FlowSession, Observation, Step
+from athand.flows.origins import origin_of
 from athand.flows.record import ToolCall, mask_session, mask_steps, prepare_step, write_step
 from athand.flows.rows import to_passage
 from athand.flows.scoring import INDEX
@@ -33,6 +34,7 @@ from athand.flows.validation import (
     check_number,
     check_observation,
     check_path,
+    check_string,
     check_target,
     check_tool,
 )
@@ -303,6 +305,7 @@ def step_to_json(step: Step) -> dict[str, Any]:
         "afterScreen": step.after_screen,
         "labels": list(step.labels),
         **({"screenshot": {"path": step.screenshot}} if step.screenshot else {}),
+        **({"origin": step.origin} if step.origin else {}),
     }
 
 
@@ -355,6 +358,7 @@ def _call_from_json(raw: Mapping[str, Any], now: datetime) -> ToolCall:
         duration_ms=check_number("durationMs", _get_object(raw, "timing").get("durationMs")),
         prior_knowledge=check_json_object("priorKnowledge", knowledge) if isinstance(knowledge, Mapping) else None,
         timestamp=check_past("timestamp", raw["timestamp"], now),
+        origin=origin_of(check_string("origin", raw.get("origin", ""))),
     )
 
 

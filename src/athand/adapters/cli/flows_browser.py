@@ -211,6 +211,13 @@ def setup_browser(session: Session, /) -> None:
 @click.option(
     "--no-heal", is_flag=True, help="Stop where an element is missing, instead of looking for its replacement."
 )
+@click.option(
+    "--origin",
+    "origins",
+    metavar="URL",
+    multiple=True,
+    help="Type here too, not only where the session was recorded: https://shop.test. May be repeated.",
+)
 @click.option("--url", help="Start at this address; default: where the session was recorded.")
 @browser_options
 def replay(
@@ -222,6 +229,7 @@ def replay(
     values: tuple[str, ...],
     variables: tuple[str, ...],
     no_heal: bool,
+    origins: tuple[str, ...],
     headed: bool,
     **given: Any,
 ) -> None:
@@ -245,6 +253,7 @@ def replay(
             goal=goal,
             values=values_by_field,
             heal=not no_heal,
+            origins=origins,
             progress=lambda step: _show_progress(session, step),
         )
     _show_replay(session, result)

@@ -1,5 +1,6 @@
 """Operations on flows: sessions of UI steps are recorded, found, asked for what comes next, and replayed."""
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Annotated, Any
 
@@ -79,6 +80,9 @@ def knowledge_replay(
     goal: Annotated[str | None, Help("Another goal, whose values take the place of the recorded ones")] = None,
     values: Annotated[dict[str, str] | None, Help("Texts for fields, by the name of the field; also secrets")] = None,
     heal: Annotated[bool, Help("Find elements again that have another name now")] = True,
+    origins: Annotated[
+        Sequence[str], Help("Origins that may get what is typed, beside the recorded ones: https://shop.test")
+    ] = (),
     url: Annotated[str | None, Help("The address to open first, in a new browser")] = None,
     browser: Annotated[str | None, Help("The session of the open browser to use; default: a new browser")] = None,
     headless: Headless = True,
@@ -100,6 +104,7 @@ def knowledge_replay(
             goal=goal,
             values=values,
             heal=heal,
+            origins=origins,
             progress=lambda _: progress(next(done), session.steps),
         )
 

@@ -8,14 +8,16 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, InvalidInput
+from athand.flows.actions import INPUT_VERBS
 from athand.flows.browser import raw_input, targets
 from athand.flows.browser.context import PageContext
+from athand.flows.browser.origin_checks import check_origin
 from athand.flows.browser.recorder import Attempt
 from athand.flows.browser.snapshot import PageSnapshot
 from athand.flows.browser.targets import POLL_S, LocatedElement, TargetSpec
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator, Page
+    from playwright.async_api import ElementHandle, Locator, Page
 
 WAIT_STATES = ("visible", "hidden")
 _MAX_TYPED = 200  # characters that are typed key by key; longer texts are filled in
@@ -59,6 +61,8 @@ async def act(
     tabs = len(context.pages)
     context.set_timeout(until)
     try:
+        if attempt.verb in INPUT_VERBS:
+            located = await check_origin(context, attempt, located)
         await use(located)
     except Exception as error:
         raise _explain_failure(context, attempt, target, error) from error
@@ -87,12 +91,12 @@ async def type_text(context: PageContext, located: LocatedElement, text: str, *,
         await located.locator.fill(text)
     else:
         await (located.locator.fill("") if clear else located.locator.press("End"))
-        await located.locator.press_sequentially(text)
+        await located.locator.type(text)
     if submit:
         await context.page.keyboard.press("Enter")
 
 
-async def _fill_picker(locator: "Locator", text: str) -> None:
+async def _fill_picker(locator: "Locator | ElementHandle", text: str) -> None:
     """Fills in a field such as a date; the browser silently drops a value it cannot parse, which raises here."""
     await locator.fill(text)
     if text and not await locator.input_value():

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ class PageContext:
         self.ref_snapshot: RefSnapshot | None = None
         self.is_closed = False
         self.messages: list[str] = []  # of dialogs and crashes since the launch
+        self.allowed_origins: Set[str] | None = None  # that may get input; None for all
         self._reported_messages = 0
         self._screenshot_folder = screenshot_folder
         self._cdp_sessions: dict[Page, CDPSession] = {}

@@ -20,7 +20,14 @@ class DomDocument:
         self._strings = strings
         self.parents: Sequence[int] = self._nodes["parentIndex"]
         self.backend_ids: Sequence[int] = self._nodes["backendNodeId"]
+        self._url: int = captured["documentURL"]
         self.owner: tuple[DomDocument, int] | None = None  # the frame element whose content this document is
+
+    @property
+    def url(self) -> str:
+        """Its address; that of the page around it where it has none of its own."""
+        url = str(self._strings[self._url])
+        return self.owner[0].url if self.owner is not None and url.startswith("about:") else url
 
     @property
     def elements(self) -> Iterator[int]:

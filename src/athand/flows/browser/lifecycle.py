@@ -3,7 +3,7 @@
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,6 +95,17 @@ class BrowserLifecycle:
             _, recorder = self._require_open(Attempt("launch"))
             with recorder.redirect(session_id, extra_input):
                 yield
+
+    @contextmanager
+    def only_at(self, origins: Set[str] | None) -> Iterator[None]:
+        """Texts, keys and options are given to pages of these origins only meanwhile; None: to all."""
+        with self._lock:
+            process, _ = self._require_open(Attempt("launch"))
+            before, process.context.allowed_origins = process.context.allowed_origins, origins
+            try:
+                yield
+            finally:
+                process.context.allowed_origins = before
 
     def _start(self, attempt: Attempt, options: LaunchOptions, recorder: StepRecorder) -> None:
         screenshots = options.screenshots or self._flows.pictures(recorder.session.id)

@@ -32,6 +32,7 @@ class Attempt:
     started: float | None = None  # by time.perf_counter
     screenshot: str | None = None
     knowledge: PriorKnowledge | None = None
+    origin: str | None = None  # of the page or frame that gets the input
 
     @property
     def location(self) -> tuple[str, str]:
@@ -91,6 +92,7 @@ class StepRecorder:
             screenshot=attempt.screenshot,
             duration_ms=None if seconds is None else round(seconds * 1000, 1),
             prior_knowledge=attempt.knowledge,
+            origin=attempt.origin,
         )
         if step.ok and step.verb in ACTIONS:
             self._last_action = step

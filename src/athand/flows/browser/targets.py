@@ -16,7 +16,7 @@ from athand.flows.browser.snapshot import PageSnapshot
 from athand.inputs import check_text
 
 if TYPE_CHECKING:
-    from playwright.async_api import FrameLocator, Locator, Page
+    from playwright.async_api import ElementHandle, FrameLocator, Locator, Page
 
 POLL_S = 0.1
 _KEYS = {"test_id": "testId", "selector": "selector", "ref": "a11yRef", "role": "role", "name": "name"}
@@ -50,7 +50,7 @@ class LocatedElement:
     """An element ready for use: with a locator, or without one where only raw input can reach it."""
 
     element: PageElement | None
-    locator: "Locator | None"
+    locator: "Locator | ElementHandle | None"
 
 
 def target_fields(given: Mapping[str, Any]) -> dict[str, Any]:

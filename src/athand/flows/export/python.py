@@ -22,6 +22,12 @@ def value(name: str) -> str:
     return os.environ[name]
 
 '''
+_ORIGIN_FUNCTION = '''
+def pages_of(origin: str) -> re.Pattern[str]:
+    """The addresses of an origin."""
+    return re.compile("^" + re.escape(origin) + "/")
+
+'''
 _TAB_FUNCTION = '''
 def tab(page: Page, index: int = -1, url: str = "", title: str = "") -> Page:
     """The tab with this number, address or title; waits until it is open."""
@@ -40,10 +46,11 @@ def write_test(script: Script) -> str:
     body = "\n".join(f"    {line}" for line in _body_lines(script))
     return (
         f"# Recorded: {_escape_comment(script.title)}\n{_extension_comment(script)}"
-        f"import os\n{'import re' + chr(10) if 're.compile(' in body else ''}\n"
+        f"import os\n{'import re' + chr(10) if 're.compile(' in body or script.limits_origins else ''}\n"
         "from playwright.sync_api import Page, expect, sync_playwright\n\n"
         f'BASE_URL = os.environ.get("BASE_URL", {script.base!r}).rstrip("/")\n\n'
-        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_TAB_FUNCTION if script.needs_tabs else ''}\n"
+        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_ORIGIN_FUNCTION if script.limits_origins else ''}"
+        f"{_TAB_FUNCTION if script.needs_tabs else ''}\n"
         f"def test_{script.name}(page: Page) -> None:\n{body}\n\n\n"
         'if __name__ == "__main__":\n'
         "    with sync_playwright() as playwright:\n"
@@ -62,6 +69,9 @@ def _body_lines(script: Script) -> Iterator[str]:
         yield f"page.goto({_url_source(script, script.start)})"
     for action in script.actions:
         yield f"# {action.position}: {_escape_comment(action.comment)}"
+        if action.origin:
+            origin = "BASE_URL" if script.is_base(action.origin) else repr(action.origin)
+            yield f"expect(page).to_have_url(pages_of({origin}))  # nobody else gets the secret"
         yield from _action_lines(script, action)
         if action.expected_url is not None:
             yield f"expect(page).to_have_url(re.compile({action.expected_url!r}))"

@@ -7,9 +7,18 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from athand.errors import InvalidInput
-from athand.flows.actions import count_matches, find_node, input_value, is_redacted, locators, successful_actions
+from athand.flows.actions import (
+    INPUT_VERBS,
+    count_matches,
+    find_node,
+    input_value,
+    is_redacted,
+    locators,
+    successful_actions,
+)
 from athand.flows.descriptions import describe_action
 from athand.flows.model import FlowSession, Observation, Step
+from athand.flows.origins import origin_of
 from athand.flows.screens import route_of
 from athand.text import split_identifier
 from athand.types import Noun
@@ -56,6 +65,7 @@ class ScriptAction(Noun):
     options: Mapping[str, Any] = field(default_factory=dict)
     expected_url: str | None = None  # a regular expression
     expected_element: ScriptLocator | None = None
+    origin: str | None = None  # where a secret is typed: nowhere else
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,15 @@ class Script(Noun):
         """An address relative to the base; None for one outside of it."""
         rest = url.removeprefix(self.base)
         return rest if self.base and rest != url and rest[:1] in ("", "/", "?", "#") else None
+
+    @property
+    def limits_origins(self) -> bool:
+        """Whether it types secrets, each at its origin only."""
+        return any(action.origin for action in self.actions)
+
+    def is_base(self, origin: str) -> bool:
+        """Whether an origin is that of the base."""
+        return origin == origin_of(self.base)
 
     @property
     def needs_tabs(self) -> bool:
@@ -156,6 +175,7 @@ def _build_action(step: Step, after: Observation | None, variables: _Variables) 
             "found again: it had neither a test id, nor a selector, nor a role and name."
         )
     name, text = input_value(step) or ("", "")
+    page = origin_of(step.before.url) if step.before and step.verb in INPUT_VERBS and is_redacted(text) else ""
     return ScriptAction(
         position=step.position,
         comment=f"{describe_action(step)} on {step.screen}",
@@ -166,6 +186,7 @@ def _build_action(step: Step, after: Observation | None, variables: _Variables) 
         options=_action_options(step, text),
         expected_url=_expected_url(step, after),
         expected_element=_expected_element(step, after),
+        origin=page or None,
     )
 
 

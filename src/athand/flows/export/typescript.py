@@ -21,6 +21,12 @@ function value(name: string): string {
   return found;
 }
 """
+_ORIGIN_FUNCTION = """
+/** The addresses of an origin. */
+function pagesOf(origin: string): RegExp {
+  return new RegExp(`^${origin.replace(/[^\\w:/-]/g, "\\\\$&")}/`);
+}
+"""
 _TAB_FUNCTION = """
 /** The tab with this number, address or title; waits until it is open. */
 async function tab(page: Page, wanted: { index?: number; url?: string; title?: string }): Promise<Page> {
@@ -48,7 +54,8 @@ def write_test(script: Script) -> str:
         f'const BASE_URL = (process.env["BASE_URL"] ?? {quote(script.base)}).replace(/\\/$/, "");\n\n'
         f"test.use({{ testIdAttribute: {quote(script.test_id_attribute)}, "
         f'launchOptions: {{ executablePath: process.env["{CHROMIUM_VARIABLE}"] }} }});\n'
-        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_TAB_FUNCTION if script.needs_tabs else ''}\n"
+        f"{_VALUE_FUNCTION if script.needs_variables else ''}{_ORIGIN_FUNCTION if script.limits_origins else ''}"
+        f"{_TAB_FUNCTION if script.needs_tabs else ''}\n"
         f"test({quote(script.title)}, async ({{ {page} }}) => {{\n{body}}});\n"
     )
 
@@ -69,6 +76,9 @@ def _body_lines(script: Script) -> Iterator[str]:
         yield f"await page.goto({_url_source(script, script.start)});"
     for action in script.actions:
         yield f"// {action.position}: {escape_unprintable(action.comment, _escape_character)}"
+        if action.origin:
+            origin = "BASE_URL" if script.is_base(action.origin) else quote(action.origin)
+            yield f"await expect(page).toHaveURL(pagesOf({origin})); // nobody else gets the secret"
         yield from _action_lines(script, action)
         if action.expected_url is not None:
             yield f"await expect(page).toHaveURL(new RegExp({quote(action.expected_url)}));"

@@ -4,7 +4,7 @@ A replay is recorded as a session of its own, so that later suggestions know wha
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from athand.flows.actions import count_matches, input_value, is_redacted, locato
 from athand.flows.descriptions import describe_action, element_label
 from athand.flows.goal_parameters import Bindings, bind_target, has_value_in, match_goals
 from athand.flows.model import FlowSession, Observation, Step, Target
+from athand.flows.origins import check_origins
 from athand.flows.replay import healing
 from athand.flows.replay.healing import Heal
 from athand.flows.replay.resolve import is_same_page, landmarks, resolve_locators
@@ -78,12 +79,14 @@ def replay(
     goal: str | None = None,
     values: Mapping[str, str] | None = None,
     heal: bool = True,
+    origins: Iterable[str] = (),
     progress: Callable[[Step], None] = lambda step: None,
     timeout_s: float = 5.0,
 ) -> Replay:
     """Replays the actions of a session from its step `start` on, for its own goal or another one.
 
     `values` replaces typed values by test id or name of the field; for secrets one word of it is enough.
+    Texts are typed at the origin where they were recorded, and at `origins`.
     `progress` is called after each step.
     """
     checked = {
@@ -102,7 +105,7 @@ def replay(
     if redacted:
         reason = _ask_for_values(redacted)
         return replace(outcome, stopped_at=redacted[0].position, code="VALUE_NEEDED", reason=reason)
-    player = _Player(flows, browser, heal=heal, timeout_s=timeout_s)
+    player = _Player(flows, browser, heal=heal, origins=check_origins(origins), timeout_s=timeout_s)
     own = player.start_session(session, goal)
     return player.play(planned, replace(outcome, session_id=own.id), progress)
 
@@ -110,10 +113,11 @@ def replay(
 class _Player:
     """One replay in progress."""
 
-    def __init__(self, flows: "Flows", browser: "Browser", *, heal: bool, timeout_s: float) -> None:
+    def __init__(self, flows: "Flows", browser: "Browser", *, heal: bool, origins: Set[str], timeout_s: float) -> None:
         self._flows = flows
         self._browser = browser
         self._heals = heal
+        self._origins = origins
         self._timeout_s = timeout_s
         self._goal: str | None = None
         self._healed: list[HealedStep] = []
@@ -244,7 +248,14 @@ class _Player:
             "switch_tab": lambda: self._browser.switch_tab(**named),
             "close_tab": lambda: self._browser.close_tab(**named),
         }
-        tools[step.verb]()
+        with self._browser.only_at(self._origins_for(step)):
+            tools[step.verb]()
+
+    def _origins_for(self, step: Step) -> Set[str] | None:
+        """The origins that may get the input of a step; None if any may, because it is no secret and none is known."""
+        if step.origin or step.input.get("secret"):
+            return self._origins | ({step.origin} if step.origin else set())
+        return None
 
 
 class _PageDiffers(ActionFailed):
