@@ -107,7 +107,7 @@ def test_over_http(workspace, tmp_path, asked, mode):
 def test_only_the_caller_answers_and_only_once(workspace, tmp_path, asked):
     (tmp_path / "tokens").mkdir(mode=0o700)
     other = create_token(tmp_path / "tokens", "other", ("write",))[1]
-    given = {"content": "x"}
+    given = {"content": "x", "detail": "full"}
 
     async def ask(client):
         question = await client.session.call_tool("memory_add", given, allow_input_required=True)

@@ -1,5 +1,8 @@
 """Distribution over a Citus cluster, with a stand-in where Citus is absent."""
 
+import tempfile
+from pathlib import Path
+
 import psycopg
 import pytest
 
@@ -51,14 +54,22 @@ TRUNCATE = "truncate_local_data_after_distributing_table(regclass)"
 
 
 @pytest.fixture
-def with_citus(postgres, new_postgres_url, tmp_path_factory):
+def readable_folder():
+    """A folder that the server can read, whoever runs it: those of pytest are made private whenever a pytest starts."""
+    with tempfile.TemporaryDirectory(prefix="athand-extensions-") as made:
+        folder = Path(made, "extension")
+        folder.mkdir()
+        for each in (folder, folder.parent):
+            each.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
+def with_citus(postgres, new_postgres_url, readable_folder):
     """A database whose Citus is a stand-in: it keeps the rule about unique indexes and copies the rows."""
-    folder = tmp_path_factory.mktemp("extensions") / "extension"
-    folder.mkdir()
+    folder = readable_folder
     (folder / "citus.control").write_text("default_version = '1'\nrelocatable = false\nschema = public\n")
     (folder / "citus--1.sql").write_text(STAND_IN)
-    for each in (folder, *list(folder.parents)[:-2]):
-        each.chmod(each.stat().st_mode | 0o055)
     name = psycopg.conninfo.conninfo_to_dict(new_postgres_url)["dbname"]
     postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
     postgres.execute("CREATE EXTENSION citus", name)
