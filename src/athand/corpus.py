@@ -259,10 +259,11 @@ class Corpus(ABC, Generic[RequestT, HitT]):
 
         def look_up(model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
             if snapshot is not None:
-                return snapshot.cached_vectors(model_id, hashes)
+                return snapshot.cached_vectors(model_id, hashes, spaces)
             with self.store.snapshot() as newest:
-                return newest.cached_vectors(model_id, hashes)
+                return newest.cached_vectors(model_id, hashes, spaces)
 
+        spaces = {passage.space for passage in passages}
         texts = [passage.text for passage in passages]
         lookup = look_up if self._use_cache else None
         return self.embedder.attempt(lambda model: embed_texts(model, texts, lookup))

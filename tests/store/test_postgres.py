@@ -14,11 +14,10 @@ from athand import Athand, Settings
 from athand.app import SCHEMAS
 from athand.errors import DataError, InvalidInput, StoreError
 from athand.store import open_store
-from athand.store.postgres import connections, schema
+from athand.store.postgres import schema
 from athand.store.postgres.counts import compact
 from athand.store.postgres.schema import list_tables
 from athand.store.postgres.vector_index import scan_is_faster
-from athand.store.tables import read_tables
 
 SECRET = "correct horse"
 
@@ -279,53 +278,3 @@ def test_every_primary_key_begins_with_the_space(postgres_url):
                 (f"{schema.SCHEMA}.{table}",),
             ).fetchall()
             assert definition.startswith(("PRIMARY KEY (space,", "PRIMARY KEY (space)")), table
-
-
-# What an id or a session alone leads to is asked of every machine: nothing says in which project it is.
-ASKED_EVERYWHERE = {"memory_relations", "memory_links", "memory_sessions", "memories by id", "memories_vectors by hash"}
-
-
-def test_a_search_and_an_add_in_one_project_name_its_space_for_every_table(new_postgres_url, monkeypatch):
-    asked = []
-    real = connections.LimitedConnection.execute
-
-    def execute(self, query, values=None, **options):
-        asked.append(psycopg.ClientCursor(self).mogrify(query, values))
-        return real(self, query, values, **options)
-
-    with Athand(new_postgres_url) as athand:
-        athand.memories.add_many({"content": f"Note {number} on the pier", "project": "shop"} for number in range(300))
-        monkeypatch.setattr(connections.LimitedConnection, "execute", execute)
-        assert athand.memories.search("note about the pier", project="shop", session="monday")
-        athand.memories.add("One more note about the lighthouse", project="shop", session="monday")
-        monkeypatch.undo()
-    with psycopg.connect(new_postgres_url, options=f"-c search_path={schema.SCHEMA},public") as connection:
-        loose = {scan for statement in asked for scan in _scans_of_all_spaces(connection, statement)}
-    assert len(asked) > 30
-    assert loose <= ASKED_EVERYWHERE
-
-
-def _scans_of_all_spaces(connection, statement):
-    """The tables a statement reads without saying in which spaces; those that belong to no space aside."""
-    if not statement or statement.startswith(("BEGIN", "COMMIT", "ROLLBACK", "SELECT pg_")):
-        return
-    [(explained,)] = connection.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {statement}".encode()).fetchall()
-    nodes = list(_nodes(explained[0]["Plan"]))
-    conditions = " ".join(
-        str(value) for node in nodes for name, value in node.items() if name.endswith(("Cond", "Filter"))
-    )
-    for node in nodes:
-        table, alias = node.get("Relation Name"), node.get("Alias")
-        is_scan = "Scan" in node["Node Type"] and table in KEYS_AND_DERIVED
-        if is_scan and f"{alias}.space" not in conditions:
-            by = next((f" by {column}" for column in ("id", "hash") if f"{alias}.{column} " in conditions), "")
-            yield table if table in ASKED_EVERYWHERE else f"{table}{by}"
-
-
-def _nodes(plan):
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
-
-
-KEYS_AND_DERIVED = {*read_tables(SCHEMAS), "memories_passages", "memories_vectors", "memories_counts"}

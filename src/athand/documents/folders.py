@@ -21,10 +21,11 @@ _COLUMNS = (
     "f.indexed_at, f.updated_at"
 )
 _COUNTS = (
-    "(SELECT count(*) FROM documents d WHERE d.space = f.space), "
-    "(SELECT coalesce(sum(d.chunks), 0) FROM documents d WHERE d.space = f.space), "
-    "(SELECT count(*) FROM document_problems p WHERE p.space = f.space)"
+    "(SELECT count(*) FROM documents d WHERE d.space = {0}), "
+    "(SELECT coalesce(sum(d.chunks), 0) FROM documents d WHERE d.space = {0}), "
+    "(SELECT count(*) FROM document_problems p WHERE p.space = {0})"
 )
+_HERE = "WHERE f.space = :space"
 _SELECT_RECORD = "SELECT space, path, host, state, generation, indexed_at, updated_at FROM document_folders"
 _MAX_ID_LENGTH = 40
 IMPORTED = "imported"  # by an archive; nothing in it is read before the user asks for it
@@ -80,9 +81,9 @@ def describe_folders(context: DocumentContext, snapshot: Snapshot, folder_id: st
     """The folders with states and counts: all, or the one with this id."""
     if folder_id is not None and not is_text(folder_id):
         return []
-    where = "" if folder_id is None else "WHERE f.space = :space"
+    where, counts = ("", _COUNTS.format("f.space")) if folder_id is None else (_HERE, _COUNTS.format(":space"))
     found = snapshot.rows(
-        f"SELECT {_COLUMNS}, {_COUNTS} FROM document_folders f {where} ORDER BY f.space", {"space": folder_id}
+        f"SELECT {_COLUMNS}, {counts} FROM document_folders f {where} ORDER BY f.space", {"space": folder_id}
     )
     return [_to_folder(context, row) for row in found]
 

@@ -42,7 +42,7 @@ class FlowContext(Corpus[Any, FlowHit]):
 
     def passages_of(self, snapshot: Snapshot, items: Items) -> Sequence[Passage]:
         """The passages of all steps of these sessions."""
-        return rows.read_passages(snapshot, [id_ for _, id_ in items])
+        return rows.read_passages(snapshot, items)
 
     def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
         """The passages of all steps in batches, ordered by app and id."""

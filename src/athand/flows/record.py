@@ -253,12 +253,12 @@ def redact_stored_steps(context: FlowContext, transaction: Transaction, session_
     masked_session, masked_steps = mask_session(context, session), mask_steps(context, session.id, steps)
     if masked_session == session and masked_steps == steps:
         return False
-    before = rows.read_passages(transaction, [session.id])
+    before = rows.read_passages(transaction, [(session.app, session.id)])
     _update_row(transaction, "flows", rows.session_row(masked_session, to_microseconds(context.now())))
     _update_steps(transaction, masked_steps)
     transaction.remove(INDEX, session.app, [session.id])
     rows.forget(transaction, before)
-    after = rows.read_passages(transaction, [session.id])
+    after = rows.read_passages(transaction, [(session.app, session.id)])
     transaction.put(INDEX, after, context.embed(after, transaction))
     return True
 

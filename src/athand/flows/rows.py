@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from athand.corpus import Items
 from athand.errors import NotFound
 from athand.flows.actions import action_key
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
@@ -152,9 +153,10 @@ def get_session(snapshot: Snapshot, id_: object) -> FlowSession:
     return to_session(rows[0])
 
 
-def sessions_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, FlowSession]:
-    """The existing sessions among these ids."""
-    return {row[1]: to_session(row) for row in select_in(snapshot, f"SELECT {SESSION_COLUMNS} FROM flows", "id", ids)}
+def sessions_by_id(snapshot: Snapshot, ids: Iterable[str], apps: Sequence[str] | None = None) -> dict[str, FlowSession]:
+    """The existing sessions among these ids; where their apps are given, a cluster is asked only for those."""
+    found = select_in(snapshot, f"SELECT {SESSION_COLUMNS} FROM flows", "id", ids, spaces=apps)
+    return {row[1]: to_session(row) for row in found}
 
 
 def read_steps(snapshot: Snapshot, session: FlowSession) -> list[Step]:
@@ -163,15 +165,15 @@ def read_steps(snapshot: Snapshot, session: FlowSession) -> list[Step]:
     return _to_steps(snapshot, snapshot.rows(sql, {"space": session.app, "session": session.id}))
 
 
-def steps_by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Step]:
-    """The existing steps among these ids."""
-    found = _to_steps(snapshot, select_in(snapshot, f"SELECT {STEP_COLUMNS} FROM flow_steps", "id", ids))
+def steps_by_id(snapshot: Snapshot, ids: Iterable[str], apps: Sequence[str] | None = None) -> dict[str, Step]:
+    """The existing steps among these ids; where their apps are given, a cluster is asked only for those."""
+    found = _to_steps(snapshot, select_in(snapshot, f"SELECT {STEP_COLUMNS} FROM flow_steps", "id", ids, spaces=apps))
     return {step.id: step for step in found}
 
 
-def read_positions(snapshot: Snapshot, step_ids: Iterable[str]) -> dict[str, int]:
-    """The position of each of these steps in its session."""
-    return dict(select_in(snapshot, "SELECT id, position FROM flow_steps", "id", step_ids))
+def read_positions(snapshot: Snapshot, step_ids: Iterable[str], apps: Sequence[str]) -> dict[str, int]:
+    """The position of each of these steps of some apps in its session."""
+    return dict(select_in(snapshot, "SELECT id, position FROM flow_steps", "id", step_ids, spaces=apps))
 
 
 def newest_steps(snapshot: Snapshot, limit: int, session: FlowSession | None) -> list[Step]:
@@ -183,15 +185,15 @@ def newest_steps(snapshot: Snapshot, limit: int, session: FlowSession | None) ->
     return _to_steps(snapshot, snapshot.rows(sql, {**values, "limit": limit}))
 
 
-def read_passages(snapshot: Snapshot, session_ids: Iterable[str]) -> list[Passage]:
+def read_passages(snapshot: Snapshot, items: Items) -> list[Passage]:
     """The passages of all steps of these sessions."""
-    sessions = sessions_by_id(snapshot, session_ids)
+    sessions = sessions_by_id(snapshot, [id_ for _, id_ in items], sorted({app for app, _ in items}))
     return [to_passage(each, step) for each in sessions.values() for step in read_steps(snapshot, each)]
 
 
 def forget(transaction: Transaction, passages: Sequence[Passage]) -> None:
     """Erases what removed passages of steps left behind in the index."""
-    transaction.forget(INDEX, passages, lambda items: read_passages(transaction, [id_ for _, id_ in items]))
+    transaction.forget(INDEX, passages, lambda items: read_passages(transaction, items))
 
 
 def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
@@ -202,7 +204,7 @@ def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
         rows = snapshot.rows(sql, {"space": last[0], "id": last[1], "limit": batch})
         if not rows:
             return
-        sessions = sessions_by_id(snapshot, {row[2] for row in rows})
+        sessions = sessions_by_id(snapshot, {row[2] for row in rows}, sorted({row[0] for row in rows}))
         yield [to_passage(sessions[step.session_id], step) for step in _to_steps(snapshot, rows)]
         last = (rows[-1][0], rows[-1][1])
 

@@ -149,7 +149,8 @@ def _order(
 
     ranked = sorted((sort_key(at), at) for at in kept)
     best = [(key, at) for key, at in ranked if key <= ranked[:most][-1][0]]  # with all that tie with the last one
-    positions = rows.read_positions(snapshot, [candidates[at].id for _, at in best])
+    apps = sorted({candidates[at].space for _, at in best})
+    positions = rows.read_positions(snapshot, [candidates[at].id for _, at in best], apps)
     return [at for _, _, at in sorted((key, positions[candidates[at].id], at) for key, at in best)][:most]
 
 
@@ -171,8 +172,9 @@ def _best_per_session(matches: Sequence[Match]) -> list[Match]:
 def to_hits(snapshot: Snapshot, ranking: FlowRanking, chosen: Sequence[Match]) -> list[FlowHit]:
     """The hits with everything needed to show them."""
     terms = [frozenset(variant.term for variant in word.variants) for word in ranking.answer.found.words]
-    steps = rows.steps_by_id(snapshot, [each.candidate.id for each in chosen])
-    sessions = rows.sessions_by_id(snapshot, {each.candidate.item_id for each in chosen})
+    apps = sorted({each.candidate.space for each in chosen})
+    steps = rows.steps_by_id(snapshot, [each.candidate.id for each in chosen], apps)
+    sessions = rows.sessions_by_id(snapshot, {each.candidate.item_id for each in chosen}, apps)
     return [
         _to_hit(ranking, each, sessions[each.candidate.item_id], steps[each.candidate.id], terms) for each in chosen
     ]

@@ -116,7 +116,7 @@ def delete_session(context: FlowContext, session_id: str) -> int:
         app = rows.get_session(snapshot, session_id).app
     with context.store.transaction(spaces=(app,)) as transaction:
         session = rows.get_session(transaction, session_id)
-        passages = rows.read_passages(transaction, [session.id])
+        passages = rows.read_passages(transaction, [(session.app, session.id)])
         transaction.remove(INDEX, session.app, [session.id])
         rows.forget(transaction, passages)
         values = {"space": session.app, "id": session.id}

@@ -8,6 +8,7 @@ from typing import Any
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_fraction, check_name, check_names, check_time
 from athand.memories.model import WRITERS
+from athand.memories.rows import IN_SPACE
 from athand.memories.salience import LEAST, SALIENCE_NOW_SQL
 from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
 from athand.store import to_microseconds
@@ -33,7 +34,7 @@ _IN_SESSION = "i.id IN (SELECT memory_id FROM memory_links WHERE session = :in_s
 
 # Each filter with its check and its condition.
 _CONDITIONS: Mapping[str, tuple[Check, str]] = {
-    "project": (lambda value: check_name("project", value), "i.project = :project"),
+    "project": (lambda value: check_name("project", value), f"i.project = :project AND {IN_SPACE}"),
     "sector": (lambda value: check_choice("sector", value, SECTORS), "i.sector = :sector"),
     "tier": (lambda value: check_choice("tier", value, TIERS), "i.tier = :tier"),
     "memory_type": (lambda value: check_choice("memory_type", value, MEMORY_TYPES), "i.memory_type = :memory_type"),

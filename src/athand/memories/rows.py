@@ -9,7 +9,17 @@ from athand.corpus import Items
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import is_text
 from athand.memories.dedupe import is_near_duplicate
-from athand.memories.model import COLUMNS, FILE_TAG, Memory, Stats, duplicate_keys, from_rows, to_passage, to_row
+from athand.memories.model import (
+    COLUMNS,
+    FILE_TAG,
+    GLOBAL_SPACE,
+    Memory,
+    Stats,
+    duplicate_keys,
+    from_rows,
+    to_passage,
+    to_row,
+)
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Passage, Snapshot, Transaction, one_of, to_microseconds
 from athand.types import Filter
@@ -18,15 +28,17 @@ DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "near_duplicate_key")
 _ALL_COLUMNS = f"{COLUMNS}, {', '.join(DERIVED_COLUMNS)}"
 _INSERT = f"INSERT INTO memories ({_ALL_COLUMNS}) VALUES ({', '.join(':' + name for name in _ALL_COLUMNS.split(', '))})"
 _TABLES_OF_MEMORY = ("memory_links", "memory_keys")
+# The spaces of a project's memories: beside the project, so that a cluster is asked only for those.
+IN_SPACE = f"i.space IN (:project, '{GLOBAL_SPACE}')"
 
 
-def get(snapshot: Snapshot, id_: str, now: datetime) -> Memory:
-    """The memory with this id, deleted or not."""
+def get(snapshot: Snapshot, id_: str, now: datetime, spaces: Iterable[str] | None = None) -> Memory:
+    """The memory with this id, deleted or not; where its space is known, a cluster is asked only for that."""
     if not isinstance(id_, str):
         raise InvalidInput(f"The id of a memory is text, not {type(id_).__name__}.")
     if not is_text(id_):
         raise NotFound(f"No memory {id_!r}: that is not valid Unicode. See what there is with: athand memory list")
-    found = by_id(snapshot, [id_], now)
+    found = by_id(snapshot, [id_], now, None if spaces is None else sorted(spaces))
     if not found:
         raise NotFound(f"No memory {id_!r}.{_suggest_id(snapshot, id_)} See what there is with: athand memory list")
     return found[id_]
@@ -46,6 +58,8 @@ def by_id(
     snapshot: Snapshot, ids: Sequence[str], now: datetime, spaces: Sequence[str] | None = None
 ) -> dict[str, Memory]:
     """Those of the memories that exist; where their spaces are given, a cluster is asked only for those."""
+    if not ids:
+        return {}
     chosen, values = one_of("id", ids)
     inside, places = one_of("space", spaces, "space")
     rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE {chosen} AND {inside}", {**values, **places})
@@ -174,13 +188,11 @@ def get_project(snapshot: Snapshot, table: str, id_: str) -> str:
     return str(rows[0][0])
 
 
-_IN_PROJECT = "(:project IS NULL OR i.project = :project)"
-
-
 def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
     """Numbers of memories by kind, of sessions and of relations, in one project or in all."""
     values = {"project": project, "now": to_microseconds(now)}
-    kept = f"FROM memories i WHERE {_IN_PROJECT} AND i.is_deleted = 0"
+    mine, here = (f"i.project = :project AND {IN_SPACE}", "i.space = :project") if project else ("1 = 1", "1 = 1")
+    kept = f"FROM memories i WHERE {mine} AND i.is_deleted = 0"
 
     def number(sql: str) -> Any:
         return snapshot.rows(sql, values)[0][0] or 0
@@ -194,13 +206,10 @@ def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
     return Stats(
         memories=number(f"SELECT count(*) {kept}"),
         superseded=number(f"SELECT count(*) {kept} AND i.valid_until <= :now"),
-        deleted=number(f"SELECT count(*) FROM memories i WHERE {_IN_PROJECT} AND i.is_deleted = 1"),
+        deleted=number(f"SELECT count(*) FROM memories i WHERE {mine} AND i.is_deleted = 1"),
         pinned=number(f"SELECT count(*) {kept} AND i.pinned = 1"),
-        sessions=number("SELECT count(*) FROM memory_sessions i WHERE (:project IS NULL OR i.space = :project)"),
-        relations=number(
-            "SELECT count(*) FROM memory_relations i WHERE (:project IS NULL OR i.space = :project) "
-            "AND i.valid_until IS NULL"
-        ),
+        sessions=number(f"SELECT count(*) FROM memory_sessions i WHERE {here}"),
+        relations=number(f"SELECT count(*) FROM memory_relations i WHERE {here} AND i.valid_until IS NULL"),
         salience=float(number(f"SELECT avg({SALIENCE_NOW_SQL}) {kept}")),
         by_project=count_by("i.project"),
         by_sector=count_by("i.sector"),

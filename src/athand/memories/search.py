@@ -107,7 +107,7 @@ def make_request(
 def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
     """The memories that are relevant enough, best first."""
     if request.in_session is not None:
-        sessions.get(snapshot, request.in_session)
+        sessions.get(snapshot, request.in_session, request.project)
     query, answer = request.query, corpus.ask(snapshot, request.query)
     candidates = answer.found.passages
     matched = matches(answer.found, answer.keywords, answer.calibration, query.mode)
@@ -149,7 +149,8 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     now = ranking.request.now
     found = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
     memories = [found[each.candidate.item_id] for each in chosen]
-    source_sessions = sessions.by_id(snapshot, {memory.session for memory in memories if memory.session})
+    named = {memory.session for memory in memories if memory.session}
+    source_sessions = sessions.by_id(snapshot, named, ranking.request.project)
     ended = [memory.id for memory in memories if memory.valid_until is not None]
     successors = relations.successors(snapshot, ended) if ended else {}
     counts = relations.count_relations(snapshot, [memory.id for memory in memories])

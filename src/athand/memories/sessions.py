@@ -8,7 +8,7 @@ from athand.corpus import AnyCorpus
 from athand.errors import Conflict, NotFound
 from athand.inputs import check_name, check_past, check_text, is_text
 from athand.memories import rows
-from athand.memories.model import Memory, Session, SessionContext, Timeline
+from athand.memories.model import GLOBAL_SPACE, Memory, Session, SessionContext, Timeline
 from athand.memories.validation import check_project
 from athand.redaction import clean
 from athand.store import Row, Snapshot, Transaction, new_id, one_of, select_in, to_datetime, to_microseconds
@@ -32,10 +32,10 @@ def start(corpus: AnyCorpus, project: str, id_: str | None, started_at: object) 
 
 def ensure(transaction: Transaction, id_: str, project: str, started_at: datetime) -> Session:
     """The session with this id; it begins if there is none."""
-    session = find(transaction, check_name("session", id_))
+    session = find(transaction, check_name("session", id_), project)
     if session is None:
         insert(transaction, Session(id_, project, started_at))
-        session = get(transaction, id_)
+        session = get(transaction, id_, project)
     return session
 
 
@@ -83,9 +83,10 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | N
     """For each of these memories the one before and the one after it in its session."""
     chosen, values = one_of("m.id", ids)
     inside, places = one_of("m.space", spaces, "space")
+    beside, _ = one_of("n.space", spaces, "space")
     same = (
-        "SELECT n.id FROM memories n WHERE n.space = m.space AND n.session = m.session AND n.is_deleted = 0 "
-        "AND (n.created_at, n.id)"
+        f"SELECT n.id FROM memories n WHERE {beside} AND n.space = m.space AND n.session = m.session "
+        "AND n.is_deleted = 0 AND (n.created_at, n.id)"
     )
     before = f"{same} < (m.created_at, m.id) ORDER BY n.created_at DESC, n.id DESC LIMIT 1"
     after = f"{same} > (m.created_at, m.id) ORDER BY n.created_at, n.id LIMIT 1"
@@ -96,23 +97,25 @@ def neighbours(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | N
     return {row[0]: [id_ for id_ in row[1:] if id_ is not None] for row in rows}
 
 
-def find(snapshot: Snapshot, id_: str) -> Session | None:
-    """The session with this id, if there is one."""
-    return by_id(snapshot, [id_]).get(id_)
+def find(snapshot: Snapshot, id_: str, project: str | None = None) -> Session | None:
+    """The session with this id, if there is one; probably of this project."""
+    return by_id(snapshot, [id_], project).get(id_)
 
 
-def get(snapshot: Snapshot, id_: str) -> Session:
-    """The session with this id."""
-    found = find(snapshot, id_) if is_text(id_) else None
+def get(snapshot: Snapshot, id_: str, project: str | None = None) -> Session:
+    """The session with this id; probably of this project."""
+    found = find(snapshot, id_, project) if is_text(id_) else None
     if found is None:
         raise NotFound(f"No session {id_!r}. See the sessions with: athand memory sessions")
     return found
 
 
-def by_id(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Session]:
-    """Those of the sessions that exist."""
-    rows = select_in(snapshot, f"SELECT {COLUMNS} FROM memory_sessions", "id", ids)
-    return {row[0]: from_row(row) for row in rows}
+def by_id(snapshot: Snapshot, ids: Iterable[str], project: str | None = None) -> dict[str, Session]:
+    """Those of the sessions that exist; a cluster is asked first for those of the project."""
+    select, wanted = f"SELECT {COLUMNS} FROM memory_sessions", set(ids)
+    found = [] if project is None else select_in(snapshot, select, "id", wanted, spaces=[project])
+    found += select_in(snapshot, select, "id", wanted.difference(row[0] for row in found))
+    return {row[0]: from_row(row) for row in found}
 
 
 def select(snapshot: Snapshot, project: str | None, limit: int) -> list[Session]:
@@ -167,9 +170,16 @@ def put_link(transaction: Transaction, project: str, session: str, memory_id: st
     transaction.execute(
         "INSERT INTO memory_links (space, session, memory_id, usage, linked_at) "
         # A memory that was found may have been erased since.
-        "SELECT :space, :session, id, :usage, :at FROM memories WHERE id = :id "
+        "SELECT :space, :session, id, :usage, :at FROM memories WHERE id = :id AND space IN (:space, :everywhere) "
         "ON CONFLICT (space, session, memory_id, usage) DO UPDATE SET linked_at = excluded.linked_at",
-        {"space": project, "session": session, "id": memory_id, "usage": usage, "at": to_microseconds(at)},
+        {
+            "space": project,
+            "everywhere": GLOBAL_SPACE,
+            "session": session,
+            "id": memory_id,
+            "usage": usage,
+            "at": to_microseconds(at),
+        },
     )
 
 

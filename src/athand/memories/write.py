@@ -34,6 +34,7 @@ class _Entry:
 
     memory: Memory
     key: str | None
+    has_given_id: bool
     passage: Passage
     similar: tuple[tuple[Memory, float], ...] = ()
 
@@ -78,7 +79,7 @@ def _check_items(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Ent
             if at == 0:
                 raise
             raise InvalidInput(f"Memory {at + 1} of the batch: {error}") from error
-        entries.append(_Entry(memory, item.get("key"), to_passage(memory)))
+        entries.append(_Entry(memory, item.get("key"), item.get("id") is not None, to_passage(memory)))
     return entries
 
 
@@ -125,7 +126,7 @@ def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> t
     if entry.key and (known := rows.find_by_key(transaction, memory.project, entry.key)):
         if known[1] != fingerprint(memory.content):
             raise Conflict(f"The key {entry.key!r} was used to add another text, see: athand memory show {known[0]}")
-        return rows.get(transaction, known[0], now), None
+        return rows.get(transaction, known[0], now, spaces_of([memory])), None
     same = rows.find_duplicate(transaction, memory, now)
     if same is None:
         return None
@@ -135,7 +136,7 @@ def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> t
     rows.reinforce(transaction, [same.id], BY_CALLER, now, [same.space])
     _link_and_put_key(transaction, entry, same, "reinforced", now)
     passage = to_passage(merged)
-    kept = replace(rows.get(transaction, same.id, now), deduplicated=True)
+    kept = replace(rows.get(transaction, same.id, now, [same.space]), deduplicated=True)
     return kept, passage if passage != to_passage(same) else None
 
 
@@ -158,7 +159,7 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 def _insert_new(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage]:
     memory = entry.memory
-    if rows.by_id(transaction, [memory.id], now):
+    if entry.has_given_id and rows.by_id(transaction, [memory.id], now):
         raise Conflict(f"There is a memory {memory.id} already. See it with: athand memory show {memory.id}")
     rows.insert(transaction, memory)
     _link_and_put_key(transaction, entry, memory, "created", memory.created_at)

@@ -74,8 +74,13 @@ class Snapshot(Protocol):
     def frequencies(self, index: Index, spaces: tuple[str, ...] | None, terms: Sequence[str]) -> dict[str, int]:
         """Document frequency of each known term in the spaces; the key "" has the number of passages."""
 
-    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The stored vectors of these text hashes; damaged ones are left out."""
+    def cached_vectors(
+        self, model_id: str, hashes: Sequence[bytes], spaces: Iterable[str] | None = None
+    ) -> dict[bytes, Vector]:
+        """The stored vectors of these text hashes; damaged ones are left out.
+
+        Where spaces are given, a cluster is asked only for those.
+        """
 
     def fingerprint(self, index: Index) -> str:
         """A hash of all derived data, equal for equal indexes on either engine."""

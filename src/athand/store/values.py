@@ -47,15 +47,24 @@ def one_of(column: str, values: Sequence[Any] | None, name: str = "value") -> tu
 
 
 def select_in(
-    snapshot: Snapshot, select: str, column: str, values: Iterable[str], where: Mapping[str, Any] | None = None
+    snapshot: Snapshot,
+    select: str,
+    column: str,
+    values: Iterable[str],
+    where: Mapping[str, Any] | None = None,
+    spaces: Sequence[str] | None = None,
 ) -> list[Row]:
-    """The rows whose column has one of these values and whose other columns equal those in `where`."""
+    """The rows whose column has one of these values and whose other columns equal those in `where`.
+
+    Where their spaces are given, a cluster is asked only for those.
+    """
     wanted, found = sorted(set(values)), []
     equal = {f"equal{at}": value for at, value in enumerate((where or {}).values())}
     also = "".join(f" AND {other} = :{name}" for other, name in zip(where or {}, equal, strict=True))
+    inside, places = one_of("space", spaces, "space")
     for start in range(0, len(wanted), _LISTED):
         condition, parameters = one_of(column, wanted[start : start + _LISTED])
-        found += snapshot.rows(f"{select} WHERE {condition}{also}", {**parameters, **equal})
+        found += snapshot.rows(f"{select} WHERE {condition}{also} AND {inside}", {**parameters, **equal, **places})
     return found
 
 

@@ -76,4 +76,5 @@ class ToolContext(Corpus[Any, ToolHit]):
         if not passages or model_id is None:
             return 0
         with self.store.snapshot() as snapshot:
-            return len(snapshot.cached_vectors(model_id, [text_hash(passage.text) for passage in passages]))
+            hashes, spaces = [text_hash(each.text) for each in passages], {each.space for each in passages}
+            return len(snapshot.cached_vectors(model_id, hashes, spaces))

@@ -56,10 +56,10 @@ def register(context: ToolContext, source: Path, space: str, origin: str) -> tup
     path = canonical_path(source)
     entries = list(config.read_config(path).values())
     with context.store.snapshot() as snapshot:
-        if _is_unchanged(list_rows(snapshot, space), entries, path, origin):
+        if _is_unchanged(list_rows(snapshot, (space,)), entries, path, origin):
             return entries, []
     with context.store.transaction(spaces=(space,)) as transaction:
-        stored = {row.id: row for row in list_rows(transaction, space)}
+        stored = {row.id: row for row in list_rows(transaction, (space,))}
         named = {entry.name for entry in entries}
         gone = [row.id for row in stored.values() if row.source == str(path) and row.id not in named]
         for name in gone:
@@ -111,7 +111,7 @@ def register_list(context: ToolContext, space: str, name: str, description: str 
     values: dict[str, Any] = {"space": space, "id": name, "transport": NONE, "source": None, "origin": "code"}
     values |= {"description": description, "updated_at": to_microseconds(context.now())}
     with context.store.transaction(spaces=(space,)) as transaction:
-        stored = list_rows(transaction, space, name)
+        stored = list_rows(transaction, (space,), name)
         if not stored:
             put_server(transaction, values)
         elif stored[0].source is None and description not in (None, stored[0].description):
@@ -178,9 +178,9 @@ def unregister(transaction: Transaction, context: ToolContext, space: str, name:
     transaction.remove(INDEX, space, [entry.id for entry in entries])
 
 
-def list_rows(snapshot: Snapshot, space: str | None = None, name: str | None = None) -> list[ServerRow]:
-    """The rows of one catalogue, or of all."""
-    inside, values = one_of("space", None if space is None else (space,))
+def list_rows(snapshot: Snapshot, spaces: Sequence[str] | None = None, name: str | None = None) -> list[ServerRow]:
+    """The rows of some catalogues, or of all."""
+    inside, values = one_of("space", spaces)
     own = "AND id = :name" if name is not None else ""
     sql = f"SELECT {', '.join(ServerRow._fields)} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
     return [ServerRow(*row) for row in snapshot.rows(sql, {**values, "name": name} if own else values)]
@@ -196,7 +196,7 @@ def list_keys_of(context: ToolContext, source: Path) -> list[ServerKey]:
 def get_row(snapshot: Snapshot, spaces: Sequence[str] | None, name: object) -> ServerRow:
     """The server of that name, in the first of these catalogues that has it."""
     check_text("server", name)
-    found = [row for row in list_rows(snapshot, None, str(name)) if spaces is None or row.space in spaces]
+    found = list_rows(snapshot, spaces, str(name))
     if not found:
         raise NotFound(f"No server {name!r}. See what there is with: athand tools servers")
     if spaces is None and len(found) > 1:
@@ -237,7 +237,7 @@ def list_servers(
     )
     with context.store.snapshot() as snapshot:
         counts = {(row[0], row[1]): (int(row[2]), int(row[3])) for row in snapshot.rows(sql, values)}
-        found = [row for row in list_rows(snapshot) if spaces is None or row.space in spaces]
+        found = list_rows(snapshot, spaces)
         sources = {row.source for row in found if row.origin == "project" and row.source is not None}
     untrusted = {source for source in sources if not is_trusted(context, Path(source))}
     return [_to_server(context, row, counts.get(row.key, (0, 0)), states, untrusted) for row in found]

@@ -78,7 +78,7 @@ class PostgresCandidateFinder:
         spaces = "" if self.query.spaces is None else "AND p.words && :lexemes::text[]"
         return self._rows(
             f"SELECT p.number, p.created_at, p.id, {fields} FROM {self.index.corpus}_passages p {item} "
-            f"WHERE p.words && :terms::text[] {spaces} {self._space_condition} {passed} "
+            f"WHERE p.words && :terms::text[] {spaces} {self._inside('p')} {passed} "
             f"{'ORDER BY p.created_at DESC, p.id' if filtered else ''} LIMIT {MOST_ROWS}",
             {"terms": list(terms), "lexemes": [f" {space}" for space in self.query.spaces or ()]},
         )
@@ -95,10 +95,9 @@ class PostgresCandidateFinder:
             return None
         return nearest(self.connection, self.index.corpus, self.query, self.model, passages, self.ann_policy)
 
-    @property
-    def _space_condition(self) -> str:
-        """SQL condition for the spaces of the query."""
-        return "" if self.query.spaces is None else "AND p.space = ANY(:spaces)"
+    def _inside(self, alias: str) -> str:
+        """SQL condition for the spaces of the query; with one for each joined table, a cluster asks fewer machines."""
+        return "" if self.query.spaces is None else f"AND {alias}.space = ANY(:spaces)"
 
     @property
     def _filter_condition(self) -> str:
@@ -113,7 +112,7 @@ class PostgresCandidateFinder:
         """The numbers whose item passes the filter, in the same order."""
         found = self._rows(
             f"SELECT p.number FROM {self.index.corpus}_passages p {self._item_join} "
-            f"WHERE p.number = ANY(:numbers) {self._space_condition} {self._filter_condition}",
+            f"WHERE p.number = ANY(:numbers) {self._inside('p')} {self._filter_condition}",
             {"numbers": list(numbers)},
         )
         passing = {row[0] for row in found}
@@ -121,7 +120,7 @@ class PostgresCandidateFinder:
 
     @property
     def _item_join(self) -> str:
-        return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id"
+        return f"JOIN {self.index.corpus} i ON i.space = p.space AND i.id = p.item_id {self._inside('i')}"
 
     def _load_numbers(self, numbers: Collection[int]) -> dict[int, Candidate]:
         return self._load_candidates("p.number = ANY(:numbers)", {"numbers": list(numbers)}) if numbers else {}
@@ -134,8 +133,8 @@ class PostgresCandidateFinder:
         found = self._rows(
             "SELECT p.number, p.id, p.item_id, p.space, p.created_at, halfvec_send(v.vector), v.checksum, "
             f"{', '.join(columns)} FROM {corpus}_passages p {self._item_join} LEFT JOIN {corpus}_vectors v "
-            "ON v.space = p.space AND v.model = :model AND v.hash = p.hash "
-            f"WHERE {chosen} {self._space_condition} {self._filter_condition} ORDER BY p.number",
+            f"ON v.space = p.space AND v.model = :model AND v.hash = p.hash {self._inside('v')} "
+            f"WHERE {chosen} {self._inside('p')} {self._filter_condition} ORDER BY p.number",
             values,
         )
         cosines = self._cosines([row[5:7] for row in found])

@@ -17,6 +17,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, StoreError
 from athand.store.contract import Schema
+from athand.store.postgres.citus import distributed_tables
 from athand.store.postgres.schema import SCHEMA, migrate
 from athand.store.postgres.sql import Connection, execute
 from athand.store.postgres.vector_index import EF_SEARCH
@@ -69,9 +70,15 @@ class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
 
     limit: float | None = READ_SECONDS + GRACE_SECONDS
     start = ""
+    is_distributed = False
+
+    def note_server(self) -> None:
+        """Stores the start time of the server, to recognize a restart, and whether it spreads our tables."""
+        self.note_start()
+        self.is_distributed = bool(distributed_tables(self))
 
     def note_start(self) -> None:
-        """Stores the start time of the server, to recognize a restart."""
+        """Stores the start time of the server."""
         [(self.start,)] = self.execute(_START_SQL).fetchall()
 
     def wait(self, gen: PQGen[_Answer], *arguments: Any, **options: Any) -> _Answer:
@@ -108,7 +115,7 @@ class PostgresConnections:
             max_size=POOL_SIZE,
             timeout=CONNECT_SECONDS,
             reconnect_timeout=CONNECT_SECONDS,  # after that, a connection is tried when one is asked for
-            configure=LimitedConnection.note_start,
+            configure=LimitedConnection.note_server,
             check=self._check,
             open=False,
         )

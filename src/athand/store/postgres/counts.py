@@ -132,7 +132,5 @@ def _sums(changes: Iterable[tuple[Any, ...]]) -> list[tuple[str, str, str, int]]
 
 def source(corpus: str, spaces: Sequence[str] | None) -> str:
     """SQL source of the rows to sum up: those of these spaces, or of all."""
-    table = f"SELECT term, word, change, frequency FROM {corpus}_counts WHERE"
-    if spaces is not None:
-        return f"({table} space = ANY(:spaces)) c"
-    return f"({table} space = '{ALL_SPACES}' UNION ALL {table} NOT compacted) c"
+    searched = f"space = '{ALL_SPACES}' OR NOT compacted" if spaces is None else "space = ANY(:spaces)"
+    return f"(SELECT term, word, change, frequency FROM {corpus}_counts WHERE {searched}) c"

@@ -149,15 +149,20 @@ def matches_checksum(vector: npt.NDArray[np.float16], checksum: int) -> bool:
     return zlib.crc32(vector.tobytes()) == checksum
 
 
-def cached_vectors(connection: Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-    """The stored vectors of these text hashes, of any space; damaged ones are left out."""
+def cached_vectors(
+    connection: Connection, model_id: str, hashes: Sequence[bytes], spaces: Sequence[str] | None
+) -> dict[bytes, Vector]:
+    """The stored vectors of these text hashes, of some spaces or of any; damaged ones are left out."""
+    inside = "" if spaces is None else "AND v.space = ANY(:spaces)"
     known = " UNION ALL ".join(
         f"SELECT v.hash, halfvec_send(v.vector), v.checksum FROM {corpus}_vectors v "
-        "JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model"
+        f"JOIN models m ON m.number = v.model WHERE v.hash = ANY(:hashes) AND m.model_id = :model {inside}"
         for corpus in list_corpora(connection)
     )
     found = {}
-    for address, sent, checksum in rows(connection, known, {"hashes": list(hashes), "model": model_id}):
+    for address, sent, checksum in rows(
+        connection, known, {"hashes": list(hashes), "model": model_id, "spaces": list(spaces or ())}
+    ):
         vector = unpack(sent)
         if matches_checksum(vector, checksum):
             found[bytes(address)] = vector.astype(np.float32)

@@ -30,7 +30,7 @@ from athand.store.postgres.connections import (
 from athand.store.postgres.planner_statistics import StatisticsPolicy, make_statistics
 from athand.store.postgres.scan import scan_passages
 from athand.store.postgres.schema import VERSION, list_tables
-from athand.store.postgres.sql import Connection, execute, execute_many, rows
+from athand.store.postgres.sql import execute, execute_many, rows
 from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
 from athand.store.postgres.vocabulary import PostgresVocabulary
 from athand.store.query_terms import LexiconCache
@@ -47,7 +47,7 @@ _BULK = 100
 class PostgresSnapshot:
     """A read-only transaction: all reads see one state."""
 
-    def __init__(self, connection: Connection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
+    def __init__(self, connection: LimitedConnection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
         self._connection = connection
         self._lexicons = lexicons
         self._ann_policy = ann_policy
@@ -75,9 +75,12 @@ class PostgresSnapshot:
         vocabulary = PostgresVocabulary(self._connection, index, spaces, self._lexicons)
         return {**vocabulary.frequencies(terms), "": vocabulary.statistics.passages}
 
-    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The stored vectors of these text hashes; damaged ones are left out."""
-        return embeddings.cached_vectors(self._connection, model_id, hashes)
+    def cached_vectors(
+        self, model_id: str, hashes: Sequence[bytes], spaces: Iterable[str] | None = None
+    ) -> dict[bytes, Vector]:
+        """The stored vectors of these text hashes, without damaged ones; a cluster is asked only for the spaces."""
+        inside = sorted(spaces) if self._connection.is_distributed and spaces is not None else None
+        return embeddings.cached_vectors(self._connection, model_id, hashes, inside)
 
     def fingerprint(self, index: Index) -> str:
         """A hash of all derived data, equal for equal indexes on either engine."""
@@ -100,7 +103,7 @@ class PostgresSnapshot:
 class PostgresTransaction(PostgresSnapshot):
     """A write transaction."""
 
-    def __init__(self, connection: Connection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
+    def __init__(self, connection: LimitedConnection, lexicons: LexiconCache, ann_policy: AnnPolicy) -> None:
         super().__init__(connection, lexicons, ann_policy)
         self.to_compact: set[str] = set()
         self.bulk_loaded: set[str] = set()

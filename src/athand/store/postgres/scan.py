@@ -32,7 +32,7 @@ def scan_passages(connection: Connection, index: Index, scan: Scan, model: Model
         connection,
         "SELECT p.space, p.item_id, t.position, p.id, halfvec_send(v.vector), v.checksum, "
         f"CASE WHEN {has_text} THEN t.content END FROM {corpus}_passages p "
-        f"JOIN {corpus} i ON i.space = p.space AND i.id = p.item_id "
+        f"JOIN {corpus} i ON i.space = p.space AND i.id = p.item_id {inside.format('i')} "
         f"JOIN {index.texts} t ON t.space = p.space AND t.id = p.id {inside.format('t')} "
         f"LEFT JOIN {corpus}_vectors v ON v.space = p.space AND v.hash = p.hash AND v.model = :model "
         f"{inside.format('v')} WHERE ({has_text} AND ({near_with_text}) OR {near}) {inside.format('p')} {passed} "

@@ -76,16 +76,16 @@ def _query_nearest(
     connection: Connection, corpus: str, query: Query, vector: str, model: Model, limit: int
 ) -> list[int]:
     """The nearest passages, newest first among equals; cached vectors without a passage are skipped."""
-    inside = "" if query.spaces is None else "AND space = ANY(:spaces)"
+    inside = "" if query.spaces is None else "AND {}.space = ANY(:spaces)"
     distance = f"({vector}) <#> :asked::{vector.partition('::')[2] or 'halfvec'}"
     values = {"model": model.number, "asked": vector_text(query.vector), "spaces": list(query.spaces or ())}
     wanted = limit
     while True:
         found = rows(
             connection,
-            f"SELECT p.number FROM (SELECT space, hash, {distance} AS distance FROM {corpus}_vectors "
-            f"WHERE model = :model {inside} ORDER BY distance LIMIT :wanted) n "
-            f"LEFT JOIN {corpus}_passages p ON p.space = n.space AND p.hash = n.hash "
+            f"SELECT p.number FROM (SELECT space, hash, {distance} AS distance FROM {corpus}_vectors v "
+            f"WHERE model = :model {inside.format('v')} ORDER BY distance LIMIT :wanted) n "
+            f"LEFT JOIN {corpus}_passages p ON p.space = n.space AND p.hash = n.hash {inside.format('p')} "
             "ORDER BY n.distance, p.number DESC",
             {**values, "wanted": wanted},
         )

@@ -62,7 +62,9 @@ class SqliteSnapshot:
             self._views[corpus, model_id] = self._matrices(self._connection, corpus, model_id)
         return self._views[corpus, model_id]
 
-    def cached_vectors(self, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    def cached_vectors(
+        self, model_id: str, hashes: Sequence[bytes], spaces: Iterable[str] | None = None
+    ) -> dict[bytes, Vector]:
         """The stored vectors of these text hashes; damaged ones are left out."""
         return embeddings.cached_vectors(self._connection, model_id, hashes)
 
