@@ -46,6 +46,10 @@ GLOSSARY = frozenset(
     streamable stubs supervisor table tables targets terms text thread threads timeout timing token toml tool tools
     transfer types typescript ui unicode usage validate validation values variables vector vocabulary walk words
     worker write xlsx xml zip
+    screens script search secrets sections sectors serve server servers service session sessions similarity snapshot
+    spelling split sql sqlite startup static statistics stdio store streamable stubs supervisor table tables targets
+    terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
+    rebuild damage validate validation values variables vector vocabulary walk words worker write writer xlsx xml zip
     """.split()
 )
 # Classes that share a name, and why.

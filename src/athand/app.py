@@ -197,9 +197,15 @@ class Athand:
         """Rewrites the store without deleted data; False if others are reading it."""
         return self._store.erase_traces()
 
+    def end_long_work(self) -> None:
+        """Lets indexing end at its next step, as the program is about to end; what is missing is done later."""
+        self._closing.set()
+        for corpus in self.corpora.values():
+            corpus.closing.set()
+
     def close(self) -> None:
         """Closes the corpora and the store; background embedding continues with the next search."""
-        self._closing.set()
+        self.end_long_work()
         with ExitStack() as closing_all:  # in reverse order; one that fails does not keep others open
             closing_all.callback(self._store.close)
             if self._background is not None:

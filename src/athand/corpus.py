@@ -5,6 +5,7 @@ index anew. A corpus adds its index, how passages come from its items, its scori
 """
 
 import logging
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from athand.calibration import Points
 from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import NotFound, Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
-from athand.store import Index, Passage, Schema, Snapshot, Store, Transaction
+from athand.store import Index, Passage, Schema, Snapshot, Store
 from athand.text import tokenize
 from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Statistics, Vector, Vectors, Why
 
@@ -140,6 +141,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         self._use_cache = use_cache
         self._when_uncovered = when_uncovered
         self._warnings: set[str] = set()
+        self.closing = threading.Event()  # set when the program ends: then what takes long must end
 
     # What a corpus supplies
 
@@ -163,8 +165,8 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     def all_passages(self, snapshot: Snapshot) -> Iterator[Sequence[Passage]]:
         """The passages of all items in a fixed order, some at a time."""
 
-    def renew_derived_columns(self, transaction: Transaction) -> None:
-        """Computes the derived columns of all items again, if a corpus has some; the end of `reindex`."""
+    def renew_derived_columns(self) -> None:
+        """Computes the derived columns of all items again, in short writes, if a corpus has some: after the index."""
 
     def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
         """What the items of candidates belong to, see `facet`; their spaces, unless a corpus says otherwise."""
@@ -283,19 +285,27 @@ class Corpus(ABC, Generic[RequestT, HitT]):
         return model_id is not None and self.store.activate_model(self.index.corpus, model_id)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Make everything derived anew, in one step that readers see whole; how many passages there are."""
-        self.embed_missing()
+        """Make everything derived anew; until the new index is whole, the old one answers. How many passages."""
         done = 0
-        with self.store.transaction() as transaction:
-            transaction.clear(self.index)
-            for passages in self.all_passages(transaction):
-                transaction.put(self.index, passages, self.embed(passages, transaction))
-                done += len(passages)
-                progress(done)
-            self.renew_derived_columns(transaction)
+
+        def report(passages: int) -> None:
+            nonlocal done
+            done = passages
+            self._check_open()
+            progress(passages)
+
+        self.embed_missing(self.closing.is_set)
+        self.store.rebuild(self.index, self, report)
+        self.renew_derived_columns()
+        self._check_open()
         if not self.store.erase_traces():
             log.warning("The index is new, but %s", TRACES)
         return done
+
+    def _check_open(self) -> None:
+        """Ends work that takes long when the program ends."""
+        if self.closing.is_set():
+            raise Unavailable(f"The index of {self.name} was not made anew: the program ended. Run: athand reindex")
 
     def check(self) -> list[str]:
         """List what is wrong with the index: the items that have passages, and none in the index."""

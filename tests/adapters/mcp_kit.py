@@ -86,7 +86,7 @@ def gateway(workspace, folder, *, trusting=False, **options):
         _signed(app, token) if trusting else app, log_config=None, ws="none", timeout_graceful_shutdown=20
     )
     server = _Server(config)
-    server.before_the_end = app.state.end_streams
+    [*_, server.before_the_end] = app.state.begin_to_end
     with closing(bind("127.0.0.1", 0)) as bound:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()

@@ -171,7 +171,7 @@ def test_a_store_in_use_does_not_mind_that_another_rebuilds_everything(large, bl
 
 def test_a_search_of_an_old_moment_does_not_spoil_the_files_of_now(large, block, seed, monkeypatch):
     """One reader still sees the store as it was before a reindex, and writes down the vectors of then."""
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 1)  # the reindex waits in vain for the reader to leave
+    monkeypatch.setattr(connections, "READER_SECONDS", 1)  # the reindex waits in vain for the reader to leave
     with opened(large) as (_, memories), opened(large) as (old_store, old):
         with old_store.snapshot() as moment:
             moment.rows("SELECT count(*) FROM memories")

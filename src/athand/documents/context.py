@@ -1,7 +1,6 @@
 """What the functions of this room work with: the corpus, its file readers and the machine they run on."""
 
 import platform
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,7 +27,6 @@ class DocumentContext(Corpus[Any, DocumentHit]):
         super().__init__(store, embedder, **options)
         self.readers = Readers()
         self.host = platform.node()
-        self.closing = threading.Event()
 
     @property
     def is_shared(self) -> bool:

@@ -34,7 +34,7 @@ DELETE_BATCH, KEY_PHRASE_BATCH = 100, 500
 _KEY_PHRASE_DRIFT = 0.25  # within this change of its passages, a folder's key phrases stay as they were chosen
 _MAX_PENDING_CHARACTERS = 4_000_000  # of text held before it is written
 _GRACE_SECONDS = 1.0  # reading goes on this long after a stop, so that short runs make progress
-_MAX_BUSY_RETRIES = 12  # each as long as the busy timeout of the store
+_MAX_BUSY_RETRIES = 2  # each as long as the busy timeout of the store
 _DOCUMENT_COLUMNS = (
     *("space", "id", "kind", "language", "title", "encoding", "size", "modified_at", "stamp", "hash"),
     *("characters", "lines", "chunks", "phrases", "key_phrases", "outline"),
@@ -253,19 +253,7 @@ class _UpdateRun:
 
     def update_key_phrases(self) -> None:
         """Chooses all key phrases anew if the folder has grown or shrunk by a quarter since that was done last."""
-        with self.context.store.snapshot() as snapshot:
-            passages = snapshot.frequencies(INDEX, (self.space,), ())[""]
-            sql = "SELECT key_phrases_at FROM document_folders WHERE space = :space"
-            [(before,)] = snapshot.rows(sql, {"space": self.space}) or [(0,)]
-            paths = list_paths(snapshot, self.space)
-        if abs(passages - before) <= before * _KEY_PHRASE_DRIFT:
-            return
-        for start in range(0, len(paths), KEY_PHRASE_BATCH):
-            if self.is_stopped:
-                return
-            with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
-                renew_key_phrases(transaction, self.space, paths[start : start + KEY_PHRASE_BATCH])
-        _set_state(self.context, self.space, key_phrases_at=passages)
+        update_key_phrases(self.context, self.space, lambda: self.is_stopped, _KEY_PHRASE_DRIFT)
 
     def finish(self) -> None:
         """Writes new stamps, problems and the state `ready`."""
@@ -331,6 +319,23 @@ def delete_documents(transaction: Transaction, space: str, paths: Sequence[str])
     places = [{"space": space, "id": path} for path in paths]
     transaction.execute_many("DELETE FROM document_chunks WHERE space = :space AND document_id = :id", places)
     transaction.execute_many("DELETE FROM documents WHERE space = :space AND id = :id", places)
+
+
+def update_key_phrases(context: DocumentContext, space: str, stop: Callable[[], bool], drift: float) -> None:
+    """Chooses all key phrases of a folder anew, in short writes, if it has changed by more than this share since."""
+    with context.store.snapshot() as snapshot:
+        passages = snapshot.frequencies(INDEX, (space,), ())[""]
+        sql = "SELECT key_phrases_at FROM document_folders WHERE space = :space"
+        [(before,)] = snapshot.rows(sql, {"space": space}) or [(0,)]
+        paths = list_paths(snapshot, space)
+    if drift and abs(passages - before) <= before * drift:
+        return
+    for start in range(0, len(paths), KEY_PHRASE_BATCH):
+        if stop():
+            return
+        with context.store.transaction(durable=False, spaces=(space,)) as transaction:
+            renew_key_phrases(transaction, space, paths[start : start + KEY_PHRASE_BATCH])
+    _set_state(context, space, key_phrases_at=passages)
 
 
 def _bump_generation(transaction: Transaction, space: str) -> None:

@@ -47,13 +47,12 @@ from athand.documents.parameters import (
     Wait,
 )
 from athand.documents.refresh import FolderRefresher, FolderWatcher
-from athand.documents.rows import list_paths, renew_key_phrases
 from athand.documents.search import DocumentRanking, DocumentSearchRequest
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound, Refused
 from athand.inputs import check_name
 from athand.parameters import ByOwner, ContinuationToken, FilePath, FolderIds, Limit, MinScore, Question
-from athand.store import Snapshot, Store, Transaction
+from athand.store import Snapshot, Store
 from athand.types import Hits
 
 _NO_FOLDER = "No folder of documents is attached. Add one with: athand docs add PATH"
@@ -306,17 +305,17 @@ class Documents(DocumentContext):
         """The hits with content, key phrases, highlights and explanation."""
         return search.to_hits(snapshot, ranking, matches)
 
-    def renew_derived_columns(self, transaction: Transaction) -> None:
+    def renew_derived_columns(self) -> None:
         """Chooses the key phrases of all documents anew."""
-        for folder in folders.all_folders(transaction):
-            renew_key_phrases(transaction, folder.folder_id, list_paths(transaction, folder.folder_id))
-            passages = transaction.frequencies(self.index, (folder.folder_id,), ())[""]
-            folders.set_state(transaction, self, folder.folder_id, key_phrases_at=passages)
+        with self.store.snapshot() as snapshot:
+            known = folders.all_folders(snapshot)
+        for folder in known:
+            index.update_key_phrases(self, folder.folder_id, self.closing.is_set, drift=0)
 
     def reindex(self, progress: Callable[[int], None] = lambda done: None) -> int:
-        """Rebuilds index and vectors from the stored chunks in one transaction; returns the number of documents."""
-        self._content_cache.clear()
+        """Rebuilds index and vectors from the stored chunks; returns the number of documents."""
         super().reindex(progress)
+        self._content_cache.clear()
         with self.store.snapshot() as snapshot:
             return int(snapshot.rows("SELECT count(*) FROM documents")[0][0])
 

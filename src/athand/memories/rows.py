@@ -81,9 +81,11 @@ def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **
     return from_rows(rows, now)
 
 
-def select_all(snapshot: Snapshot, batch: int, now: datetime) -> Iterator[list[Memory]]:
-    """All memories that are not deleted, in the order of space and id, in batches."""
-    space, id_ = "", ""
+def select_all(
+    snapshot: Snapshot, batch: int, now: datetime, after: tuple[str, str] = ("", "")
+) -> Iterator[list[Memory]]:
+    """All memories that are not deleted and come after a space and id, in this order, in batches."""
+    space, id_ = after
     while True:
         found = snapshot.rows(
             f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "

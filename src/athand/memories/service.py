@@ -32,7 +32,7 @@ from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
 from athand.parameters import ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
-from athand.store import Passage, Snapshot, Store, Transaction
+from athand.store import Passage, Snapshot, Store
 from athand.types import Candidate, Hit, Hits
 
 SearchDocuments = Callable[[str, str | None, int], Hits[Any]]
@@ -370,10 +370,16 @@ class Memories(Corpus[MemorySearchRequest, MemoryHit]):
         for batch in rows.select_all(snapshot, BATCH, self.now()):
             yield [to_passage(memory) for memory in batch]
 
-    def renew_derived_columns(self, transaction: Transaction) -> None:
+    def renew_derived_columns(self) -> None:
         """Computes the fingerprints and near-duplicate keys of all memories again."""
-        for batch in rows.select_all(transaction, BATCH, self.now()):
-            rows.update_fingerprints(transaction, batch)
+        after = ("", "")
+        while not self.closing.is_set():
+            with self.store.transaction(durable=False) as transaction:
+                memories = next(rows.select_all(transaction, BATCH, self.now(), after), None)
+                if memories is None:
+                    return
+                rows.update_fingerprints(transaction, memories)
+            after = (memories[-1].space, memories[-1].id)
 
     def report(self) -> Report:
         """The number of memories and of projects."""

@@ -1,6 +1,6 @@
 """The protocol that both engines implement: `Store`, its read `Snapshot` and its write `Transaction`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,19 @@ class Passage:
 
 
 PassagesOf = Callable[[Sequence[tuple[str, str]]], Sequence[Passage]]  # of items, each a space and an id
+
+
+class IndexSource(Protocol):
+    """What the index of a corpus is made of."""
+
+    def all_passages(self, snapshot: "Snapshot") -> Iterator[Sequence[Passage]]:
+        """The passages of all items in a fixed order, some at a time."""
+
+    def passages_of(self, snapshot: "Snapshot", items: Sequence[tuple[str, str]]) -> Sequence[Passage]:
+        """The passages of these items, each given by its space and id."""
+
+    def embed(self, passages: Sequence[Passage], snapshot: "Snapshot") -> Vectors | None:
+        """The passages' vectors; None while the model does not work."""
 
 
 class Snapshot(Protocol):
@@ -126,6 +139,12 @@ class Store(Protocol):
         """Commits at the end, rolls back on any error; `durable` waits for the disk.
 
         Holds a write lock on the spaces (None: on all of them), so what is read there still holds at the commit.
+        """
+
+    def rebuild(self, index: Index, source: IndexSource, report: Callable[[int], None]) -> None:
+        """Makes the index of a corpus anew; the old one answers until then.
+
+        `report` hears how many passages are done, and stops it by raising.
         """
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:

@@ -55,7 +55,7 @@ def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions
         redirect_slashes=False,
         lifespan=_make_lifespan(threads, endpoint),
     )
-    app.state.end_streams = endpoint.end_streams if endpoint is not None else lambda: None
+    app.state.begin_to_end = [ctx.athand.end_long_work, *([endpoint.end_streams] if endpoint is not None else [])]
     health = HealthCache(ctx)
     metrics = Metrics(health.status)
     ctx.tally = metrics.count_operation

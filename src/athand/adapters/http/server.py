@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
@@ -101,7 +101,7 @@ def serve(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         ssl_context_factory=(lambda *_: tls) if tls is not None else None,
     )
-    server = _UvicornServer(config, app.state.end_streams, on_ready, stop_after)
+    server = _UvicornServer(config, app.state.begin_to_end, on_ready, stop_after)
     server.run(sockets=[bound])
     return server.ended_by == signal.SIGINT
 
@@ -112,12 +112,12 @@ class _UvicornServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        end_streams: Callable[[], None],
+        begin_to_end: Sequence[Callable[[], None]],
         on_ready: Callable[[], None],
         stop_after: float | None,
     ) -> None:
         super().__init__(config)
-        self._end_streams, self._on_ready, self._stop_after = end_streams, on_ready, stop_after
+        self._begin_to_end, self._on_ready, self._stop_after = begin_to_end, on_ready, stop_after
         self.ended_by: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -128,8 +128,9 @@ class _UvicornServer(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End event streams, then wait for the other requests."""
-        self._end_streams()
+        """End event streams and what takes long, then wait for the other requests."""
+        for begin in self._begin_to_end:
+            begin()
         await super().shutdown(sockets)
 
     def _stop(self) -> None:

@@ -3,7 +3,7 @@
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from athand.errors import AthandError, StoreError, Unavailable
-from athand.store.contract import Index, Passage, PassagesOf, Row, Schema
+from athand.store.contract import Index, IndexSource, Passage, PassagesOf, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import PostgresCandidateFinder
 from athand.store.postgres.citus import distribute
@@ -34,6 +34,7 @@ from athand.store.postgres.sql import execute, execute_many, rows
 from athand.store.postgres.vector_index import AnnPolicy, maintain_indexes
 from athand.store.postgres.vocabulary import PostgresVocabulary
 from athand.store.query_terms import LexiconCache
+from athand.store.rebuild import rebuild_in_one_transaction
 from athand.store.spelling import find_spellings
 from athand.text import text_hash
 from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
@@ -209,6 +210,10 @@ class PostgresStore:
         for corpus, count in transaction.written.items():
             if self._statistics.note_written(corpus, count):
                 self._make_statistics(corpus)
+
+    def rebuild(self, index: Index, source: IndexSource, report: Callable[[int], None]) -> None:
+        """Makes the index of a corpus anew in one transaction; the old one answers until then."""
+        rebuild_in_one_transaction(self, index, source, report)
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages after `after` without a vector of this model."""

@@ -4,8 +4,9 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from random import uniform
 
 import apsw
 
@@ -14,8 +15,11 @@ from athand.files import make_private_folder
 from athand.store.contract import Schema
 from athand.store.sqlite.schema import is_current, migrate, version_of
 from athand.store.sqlite.sql import add_functions
+from athand.store.sqlite.writer import name_writer
 
-BUSY_SECONDS = 5
+BUSY_SECONDS = 30  # that a write waits for others
+READER_SECONDS = 5  # that emptying the log waits for readers, while nobody can write
+_POLL_SECONDS = 0.001, 0.01  # how often it looks, at random: nobody who waits for long falls behind newcomers
 MEMORY = ":memory:"
 _POOL_SIZE = 8
 _CHECKPOINT_PAGES, _RESTART_PAGES, _CHECKPOINT_MILLISECONDS = 1_000, 8_000, 20
@@ -36,6 +40,7 @@ class SqliteConnections:
         self._schemas = schemas
         self._vfs = vfs
         self._closed = False
+        self._taking_long: set[apsw.Connection] = set()
         self.read_only = location != MEMORY and _is_read_only(Path(location))
         single = location == MEMORY or vfs is not None
         self._idle: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()
@@ -61,6 +66,8 @@ class SqliteConnections:
     def close(self) -> None:
         """Closes all idle connections; the last one checkpoints the log."""
         self._closed = True
+        for long in list(self._taking_long):
+            long.interrupt()
         with self.errors():
             # Take all before putting one back, as the queue is last in, first out.
             for connection in [self._idle.get() for _ in range(self._idle.qsize())]:
@@ -75,7 +82,7 @@ class SqliteConnections:
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else writable
         connection = apsw.Connection(self.location, flags=flags, vfs=self._vfs)
         try:
-            connection.set_busy_timeout(BUSY_SECONDS * 1000)
+            wait_for_others(connection)
             self._prepare(connection)
         except BaseException:
             connection.close()
@@ -98,6 +105,25 @@ class SqliteConnections:
         connection.set_wal_hook(_checkpoint)
 
     @contextmanager
+    def open_beside(self, path: Path) -> Iterator[apsw.Connection]:
+        """A connection to another file, with this database attached as `store`, for work that takes long."""
+        with self.errors(), closing(apsw.Connection(str(path))) as connection, self.takes_long(connection):
+            wait_for_others(connection)
+            connection.execute("ATTACH ? AS store", (self.location,))
+            connection.execute("PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY").fetchall()
+            connection.set_wal_hook(_checkpoint)
+            yield connection
+
+    @contextmanager
+    def takes_long(self, connection: apsw.Connection) -> Iterator[None]:
+        """Within it, `close` interrupts what the connection does."""
+        self._taking_long.add(connection)
+        try:
+            yield
+        finally:
+            self._taking_long.discard(connection)
+
+    @contextmanager
     def errors(self) -> Iterator[None]:
         """Translates errors of SQLite into ours."""
         try:
@@ -106,11 +132,28 @@ class SqliteConnections:
             raise _explain_error(error, self.location) from error
 
 
+def wait_for_others(connection: apsw.Connection) -> None:
+    """From now on the connection waits for locks, up to a limit."""
+    began = 0.0
+
+    def wait(calls: int) -> bool:
+        nonlocal began
+        now = time.monotonic()
+        began = began if calls else now
+        time.sleep(uniform(*_POLL_SECONDS))  # noqa: S311
+        return now < began + BUSY_SECONDS
+
+    connection.set_busy_handler(wait)
+
+
 def _explain_error(error: apsw.Error, location: str) -> AthandError:
     known: tuple[tuple[tuple[type[apsw.Error], ...], AthandError], ...] = (
         (
             (apsw.BusyError, apsw.LockedError),
-            StoreBusy(f"{location} is in use: another process has been writing for {BUSY_SECONDS} s. Try again."),
+            StoreBusy(
+                f"{location} is in use: others have been writing for {BUSY_SECONDS} s{name_writer(location)}. "
+                "Nothing was changed. Try again."
+            ),
         ),
         (
             (apsw.FullError,),
@@ -139,6 +182,10 @@ def _explain_error(error: apsw.Error, location: str) -> AthandError:
             Conflict(f"The store refused the write ({error}). Nothing was changed."),
         ),
         (
+            (apsw.InterruptError,),
+            StoreError(f"{location} was closed meanwhile. Nothing of this was kept; what was stored is as it was."),
+        ),
+        (
             (apsw.IOError,),
             StoreError(
                 f"{location} cannot be read or written ({error}): the disk may be full or failing, "
@@ -152,6 +199,18 @@ def _explain_error(error: apsw.Error, location: str) -> AthandError:
     return StoreError(f"{location}: {error}")
 
 
+def empty_log(connection: apsw.Connection) -> bool:
+    """Writes the log into the database and empties it; False if others read what only the log has."""
+    connection.set_busy_timeout(READER_SECONDS * 1000)
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
+    finally:
+        wait_for_others(connection)
+    return True
+
+
 def _checkpoint(connection: apsw.Connection, schema: str, pages: int) -> int:
     """WAL hook: checkpoints every 1,000 pages; from 8,000 on, waits briefly for readers so that the log can restart."""
     if pages >= _CHECKPOINT_PAGES:
@@ -159,7 +218,7 @@ def _checkpoint(connection: apsw.Connection, schema: str, pages: int) -> int:
         connection.set_busy_timeout(_CHECKPOINT_MILLISECONDS)  # a reader that stays must not hold up every write
         with suppress(apsw.BusyError):
             connection.wal_checkpoint(schema, mode)
-        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        wait_for_others(connection)
     return apsw.SQLITE_OK
 
 

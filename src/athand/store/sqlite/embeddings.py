@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 import numpy as np
@@ -72,6 +73,18 @@ def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
         packed = np.asarray(vector, dtype="<f2").tobytes()
         rows.append((model, address, packed, zlib.crc32(packed)))
     connection.executemany("INSERT OR REPLACE INTO vectors (model, hash, vector, checksum) VALUES (?, ?, ?, ?)", rows)
+
+
+def put_changed_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
+    """Stores those vectors that are not there already, just so and undamaged; does not write if there are none."""
+    sql = "SELECT vector, checksum FROM vectors v JOIN models m ON m.number = v.model WHERE m.model_id = ? AND hash = ?"
+    changed = {}
+    for address, vector in vectors.by_hash.items():
+        packed = np.asarray(vector, dtype="<f2").tobytes()
+        if rows(connection, sql, (vectors.model_id, address)) != [(packed, zlib.crc32(packed))]:
+            changed[address] = vector
+    if changed:
+        put_vectors(connection, replace(vectors, by_hash=changed))
 
 
 def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:

@@ -10,14 +10,16 @@ from typing import Any
 
 import apsw
 
-from athand.errors import StoreError, Unavailable
-from athand.store.contract import Index, Passage, PassagesOf, Row, Schema
+from athand.errors import StoreBusy, StoreError, Unavailable
+from athand.store.contract import Index, IndexSource, Passage, PassagesOf, Row, Schema
+from athand.store.rebuild import rebuild_in_one_transaction
 from athand.store.spelling import find_spellings
 from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
-from athand.store.sqlite.connections import MEMORY, SqliteConnections
+from athand.store.sqlite.connections import BUSY_SECONDS, MEMORY, SqliteConnections, empty_log
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
+from athand.store.sqlite.rebuild import NewIndex, index_file
 from athand.store.sqlite.scan import scan_passages
 from athand.store.sqlite.schema import VERSION
 from athand.store.sqlite.sql import rows
@@ -148,7 +150,7 @@ class SqliteStore:
     @contextmanager
     def transaction(self, *, durable: bool = True, spaces: Iterable[str] | None = None) -> Iterator[SqliteTransaction]:
         """Commits at the end, rolls back on any error. SQLite has one writer at a time, whatever the spaces."""
-        with self._writing, self._connections.borrow() as connection:
+        with self._write_lock(), self._connections.borrow() as connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             transaction = SqliteTransaction(connection, self._view, self._finder)
@@ -160,6 +162,23 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                 raise
             self._update_files(connection, transaction)
+
+    def rebuild(self, index: Index, source: IndexSource, report: Callable[[int], None]) -> None:
+        """Makes the index of a corpus anew beside the old one, which answers; others can write meanwhile."""
+        if self._folder is None:  # in memory there is one connection for all
+            return rebuild_in_one_transaction(self, index, source, report)
+        location = Path(self.location)
+        with (
+            index_file(location) as path,
+            self._connections.open_beside(path) as connection,
+            self._connections.borrow() as reader,
+        ):
+            # Not in a transaction: each read sees the newest state, and no reader holds up the log.
+            newest = SqliteSnapshot(reader, self._view, self._finder)
+            new = NewIndex(connection, index, source)
+            new.fill(newest, report)
+            with self._write_lock():
+                new.replace_old(newest)
 
     def missing_vectors(self, corpus: str, model_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, space and item id of the next passages after `after` without a vector of this model."""
@@ -193,12 +212,11 @@ class SqliteStore:
 
         Only VACUUM is enough: a page split leaves copies of moved rows in the gaps.
         """
-        with self._writing, self._connections.borrow() as connection:
+        with self._write_lock(), self._borrow_for_long() as connection:
             maintenance.drop_unused_vectors(connection)
             maintenance.merge_words(connection)
             connection.execute("VACUUM")
-            [(busy, _, _)] = rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-        return bool(busy != 1)
+            return empty_log(connection)
 
     def items_without_passages(self, corpus: str) -> list[tuple[str, str]]:
         """Space and id of every item that is not in the index; some have nothing that could be found."""
@@ -207,7 +225,7 @@ class SqliteStore:
 
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
-        with self._connections.borrow() as connection:
+        with self._borrow_for_long() as connection:
             return maintenance.check_integrity(connection)
 
     def fingerprint(self, index: Index) -> str:
@@ -228,7 +246,7 @@ class SqliteStore:
 
     def back_up(self, path: Path, *, force: bool = False) -> None:
         """Copies a snapshot to a file and verifies it, while others read and write."""
-        with self._connections.borrow() as connection:
+        with self._borrow_for_long() as connection:
             backup.back_up(connection, path, force=force)
 
     def distribute(self) -> dict[str, str]:
@@ -242,6 +260,24 @@ class SqliteStore:
         """Stops the threads and closes the file."""
         self._finder.close()
         self._connections.close()
+
+    @contextmanager
+    def _write_lock(self) -> Iterator[None]:
+        """One thread of this process writes at a time; the others wait as they wait for other processes."""
+        if not self._writing.acquire(timeout=BUSY_SECONDS):
+            raise StoreBusy(
+                f"{self.location} is in use: this process has been writing for {BUSY_SECONDS} s. Try again."
+            )
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _borrow_for_long(self) -> Iterator[apsw.Connection]:
+        """A connection for work that takes long, which ends when the store is closed."""
+        with self._connections.borrow() as connection, self._connections.takes_long(connection):
+            yield connection
 
     def _view(self, connection: apsw.Connection, corpus: str, model_id: str | None) -> MatrixView | None:
         """The vectors of a corpus and model, or None while some passages have none."""
