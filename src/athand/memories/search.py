@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from athand.corpus import Answer, Corpus, Match, Ranking
+from athand.embed import LazyEmbedder
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
 from athand.memories import relations, rows, sessions
@@ -33,9 +34,10 @@ from athand.memories.scoring import (
     relevance,
     weigh,
 )
+from athand.memories.usage import UseCounter
 from athand.memories.validation import check_project
 from athand.rank import Factor, Numbers, Part, order, totals
-from athand.store import Snapshot, to_microseconds
+from athand.store import Snapshot, Store, Transaction, to_microseconds
 from athand.text import excerpts_of
 from athand.types import Candidate, Candidates, Hits, Query
 
@@ -64,7 +66,18 @@ class MemorySearchRequest:
         return Situation(to_microseconds(self.now), to_microseconds(self.as_of or self.now), self.project)
 
 
-MemoryCorpus = Corpus[MemorySearchRequest, MemoryHit]
+class MemoryCorpus(Corpus[MemorySearchRequest, MemoryHit]):
+    """The corpus of memories, with what counts their uses."""
+
+    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+        super().__init__(store, embedder, **options)
+        self.uses = UseCounter(store)
+
+    def close(self) -> None:
+        """Writes the uses that are not written yet."""
+        self.uses.close()
+
+
 MemoryRanking = Ranking[MemorySearchRequest]
 
 
@@ -180,15 +193,18 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
 
 def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:
     """Reinforces the hits and links them with the caller's session; a failure is only noted in the answer."""
-    now = corpus.now()
+    now, session, project = corpus.now(), request.session, request.project or "default"
+    ids, memories = [hit.id for hit in hits], [hit.item for hit in hits]
+    spaces = {project, *spaces_of(memories)}
+
+    def write(transaction: Transaction) -> None:
+        rows.reinforce(transaction, ids, BY_SEARCH, now, sorted(spaces))
+        if session is not None:
+            sessions.ensure(transaction, session, project, now)
+            sessions.link(transaction, session, memories, "recalled", now)
+
     try:
-        project = request.project or "default"
-        spaces = {project, *spaces_of(hit.item for hit in hits)}
-        with corpus.store.transaction(durable=False, spaces=spaces) as transaction:
-            rows.reinforce(transaction, [hit.id for hit in hits], BY_SEARCH, now, sorted(spaces))
-            if request.session is not None:
-                sessions.ensure(transaction, request.session, project, now)
-                sessions.link(transaction, request.session, [hit.item for hit in hits], "recalled", now)
+        corpus.uses.count(spaces, write)
     except (StoreError, Conflict) as error:
         corpus.warn_once("What was found was not reinforced: %s", error)
         return Hits(hits, notes=(*hits.notes, f"Not reinforced: {error}"), did_you_mean=hits.did_you_mean)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
-from athand.corpus import BATCH, Corpus, CorpusQuestion, Items, Match, Names, Report
+from athand.corpus import BATCH, CorpusQuestion, Items, Match, Names, Report
 from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
@@ -29,7 +29,7 @@ from athand.memories.model import (
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
 from athand.memories.schema import SCHEMA
 from athand.memories.scoring import PROJECT
-from athand.memories.search import MemoryRanking, MemorySearchRequest
+from athand.memories.search import MemoryCorpus, MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
 from athand.parameters import ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store
@@ -45,7 +45,7 @@ HitList: TypeAlias = list[MemoryHit]
 _NEIGHBOURS = 2  # memories before and after one that is opened
 
 
-class Memories(Corpus[MemorySearchRequest, MemoryHit]):
+class Memories(MemoryCorpus):
     """The memories of a store."""
 
     schema = SCHEMA

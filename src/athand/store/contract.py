@@ -134,11 +134,12 @@ class Store(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]: ...
 
     def transaction(
-        self, *, durable: bool = True, spaces: Iterable[str] | None = None
+        self, *, durable: bool = True, spaces: Iterable[str] | None = None, patience: float | None = None
     ) -> AbstractContextManager[Transaction]:
         """Commits at the end, rolls back on any error; `durable` waits for the disk.
 
-        Holds a write lock on the spaces (None: on all of them), so what is read there still holds at the commit.
+        Holds a write lock on the spaces (None: on all of them), so what is read there still holds at the commit. Where
+        one writer keeps out all others (SQLite), StoreBusy is raised after `patience` seconds; None: the usual limit.
         """
 
     def rebuild(self, index: Index, source: IndexSource, report: Callable[[int], None]) -> None:

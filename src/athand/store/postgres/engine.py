@@ -185,7 +185,7 @@ class PostgresStore:
 
     @contextmanager
     def transaction(
-        self, *, durable: bool = True, spaces: Iterable[str] | None = None
+        self, *, durable: bool = True, spaces: Iterable[str] | None = None, patience: float | None = None
     ) -> Iterator[PostgresTransaction]:
         """Commits at the end, rolls back on any error; `durable` waits for the disk.
 

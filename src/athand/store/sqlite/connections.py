@@ -132,16 +132,18 @@ class SqliteConnections:
             raise _explain_error(error, self.location) from error
 
 
-def wait_for_others(connection: apsw.Connection) -> None:
-    """From now on the connection waits for locks, up to a limit."""
+def wait_for_others(connection: apsw.Connection, patience: float | None = None) -> None:
+    """From now on the connection waits for locks, so many seconds, or up to the usual limit."""
     began = 0.0
 
     def wait(calls: int) -> bool:
         nonlocal began
         now = time.monotonic()
         began = began if calls else now
+        if now >= began + (BUSY_SECONDS if patience is None else patience):
+            return False
         time.sleep(uniform(*_POLL_SECONDS))  # noqa: S311
-        return now < began + BUSY_SECONDS
+        return True
 
     connection.set_busy_handler(wait)
 
@@ -197,6 +199,15 @@ def _explain_error(error: apsw.Error, location: str) -> AthandError:
         if isinstance(error, classes):
             return explained
     return StoreError(f"{location}: {error}")
+
+
+def begin_write(connection: apsw.Connection, patience: float | None) -> None:
+    """Begins a transaction with the lock for writing, for which it waits so long."""
+    wait_for_others(connection, patience)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        wait_for_others(connection)
 
 
 def empty_log(connection: apsw.Connection) -> bool:

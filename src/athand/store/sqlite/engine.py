@@ -16,7 +16,7 @@ from athand.store.rebuild import rebuild_in_one_transaction
 from athand.store.spelling import find_spellings
 from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
-from athand.store.sqlite.connections import BUSY_SECONDS, MEMORY, SqliteConnections, empty_log
+from athand.store.sqlite.connections import BUSY_SECONDS, MEMORY, SqliteConnections, begin_write, empty_log
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
 from athand.store.sqlite.rebuild import NewIndex, index_file
@@ -148,11 +148,13 @@ class SqliteStore:
             self._save_matrices(connection)
 
     @contextmanager
-    def transaction(self, *, durable: bool = True, spaces: Iterable[str] | None = None) -> Iterator[SqliteTransaction]:
+    def transaction(
+        self, *, durable: bool = True, spaces: Iterable[str] | None = None, patience: float | None = None
+    ) -> Iterator[SqliteTransaction]:
         """Commits at the end, rolls back on any error. SQLite has one writer at a time, whatever the spaces."""
-        with self._write_lock(), self._connections.borrow() as connection:
+        with self._write_lock(patience), self._connections.borrow() as connection:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            connection.execute("BEGIN IMMEDIATE")
+            begin_write(connection, patience)
             transaction = SqliteTransaction(connection, self._view, self._finder)
             try:
                 yield transaction
@@ -262,12 +264,11 @@ class SqliteStore:
         self._connections.close()
 
     @contextmanager
-    def _write_lock(self) -> Iterator[None]:
+    def _write_lock(self, patience: float | None = None) -> Iterator[None]:
         """One thread of this process writes at a time; the others wait as they wait for other processes."""
-        if not self._writing.acquire(timeout=BUSY_SECONDS):
-            raise StoreBusy(
-                f"{self.location} is in use: this process has been writing for {BUSY_SECONDS} s. Try again."
-            )
+        seconds = BUSY_SECONDS if patience is None else patience
+        if not self._writing.acquire(timeout=seconds):
+            raise StoreBusy(f"{self.location} is in use: this process has been writing for {seconds} s. Try again.")
         try:
             yield
         finally:
