@@ -93,6 +93,7 @@ class Athand:
                 "window_hours": settings.flow_window_hours,
                 "browser": settings.chromium,
                 "pictures": settings.data_folder / "screenshots",
+                "extensions": settings.extension_folders,
             },
         }
 

@@ -58,6 +58,7 @@ class Settings:
     tool_policy: str = "first"
     chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
+    extensions: str | None = None  # folders of browser extensions that agents may load, separated as in PATH
 
     def __post_init__(self) -> None:
         for name, words in _CHOICES.items():
@@ -81,6 +82,11 @@ class Settings:
     def profiles_folder(self) -> Path:
         """The folder of the user's app profiles."""
         return self._config_folder / "profiles"
+
+    @property
+    def extension_folders(self) -> tuple[Path, ...]:
+        """The browser extensions that agents may load."""
+        return tuple(Path(each) for each in (self.extensions or "").split(os.pathsep) if each)
 
     @property
     def _config_folder(self) -> Path:

@@ -1,9 +1,12 @@
 """The operations that drive a browser, in a real one."""
 
+import os
 import tempfile
+import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import psutil
@@ -11,13 +14,19 @@ import pytest
 from tests.adapters.operating import Caller, calling, names_in
 from tests.flows.sharing import shared_chromium
 from tests.flows.waiting import opens_a_tab, patient_replays, settled_once
-from tests.flows.webapp import WebApp
+from tests.flows.webapp import PAGES, Server, WebApp
 from tests.waiting import PATIENCE, until
 
+from athand import Athand
+from athand.adapters.operations import SCOPES, operations
+from athand.adapters.operations import Caller as Token
 from athand.adapters.operations.browsers import Browsers
-from athand.errors import ActionFailed, Conflict, InvalidInput
+from athand.config import Settings
+from athand.errors import ActionFailed, Conflict, InvalidInput, Refused
 
 PASSWORD = "correct horse 7!"
+ANN, BOB = (Token(name, frozenset(["search", "call-tools"])) for name in ("ann", "bob"))
+OWNER = Token("owner", frozenset(SCOPES))
 
 
 @pytest.fixture(scope="module")
@@ -134,12 +143,101 @@ def test_what_is_typed_is_in_no_error_and_in_no_trace_of_one(call, one, site, wr
     assert PASSWORD not in "".join(traceback.format_exception(failed.value))
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "FILE:/etc/passwd", " file:///etc"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "FILE:/etc/passwd",
+        " file:///etc",
+        "about:version",
+        "About:settings",
+    ],
+)
 def test_no_file_of_the_machine_is_opened(call, one, url):
     with pytest.raises(InvalidInput, match="does not open local files"):
         call("ui_launch", url=url, git={})
     with pytest.raises(InvalidInput, match="does not open local files"):
         call("ui_navigate", url=url)
+
+
+@pytest.mark.parametrize("url", ["view-source:file:///etc/passwd", "chrome://version", "devtools://devtools/x"])
+def test_no_page_of_the_browser_itself_is_opened(call, one, url):
+    with pytest.raises(InvalidInput) as failed:
+        call("ui_navigate", url=url)
+    assert failed.value.code == "BAD_URL"
+
+
+@pytest.fixture
+def marked(tmp_path):
+    """A file of the machine that no page may show."""
+    file = tmp_path / "secret.html"
+    file.write_text("<h1>Marker of a local file</h1>")
+    return file.as_uri()
+
+
+def test_a_link_and_a_redirect_lead_to_no_file_of_the_machine(call, one, marked):
+    class Trap(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302 if self.path == "/redirect" else 200)
+            self.send_header("Location", marked)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            body = f'<a href="{marked}">Open</a><a href="{marked}" target="_blank">Elsewhere</a>'
+            self.wfile.write(f'{body}<iframe src="{marked}"></iframe>'.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with Server(("127.0.0.1", 0), Trap) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        with pytest.raises(ActionFailed):
+            call("ui_navigate", url=f"{address}/redirect")
+        call("ui_navigate", url=address)
+        for name in ("Open", "Elsewhere"):
+            call("ui_click", role="link", name=name)
+            assert "Marker of a local file" not in str(call("ui_describe_screen"))
+        server.shutdown()
+    for tab in reversed(call("ui_get_state")["tabs"][1:]):
+        call("ui_close_tab", index=tab["index"])
+
+
+def test_a_page_of_a_file_is_left_at_once_however_the_browser_got_there(call, one, site, marked):
+    browser = call.at.browsers.get("one")
+    for look in (lambda: call("ui_describe_screen"), lambda: call("ui_screenshot"), lambda: call("ui_press", key="a")):
+        browser._process.run(lambda context: context.page.goto(marked), PATIENCE)
+        with pytest.raises(ActionFailed, match="files of this machine") as failed:
+            look()
+        assert failed.value.code == "BAD_URL"
+        assert call("ui_get_state")["url"] == "about:blank"
+    call("ui_navigate", url=f"{site}/login.html")
+
+
+def test_an_agent_loads_no_extension_of_the_machine(call, one):
+    folder = str(PAGES / "extension")
+    call("knowledge_start_session", id="walk")
+    call("knowledge_record", session_id="walk", tool="press", input={"key": "Tab"})
+    for ask in (
+        lambda: call("ui_launch", extension=folder, git={}),
+        lambda: call("knowledge_replay", session_id="walk", extension=folder),
+    ):
+        with pytest.raises(Refused, match="athand config set extensions"):
+            ask()
+
+
+def test_the_owner_and_the_settings_allow_an_extension(tmp_path):
+    (tmp_path / "wallet").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "wallet")
+    settings = Settings(home=str(tmp_path), extensions=os.pathsep.join([str(tmp_path / "wallet"), "/other"]))
+    with Athand(":memory:", settings=settings) as athand:
+        assert athand.flows.is_known_extension(tmp_path / "link")
+        assert not athand.flows.is_known_extension(tmp_path)
+    flows = FakeFlows()
+    assert Browsers(flows).launch(OWNER, extension="/any").is_alive
+    flows.known = {"/wallet"}
+    assert Browsers(flows).launch(ANN, extension="/wallet").is_alive
+    with pytest.raises(Refused):
+        Browsers(flows).launch(ANN, extension="/any")
 
 
 def test_a_session_that_was_recorded_leads_to_no_file_either_and_its_browser_is_closed(call, one):
@@ -150,6 +248,22 @@ def test_a_session_that_was_recorded_leads_to_no_file_either_and_its_browser_is_
     done = call("knowledge_replay", session_id="trap")
     assert (done["ok"], done["code"]) == (False, "BAD_URL")
     until(lambda: {each.pid for each in processes()} <= {each.pid for each in running})
+
+
+def test_an_operation_uses_the_browser_of_its_caller(call, one):
+    state = operations()["ui_get_state"]
+    assert state.perform(call.at, {"session_id": "one"})["session_id"] == "one"
+    for arguments in ({"session_id": "one"}, {}):
+        with pytest.raises(ActionFailed) as failed:
+            state.perform(call.at, arguments, caller=BOB)
+        assert failed.value.code == "NOT_LAUNCHED"
+    for name, arguments in (
+        ("ui_cleanup", {"session_id": "one"}),
+        ("knowledge_replay", {"session_id": "one", "browser": "one"}),
+        ("knowledge_search", {"query": "log in", "scope": "current"}),
+    ):
+        with pytest.raises(ActionFailed):
+            operations()[name].perform(call.at, arguments, caller=BOB)
 
 
 def test_closing_leaves_no_browser(call, one):
@@ -184,7 +298,10 @@ class Fake:
 
 class FakeFlows:
     def __init__(self):
-        self.made = []
+        self.made, self.known = [], set()
+
+    def is_known_extension(self, folder):
+        return folder in self.known
 
     def prepare_browser(self, session=None, **_):
         self.made.append(Fake(session or f"s{len(self.made)}"))
@@ -213,10 +330,42 @@ def test_of_many_who_launch_one_session_at_the_same_time_one_succeeds():
 
 def test_browsers_that_died_are_forgotten_and_there_are_not_too_many():
     browsers = Browsers(FakeFlows())
-    launched = [browsers.launch() for _ in range(8)]
+    launched = [browsers.launch() for _ in range(4)]
     with pytest.raises(Conflict, match="s0, s1"):
         browsers.launch()
     launched[0].is_alive = False
-    assert browsers.launch().session_id == "s8"
+    assert browsers.launch().session_id == "s4"
     with pytest.raises(ActionFailed, match="s0"):
         browsers.get("s0")
+
+
+def test_nobody_uses_the_browser_of_another_caller():
+    browsers = Browsers(FakeFlows())
+    browsers.launch(ANN, session="of ann")
+    for session in ("of ann", None):
+        with pytest.raises(ActionFailed) as failed:
+            browsers.get(session, BOB)
+        assert (failed.value.code, "of ann" in str(failed.value)) == ("NOT_LAUNCHED", False)
+        with pytest.raises(ActionFailed):
+            browsers.cleanup(session, BOB)
+    browsers.launch(BOB, session="of bob")
+    with pytest.raises(ActionFailed, match=r"Open: of bob\."):
+        browsers.get("of ann", BOB)
+    with pytest.raises(ActionFailed), browsers.open_or_launch("of ann", BOB):
+        pass
+    with pytest.raises(Conflict, match="Another caller"):
+        browsers.launch(BOB, session="of ann")
+    assert (browsers.get(None, ANN).session_id, browsers.get(None, BOB).session_id) == ("of ann", "of bob")
+
+
+def test_one_caller_leaves_browsers_for_others():
+    browsers = Browsers(FakeFlows())
+    for _ in range(4):
+        browsers.launch(ANN)
+    with pytest.raises(Conflict, match="4 browsers are open"):
+        browsers.launch(ANN)
+    for _ in range(4):
+        browsers.launch(BOB)
+    with pytest.raises(Conflict, match="of all callers") as failed:
+        browsers.launch(OWNER)
+    assert "s0" not in str(failed.value)

@@ -23,7 +23,10 @@ Git = Annotated[Mapping[str, Any] | None, Help("Where the app's code is: branch,
 Launch = Annotated[Mapping[str, Any] | None, Help("How the app was started")]
 NewSessionId = Annotated[str | None, Help("An id of your own; default: a new one")]
 CreatedAt = Annotated[datetime | str | None, Help("When it began, ISO 8601; default: now")]
-Extension = Annotated[str | None, Help("The folder of an unpacked browser extension, on the machine of this server")]
+Extension = Annotated[
+    str | None,
+    Help("The folder of an unpacked browser extension that the owner has allowed, on the machine of this server"),
+]
 Headless = Annotated[bool, Help("Without a visible window")]
 
 

@@ -84,11 +84,13 @@ class Flows(FlowContext):
         *,
         browser: str | None = None,
         pictures: Path | None = None,
+        extensions: Sequence[Path] = (),
         **options: Any,
     ) -> None:
         super().__init__(store, embedder, **options)
         self._executable = browser
         self._pictures = pictures
+        self._extensions = {folder.expanduser().resolve() for folder in extensions}
         self._browsers: WeakSet[Browser] = WeakSet()
 
     # Recording
@@ -265,6 +267,10 @@ class Flows(FlowContext):
         browser = Browser(self, **launch_options)
         self._browsers.add(browser)
         return browser
+
+    def is_known_extension(self, folder: str | PathLike[str]) -> bool:
+        """Whether the settings name this folder of a browser extension, so that agents may load it."""
+        return Path(folder).expanduser().resolve() in self._extensions
 
     def replay(
         self,

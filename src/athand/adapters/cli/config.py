@@ -37,6 +37,7 @@ def config(**given: Any) -> None:
       tool_policy        new tools: first, quarantine or accept
       chromium           the browser's executable; default: found by itself
       flow_window_hours  maximum age of the sessions that predictions use
+      extensions         folders of browser extensions that agents may load, separated by :
 
     \b
     Examples:

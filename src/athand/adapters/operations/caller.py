@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from athand.parameters import FromCaller
 
 if TYPE_CHECKING:
     from athand.tools.relay import Relay
@@ -51,4 +53,5 @@ class Caller:
             return None
 
 
+ByCaller = Annotated[Caller, FromCaller()]  # a parameter that is the caller itself
 AGENT = Caller("agent", frozenset(DEFAULT_SCOPES))  # whoever is on the other end of a pipe

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Annotated, Any
 
+from athand.adapters.operations.caller import AGENT, ByCaller
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, Progress, row
 from athand.errors import NotFound
@@ -34,10 +35,11 @@ def knowledge_search(
     session: CurrentSession = None,
     filters: Filters = None,
     min_score: MinScore = None,
+    caller: ByCaller = AGENT,
 ) -> Hits[FlowHit]:
     """Find steps of recorded sessions by what was done, where, on what and what for, best first, each with why."""
     if scope == "current" and session is None:
-        session = ctx.browsers.get().session_id
+        session = ctx.browsers.get(caller=caller).session_id
     return ctx.athand.flows.search(
         query, limit=limit, scope=scope, session=session, filters=filters, min_score=min_score
     )
@@ -87,6 +89,7 @@ def knowledge_replay(
     browser: Annotated[str | None, Help("The session of the open browser to use; default: a new browser")] = None,
     headless: Headless = True,
     extension: Extension = None,
+    caller: ByCaller = AGENT,
     progress: Progress,
 ) -> Replay:
     """Repeat in a real browser what a session did. Stops where the page differs, and says how.
@@ -96,7 +99,7 @@ def knowledge_replay(
     flows, done = ctx.athand.flows, count(1)
     session = flows.session(session_id)
     options = {"app": session.app, "url": url, "headless": headless, "extension": extension}
-    with ctx.browsers.open_or_launch(browser, **options) as used:
+    with ctx.browsers.open_or_launch(browser, caller, **options) as used:
         return flows.replay(
             used,
             session_id,

@@ -100,7 +100,7 @@ class Operation:
             keywords["progress"] = progress or _ignore_progress
         outcome = "ok"
         try:
-            answer = plain_answer(self._call(ctx, keywords))
+            answer = plain_answer(self._call(ctx, keywords, caller))
             return hide_texts(answer, self.answer, given) if self.scope == "write" and not caller.may_read else answer
         except Exception as error:
             outcome = type(error).__name__
@@ -116,12 +116,12 @@ class Operation:
         values = {name: plain_argument(getattr(arguments, name)) for name in self.signature}
         return {name: value for name, value in values.items() if value is not None or not self.signature[name].is_extra}
 
-    def _call(self, ctx: AppContext, keywords: dict[str, Any]) -> Any:
+    def _call(self, ctx: AppContext, keywords: dict[str, Any], caller: Caller) -> Any:
         """Call the function or the service method; a method cannot reach catalogues of another project."""
         if self.service is None:
             return self.run(ctx, **keywords)
         if self.service == "browser":
-            return self.run(ctx.browsers.get(keywords.pop("session_id")), **keywords)
+            return self.run(ctx.browsers.get(keywords.pop("session_id"), caller), **keywords)
         if "catalogue" in keywords:
             keywords["catalogue"] = ctx.resolve_catalogues(keywords["catalogue"])
         service = ctx.athand.corpora[self.service] if self.service else ctx.athand

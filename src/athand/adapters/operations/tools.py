@@ -4,15 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from athand.adapters.operations.caller import AGENT, Caller
+from athand.adapters.operations.caller import AGENT, ByCaller
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, row
-from athand.parameters import Catalogues, FilePath, FromCaller, Help, Length, Name
+from athand.parameters import Catalogues, FilePath, Help, Length, Name
 from athand.tools import Tools
 from athand.tools.model import DEFAULT, CallResult, Rule, Server
 from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, ServerName, ToolId
 
-ByCaller = Annotated[Caller, FromCaller()]
 _MAX_CHARS = 20_000  # of an answer, by default
 
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from athand.adapters.operations.caller import AGENT, ByCaller
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, OwnBrowser, row
 from athand.flows.browser import Browser
@@ -26,6 +27,7 @@ def ui_launch(
     viewport: Annotated[tuple[int, int], Help("Width and height of the page, in pixels")] = (1280, 720),
     timeout_s: Annotated[float, Range(0, 300, exclusive=True), Help("How long actions wait, in seconds")] = 10.0,
     dialogs: Annotated[Literal["dismiss", "accept"], Help("How dialogs of the page are answered")] = "dismiss",
+    caller: ByCaller = AGENT,
 ) -> LaunchResult:
     """Start a real browser and a session; every later call is recorded in it. Ends with ui_cleanup.
 
@@ -34,9 +36,9 @@ def ui_launch(
     return ctx.browsers.launch(**{name: value for name, value in locals().items() if name != "ctx"})
 
 
-def ui_cleanup(ctx: AppContext, session_id: OwnBrowser = None) -> CleanupResult:
+def ui_cleanup(ctx: AppContext, session_id: OwnBrowser = None, caller: ByCaller = AGENT) -> CleanupResult:
     """Close a browser and end its session. What was recorded stays."""
-    return ctx.browsers.cleanup(session_id)
+    return ctx.browsers.cleanup(session_id, caller)
 
 
 def _look(name: str, run: Any, title: str, **options: Any) -> Operation:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed, AthandError, InvalidInput
 from athand.files import private_opener
-from athand.flows.browser.model import LaunchOptions, Tab
+from athand.flows.browser.model import LaunchOptions, Tab, is_local
 from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, PageSnapshot, capture_snapshot
 from athand.flows.profiles import Profile
 from athand.inputs import check_name
@@ -115,6 +115,7 @@ class PageContext:
         from playwright.async_api import Error
 
         page = self.page
+        await self._leave_local_page(page)
         last = self.ref_snapshot
         for tries_left in reversed(range(_SNAPSHOT_TRIES)):
             try:
@@ -137,10 +138,21 @@ class PageContext:
         """Saves a screenshot in a file that only the user can read."""
         self._screenshot_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._screenshot_folder / _screenshot_name(name)
+        await self._leave_local_page(self.page)
         image = await self.page.screenshot(full_page=full_page)
         with open(path, "wb", opener=private_opener) as file:
             file.write(image)
         return path
+
+    async def _leave_local_page(self, page: "Page") -> None:
+        """Leaves a page that must not be seen, however the browser got there: by a link, a tab, an extension."""
+        if self.options.local_files or not any(is_local(frame.url) for frame in page.frames):
+            return
+        await page.goto("about:blank")
+        raise ActionFailed(
+            "The page showed files of this machine or settings of the browser, and was left. Navigate elsewhere.",
+            code="BAD_URL",
+        )
 
     async def settle(self, since: float, until: float) -> None:
         """Waits for a page that an action since then navigates to, up to `until`, and shortly for its data."""

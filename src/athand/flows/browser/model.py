@@ -12,6 +12,7 @@ from athand.inputs import check_choice, check_text
 from athand.types import Noun
 
 SCHEMES = ("http", "https", "file", "chrome-extension", "about", "data")
+_LOCAL_SCHEMES = ("file", "filesystem", "view-source", "chrome", "devtools")
 DIALOGS = ("dismiss", "accept")
 _MAX_TIMEOUT_S = 300
 
@@ -197,9 +198,19 @@ def check_url(value: object, *, local_files: bool = True) -> str:
             f"{url[:100]!r} is not an address that a browser opens. It must begin with one of: {', '.join(SCHEMES)}.",
             code="BAD_URL",
         )
-    if scheme == "file" and not local_files:
-        raise InvalidInput("This browser does not open local files. Serve them over http.", code="BAD_URL")
+    if not local_files and is_local(url.strip()):
+        raise InvalidInput(
+            "This browser does not open local files, and no settings of its own. Serve files over http.", code="BAD_URL"
+        )
     return url.strip()
+
+
+def is_local(url: str) -> bool:
+    """Whether an address shows files of this machine, or settings of the browser."""
+    scheme, _, rest = url.partition(":")
+    if scheme.lower() == "about":
+        return rest.partition("?")[0].partition("#")[0].lower() not in ("blank", "srcdoc")
+    return scheme.lower() in _LOCAL_SCHEMES
 
 
 def check_seconds(what: str, value: object) -> float:
