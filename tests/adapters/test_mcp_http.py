@@ -13,8 +13,10 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.adapters.mcp_kit import ERAS, gateway, opened
 from tests.waiting import until
 
+from athand.adapters.eviction import Most
+from athand.adapters.http import token_registry
 from athand.adapters.http.middleware import Limits
-from athand.adapters.http.token_registry import create_token
+from athand.adapters.http.token_registry import create_token, revoke_token
 from athand.adapters.mcp import streamable_http
 from athand.adapters.operations import DEFAULT_SCOPES, operations
 
@@ -29,7 +31,7 @@ HELLO = {
 
 @pytest.fixture(scope="module")
 def tokens(tmp_path_factory):
-    """A folder of tokens; they are there before the server is, which looks again only every second."""
+    """A folder of tokens; they are there before the server is, which looks again only twice a second."""
     folder = tmp_path_factory.mktemp("tokens")
     folder.chmod(0o700)
     given = {"agent": DEFAULT_SCOPES, "reader": ("search",)}
@@ -191,7 +193,7 @@ def a_small_gateway(tmp_path, **options):
 
 
 def test_of_too_many_streams_of_one_caller_the_oldest_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(streamable_http, "_MAX_STREAMS", 1)
+    monkeypatch.setattr(streamable_http, "_STREAMS", Most(of_one=1, of_all=9))
     other = create_token(tmp_path / "tokens", "other", ("search",))[1]
     with ExitStack() as stack:
         url, token = stack.enter_context(a_small_gateway(tmp_path))
@@ -218,19 +220,61 @@ def in_progress(url, token):
 
 
 @contextmanager
-def listening(url, token):
-    """An open event stream, in a session of its own."""
-    session = post(url, token, HELLO).headers["mcp-session-id"]
-    headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": session}
+def listening(url, token, session=None):
+    """An open event stream, by default in a session of its own."""
+    headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": session or begin(url, token)}
     with httpx2.Client(timeout=60) as client, client.stream("GET", url, headers=headers) as stream:
         assert stream.status_code == 200
         yield stream
 
 
-def test_more_sessions_than_there_may_be_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(streamable_http, "_MAX_SESSIONS", 2)
+@pytest.mark.parametrize("most", [Most(of_one=2, of_all=9), Most(of_one=9, of_all=3)])
+def test_of_too_many_sessions_the_oldest_idle_one_of_whoever_has_most_ends(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(streamable_http, "_SESSIONS", most)
+    other = create_token(tmp_path / "tokens", "other", ("search",))[1]
+    with ExitStack() as stack:
+        url, token = stack.enter_context(a_small_gateway(tmp_path))
+        kept = begin(url, other)
+        used, idle = begin(url, token), begin(url, token)
+        stack.enter_context(listening(url, token, used))
+        latest = begin(url, token)
+        assert [ping(url, token, each) for each in (used, idle, latest)] == [200, 404, 200]
+        assert ping(url, other, kept) == 200
+
+
+def test_a_session_that_its_client_ended_makes_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(streamable_http, "_SESSIONS", Most(of_one=2, of_all=9))
     with a_small_gateway(tmp_path) as (url, token):
-        assert [post(url, token, HELLO).status_code for _ in range(3)] == [200, 200, 503]
+        kept, ended = begin(url, token), begin(url, token)
+        headers = {**HEADERS, "Authorization": f"Bearer {token}", "Mcp-Session-Id": ended}
+        assert httpx2.delete(url, headers=headers, timeout=60).status_code == 200
+        begin(url, token)
+        assert ping(url, token, kept) == 200
+
+
+def test_the_stream_of_a_token_that_is_revoked_ends_within_a_second(tmp_path):
+    folder = tmp_path / "tokens"
+    revoked, other = (create_token(folder, name, ("search",))[1] for name in ("revoked", "other"))
+    with ExitStack() as stack:
+        url, _ = stack.enter_context(a_small_gateway(tmp_path))
+        stack.enter_context(listening(url, other))
+        stream = stack.enter_context(listening(url, revoked))
+        revoke_token(folder, "revoked")
+        stream.read()  # it ends, whole
+        assert in_progress(url, other) == 1
+
+
+def test_looks_at_tokens_and_streams_are_so_frequent_that_a_stream_ends_within_a_second():
+    assert streamable_http._CHECK_SECONDS + token_registry._RELOAD_SECONDS < 1
+
+
+def begin(url, token):
+    """The id of a new session."""
+    return post(url, token, HELLO).headers["mcp-session-id"]
+
+
+def ping(url, token, session):
+    return post(url, token, {"jsonrpc": "2.0", "id": 2, "method": "ping"}, **{"Mcp-Session-Id": session}).status_code
 
 
 def test_a_session_that_nobody_uses_is_forgotten(tmp_path, monkeypatch):

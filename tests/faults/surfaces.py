@@ -14,9 +14,10 @@ from urllib.parse import quote, urlencode, urlsplit
 import psutil
 from tests.tools.chaos.harness import MARK, marked
 from tests.tools.servers.kit import FILES, Board, write_config
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 from athand import Athand
+from athand.adapters.http.token_registry import create_token
 from athand.adapters.operations import operations
 
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]}
@@ -78,6 +79,7 @@ class Serve:
     COMMAND = ("serve", "--port", "0", "--json")
 
     def __init__(self, home, *words):
+        self.home = home
         self.process = start(home, *self.COMMAND, *words)
         self.log = _drained(self.process.stderr)
         line = self.process.stdout.readline()
@@ -89,6 +91,12 @@ class Serve:
     def said(self):
         """All that it has written to the log so far."""
         return b"".join(self.log).decode()
+
+    def give_token(self, name, *scopes):
+        """A new token, which the server knows."""
+        token = create_token(self.home.data, name, scopes)[1]
+        until(lambda: self.send("GET", "/nowhere", token=token).status == 404)
+        return token
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)

@@ -2,18 +2,20 @@
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import psutil
 import pytest
 from tests.faults.surfaces import Home, Serve, running
 from tests.waiting import PATIENCE, eventually
 
-from athand.adapters.http.server import bind
+from athand.adapters.http.server import allow_connections, bind
 
 MANY = 200
+TOO_MANY = 1_100  # connections
 HEAD = "GET /v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
 ADD = "POST /v1/memories/add HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+SEARCH = ADD.replace("memories/add", "search")
 JSON = "Content-Type: application/json\r\n"
 BODY = '{"content": "smuggled in", "id": "smuggled"}'
 BEHIND = f"{ADD}{JSON}Content-Length: {len(BODY)}\r\n\r\n{BODY}"  # what must never be taken for a request
@@ -37,6 +39,7 @@ AMBIGUOUS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
+    allow_connections()  # this process opens as many
     with running(Serve, Home(tmp_path_factory.mktemp("connections")).fill()) as server:
         assert server.call("search", query="staging")["hits"]
         yield server
@@ -123,6 +126,40 @@ def test_whoever_sends_slowly_holds_up_nobody(server):
         for number, connection in enumerate(slow):
             connection.sendall(head[:40] if number % 2 else request + head.partition(b"\r\n")[2] + b"\r\n{")
         assert all(server.call("search", query="staging")["hits"] for _ in range(5))
+
+
+def test_heads_that_never_end_keep_nobody_out(server):
+    with ExitStack() as stack:
+        known = stack.enter_context(closing(server.connect()))
+        assert server.send("GET", "/v1/status", connection=known).status == 200
+        for _ in range(TOO_MANY):
+            stack.enter_context(connect(server)).sendall(HEAD[:40].encode())
+        assert server.send("GET", "/v1/status").status == 200
+        assert server.send("GET", "/v1/status", connection=known).status == 200
+
+
+def test_connections_of_one_token_that_stay_open_keep_nobody_out(server):
+    token = server.give_token("idle", "search")
+    request = f"{HEAD}\r\n".replace("/v1/status", "/nowhere").replace("{token}", token).encode()
+    with ExitStack() as stack:
+        known = stack.enter_context(closing(server.connect()))
+        assert server.send("GET", "/v1/status", connection=known).status == 200
+        for _ in range(TOO_MANY):
+            stack.enter_context(connect(server)).sendall(request)
+        assert server.send("GET", "/v1/status").status == 200
+        assert server.send("GET", "/v1/status", connection=known).status == 200
+
+
+def test_slow_bodies_of_one_token_leave_room_for_others(server):
+    token = server.give_token("slow", "search")
+    request = f"{SEARCH}{JSON}Content-Length: 100\r\n\r\n{{"
+    with ExitStack() as stack:
+        slow = [stack.enter_context(connect(server)) for _ in range(300)]
+        for connection in slow:
+            connection.sendall(request.replace("{token}", token).encode())
+        assert server.call("search", query="staging")["hits"]
+        refused = server.send("GET", "/v1/status", token=token)
+        assert refused.status == 429 and refused.headers["Retry-After"] == "1"
 
 
 def test_whoever_reads_slowly_holds_up_nobody(server):

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -18,6 +19,8 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from athand.adapters.eviction import Most, choose_to_leave
+from athand.adapters.http.middleware import CALLER
 from athand.adapters.http.middleware.access_log import SECURITY_HEADERS, JsonLogFormatter, TextLogFormatter, requests
 from athand.adapters.http.responses import ProblemResponse
 from athand.errors import BadData, InvalidInput, Unavailable
@@ -28,6 +31,8 @@ _KEEP_ALIVE_SECONDS = 75
 _MAX_HEAD_BYTES = 65_536
 _BACKLOG = 512
 _MAX_CONNECTIONS = 1024
+_MAX_STRANGERS = 512  # connections from one address that have not shown a token yet
+_FILES = 4096  # that the process should be allowed to open: connections, databases, pipes to servers
 _EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
@@ -49,6 +54,15 @@ def bind(host: str, port: int) -> socket.socket:
             f"Cannot listen at {host} port {port}: {reason}. Take a port that is free with: athand serve --port 0"
         ) from error
     return bound
+
+
+def allow_connections() -> int:
+    """How many connections there may be: a quarter of the files that this process may open, at most 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < _FILES:
+        soft = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return _MAX_CONNECTIONS if soft < 0 else min(_MAX_CONNECTIONS, soft // 4)
 
 
 def is_loopback(host: str) -> bool:
@@ -95,7 +109,7 @@ def serve(
         proxy_headers=False,
         server_header=False,
         backlog=_BACKLOG,
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=allow_connections() + 1,
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -154,13 +168,19 @@ def configure_logging(*, as_json: bool, log_requests: bool) -> None:
 
 
 class HttpProtocol(H11Protocol):
-    """An HTTP/1.1 connection: request heads must arrive in time, and malformed ones are answered with a problem."""
+    """An HTTP/1.1 connection: request heads must arrive in time, and malformed ones are answered with a problem.
+
+    Where there are too many connections, an idle one is closed for the new one.
+    """
 
     _head_timer: asyncio.TimerHandle | None = None
+    _last_answer: float
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer for the first request head."""
+        """Make room, and start the timer for the first request head."""
         super().connection_made(transport)
+        self._last_answer = self.loop.time()
+        self._make_room()
         self._update_timer()
 
     def data_received(self, data: bytes) -> None:
@@ -172,6 +192,31 @@ class HttpProtocol(H11Protocol):
         """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Note the time: the connection is idle from now on."""
+        self._last_answer = self.loop.time()
+        super().on_response_complete()
+
+    @property
+    def group(self) -> tuple[str, str | None]:
+        """The address of the client, and the name of the token that it has shown."""
+        caller = self.scope.get(CALLER) if self.scope is not None else None
+        return (self.client or ("",))[0], None if caller is None else caller.name  # type: ignore[attr-defined]
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when nothing has been answered; None while something is."""
+        return self._last_answer if self.cycle is None or self.cycle.response_complete else None
+
+    def _make_room(self) -> None:
+        """Close an idle connection if there are more than may be; a new one has shown no token yet."""
+        everyone: set[HttpProtocol] = self.connections  # type: ignore[assignment]
+        most = Most(_MAX_STRANGERS, (self.limit_concurrency or sys.maxsize) - 1)
+        leaving = choose_to_leave(everyone, self.group, most)
+        if leaving is not None:
+            self.connections.discard(leaving)
+            leaving.transport.abort()
 
     def _update_timer(self) -> None:
         if self.conn.their_state is not h11.IDLE:

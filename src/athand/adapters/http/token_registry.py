@@ -27,7 +27,7 @@ _TOKEN_BYTES = 32
 _TOKEN_TEXT = re.compile(rb"[\w-]{43,200}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MAX_BYTES = 1_000_000  # of a file of tokens
-_RELOAD_SECONDS = 1.0  # a revoked token may still be accepted for this long
+_RELOAD_SECONDS = 0.5  # a revoked token may still be accepted for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ TokenEntry = tuple[bytes, Caller]  # the hash of a token, and its owner
 
 
 class TokenRegistry:
-    """Looks up callers by token. The token files are checked for changes at most once a second."""
+    """Looks up callers by token. The token files are checked for changes at most twice a second."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = folder

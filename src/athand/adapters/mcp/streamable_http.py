@@ -1,7 +1,10 @@
 """MCP over streamable HTTP: an ASGI app behind the authentication of the HTTP server."""
 
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -9,13 +12,28 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message, Receive, Scope, Send
 
+from athand.adapters.eviction import Most, choose_to_leave
+from athand.adapters.http.middleware import IS_STILL_KNOWN
+from athand.adapters.mcp.http_sessions import HttpSession, HttpSessions
 from athand.adapters.mcp.server import CALLER, create_mcp_server
 from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
 
-_MAX_SESSIONS = 1_000
 _IDLE_SECONDS = 1_800.0  # until an unused session is dropped
-_MAX_STREAMS = 64  # event streams of one caller
+_SESSIONS = Most(of_one=100, of_all=1_000)
+_STREAMS = Most(of_one=64, of_all=192)
+_CHECK_SECONDS = 0.25  # between looks whether the tokens of the open streams are still good
+_SESSION_HEADER = b"mcp-session-id"
+
+
+@dataclass(eq=False, slots=True)
+class _Stream:
+    """An open event stream: its caller, and whether that caller's token is still good."""
+
+    group: str
+    is_still_known: Callable[[], bool]
+    idle_since: float = field(default_factory=time.monotonic)  # it only listens
+    ending: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
 class McpEndpoint:
@@ -32,60 +50,112 @@ class McpEndpoint:
         # Without a caller in the ASGI scope nothing is allowed.
         self._server = create_mcp_server(ctx, toolsets=toolsets, profile=profile, scopes=(), threads=threads)
         self._manager: StreamableHTTPSessionManager | None = None
-        self._streams: dict[anyio.CancelScope, str] = {}  # the callers of the open event streams, oldest first
+        self._sessions = HttpSessions(_SESSIONS)
+        self._streams: list[_Stream] = []
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Serve while the context is open; event streams that are still open end with it."""
+        # Its own limit counts requests that open no session, too.
         self._manager = StreamableHTTPSessionManager(
-            self._server, session_idle_timeout=_IDLE_SECONDS, max_sessions=_MAX_SESSIONS
+            self._server, session_idle_timeout=_IDLE_SECONDS, max_sessions=2 * _SESSIONS.of_all
         )
-        async with self._manager.run():
+        async with self._manager.run(), anyio.create_task_group() as tasks:
+            tasks.start_soon(self._end_unknown_streams)
             try:
                 yield
             finally:
                 self.end_streams()
+                tasks.cancel_scope.cancel()
 
     def end_streams(self) -> None:
         """End the event streams of GET requests; other requests go on."""
-        for stream in list(self._streams):
-            stream.cancel()
+        for stream in self._streams:
+            stream.ending.cancel()
+
+    async def _end_unknown_streams(self) -> None:
+        """End the streams of tokens that were revoked or changed."""
+        while True:
+            await anyio.sleep(_CHECK_SECONDS)
+            for stream in self._streams:
+                if not stream.is_still_known():
+                    stream.ending.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if self._manager is None:
             raise RuntimeError("The MCP endpoint is used before it runs.")
-        scope_with_user = {**scope, "user": _sdk_user(scope)}
+        caller = scope.get(CALLER)
+        scope_with_user = {**scope, "user": None if caller is None else _sdk_user(caller.name)}
         if scope["method"] == "GET":
             await self._stream(self._manager, scope_with_user, receive, send)
         else:
-            await self._manager.handle_request(scope_with_user, receive, send)
+            await self._answer(self._manager, scope_with_user, receive, send)
+
+    async def _answer(self, manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that opens, uses or ends a session, or needs none."""
+        caller = _find_name(scope)
+        session_id = _find_session(scope["headers"])
+        if session_id is not None:
+            with self._sessions.get(session_id, caller).use():
+                await manager.handle_request(scope, receive, send)
+            if scope["method"] == "DELETE":
+                self._sessions.forget(session_id, caller)
+            return
+        leaving: HttpSession | None = None
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal leaving
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.OK:
+                opened = _find_session(message["headers"])
+                leaving = self._sessions.add(opened, caller) if opened is not None else None
+            await send(message)
+
+        await manager.handle_request(scope, receive, send_and_note)
+        if leaving is not None:
+            await _end_session(manager, leaving)
 
     async def _stream(self, manager: StreamableHTTPSessionManager, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve an event stream until the client or the server ends it."""
-        caller, has_started = _find_name(scope), False
-        self._make_room(caller)
+        stream, has_started = _Stream(_find_name(scope), scope[IS_STILL_KNOWN]), False
+        session = self._sessions.get(_find_session(scope["headers"]) or "", stream.group)
 
         async def send_and_note(message: Message) -> None:
             nonlocal has_started
             has_started = True
             await send(message)
 
-        with anyio.CancelScope() as cancel_scope:
-            self._streams[cancel_scope] = caller
+        self._streams.append(stream)
+        leaving = choose_to_leave(self._streams, stream.group, _STREAMS)
+        if leaving is not None:
+            self._streams.remove(leaving)
+            leaving.ending.cancel()
+        with stream.ending:
             try:
-                await manager.handle_request(scope, receive, send_and_note)
+                with session.use():
+                    await manager.handle_request(scope, receive, send_and_note)
             finally:
-                self._streams.pop(cancel_scope, None)
-        if cancel_scope.cancelled_caught and has_started:
+                self._streams = [each for each in self._streams if each is not stream]
+        if stream.ending.cancelled_caught and has_started:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _make_room(self, caller: str) -> None:
-        """End the oldest streams of a caller who has as many as one may have."""
-        own = [stream for stream, owner in self._streams.items() if owner == caller]
-        for stream in own[: max(0, len(own) - _MAX_STREAMS + 1)]:
-            del self._streams[stream]
-            stream.cancel()
+
+async def _end_session(manager: StreamableHTTPSessionManager, session: HttpSession) -> None:
+    """End a session as its client would."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def drop(_: Message) -> None:
+        """Nobody has asked."""
+
+    headers = [(_SESSION_HEADER, session.id.encode("ascii"))]
+    request: Scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
+    await manager.handle_request({**request, "user": _sdk_user(session.group)}, receive, drop)
+
+
+def _find_session(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    return next((value.decode("latin-1") for name, value in headers if name.lower() == _SESSION_HEADER), None)
 
 
 def _find_name(scope: Scope) -> str:
@@ -93,9 +163,6 @@ def _find_name(scope: Scope) -> str:
     return "" if caller is None else caller.name
 
 
-def _sdk_user(scope: Scope) -> AuthenticatedUser | None:
+def _sdk_user(caller: str) -> AuthenticatedUser:
     """The caller as the SDK's user, to whom it binds the session."""
-    caller = scope.get(CALLER)
-    if caller is None:
-        return None
-    return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))
+    return AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))

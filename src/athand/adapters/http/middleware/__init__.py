@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from starlette.types import Scope
 
-CALLER, ROUTE = "athand.caller", "athand.route"  # keys that middleware sets in the ASGI scope
+# Keys that middleware sets in the ASGI scope; the last is a function: whether the token is still good for the same.
+CALLER, ROUTE, IS_STILL_KNOWN = "athand.caller", "athand.route", "athand.is_still_known"
 CLOSE_CONNECTION = {"Connection": "close"}  # the rest of the request is not read
 
 

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, ROUTE, Limits, get_headers
+from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, IS_STILL_KNOWN, ROUTE, Limits, get_headers
 from athand.adapters.http.middleware.load import RateLimiter, RequestsInProgress, retry_later
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
@@ -110,7 +110,8 @@ class AuthMiddleware:
         allows_password = rule is not None and rule.path in PASSWORD_PATHS
         token = _parse_token(headers[0], allows_password) if len(headers) == 1 else None
         caller = self._tokens.find(token) if token else None
-        if caller is not None:
+        if token and caller is not None:
+            scope[IS_STILL_KNOWN] = lambda: self._tokens.find(token) == caller
             return caller
         address = (scope.get("client") or ("",))[0]
         if headers and (wait := self._failures.take(address)):
