@@ -175,6 +175,37 @@ def test_a_body_that_is_no_message_is_refused_and_never_breaks_anything(url, own
     assert 400 <= answer.status_code < 500, answer.text
 
 
+IDS = (0, -1, 7, 2**53 + 1, 10**30, "", "7", "an id", "ü", "x" * 5_000)
+WRONG_IDS = (None, True, 1.5, 1.0, [1], {})
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+def test_a_request_is_answered_with_its_own_id_of_any_kind(url, owner, version):
+    session = begin(url, owner)
+    for id_ in IDS:
+        answer = post_list(url, owner, id_, version, session)
+        assert answer.status_code == 200 and json.loads(answer.text.partition("data: ")[2] or answer.text)["id"] == id_
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+def test_a_request_whose_id_is_no_id_is_refused(url, owner, version):
+    session = begin(url, owner)
+    for id_ in WRONG_IDS:
+        answer = post_list(url, owner, id_, version, session)
+        assert answer.status_code == 400 and answer.json()["id"] is None
+        assert "text or a whole number" in answer.json()["error"]["message"]
+
+
+def post_list(url, token, id_, version, session):
+    """Ask for the list of prompts, which is short, as this version of the protocol does."""
+    meta = {f"io.modelcontextprotocol/{name}": {} for name in ("clientCapabilities",)}
+    meta["io.modelcontextprotocol/protocolVersion"] = version
+    meta["io.modelcontextprotocol/clientInfo"] = {"name": "t", "version": "1"}
+    body = {"jsonrpc": "2.0", "id": id_, "method": "prompts/list", "params": {"_meta": meta}}
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": "prompts/list"}
+    return post(url, token, body, **headers, **({"Mcp-Session-Id": session} if version < "2026" else {}))
+
+
 def test_a_server_that_ends_tells_those_who_only_listen(tmp_path):
     with ExitStack() as stack:
         workspace = stack.enter_context(opened(tmp_path, lambda athand, folder: None))

@@ -194,6 +194,16 @@ def test_however_it_ends_nothing_is_left(talk, ending, code):
     assert gone(children)
 
 
+def test_a_request_is_answered_with_its_own_id_and_refused_where_that_is_none(talk):
+    client = talk()
+    client.greet()
+    for id_ in (0, -1, 10**30, "", "7", "x" * 5_000):
+        assert client.ask("ping", id_) == {"jsonrpc": "2.0", "id": id_, "result": {}}
+    for id_ in (None, True, 1.5, [1], {}):
+        refused = client.ask("ping", id_)
+        assert refused["id"] is None and "text or a whole number" in refused["error"]["message"]
+
+
 def test_what_was_asked_before_the_end_of_the_input_is_answered(talk):
     server = talk([sys.executable, "-c", PATIENT])
     server.greet()

@@ -129,6 +129,8 @@ def monitoring_router(health: HealthCache, metrics: Metrics) -> APIRouter:
         """Numbers for Prometheus."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
+    for path, answer in (("/healthz", healthz), ("/readyz", readyz), ("/metrics", get_metrics)):
+        router.add_api_route(path, answer, methods=["HEAD"], include_in_schema=False)
     return router
 
 

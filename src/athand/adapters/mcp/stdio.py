@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from athand.adapters.mcp.request_validation import has_wrong_id, wrong_id_error
 from athand.adapters.mcp.stdio_fds import StdioFds
 from athand.adapters.operations import AppContext
 from athand.errors import AthandError
@@ -103,6 +104,9 @@ class _StdioSession:
             message = _parse_message(line)
         except (ValueError, RecursionError):
             await outgoing.send(SessionMessage(_parse_error()))
+            return
+        if isinstance(message, types.JSONRPCNotification) and has_wrong_id(line):
+            await outgoing.send(SessionMessage(wrong_id_error()))
             return
         if isinstance(message, types.JSONRPCRequest):
             self._pending.add(str(message.id))

@@ -10,11 +10,14 @@ import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from athand.adapters.eviction import Most, choose_to_leave
 from athand.adapters.http.middleware import IS_STILL_KNOWN
+from athand.adapters.http.middleware.body import replay
 from athand.adapters.mcp.http_sessions import HttpSession, HttpSessions
+from athand.adapters.mcp.request_validation import has_wrong_id, wrong_id_error
 from athand.adapters.mcp.server import CALLER, create_mcp_server
 from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
@@ -87,6 +90,14 @@ class McpEndpoint:
             raise RuntimeError("The MCP endpoint is used before it runs.")
         caller = scope.get(CALLER)
         scope_with_user = {**scope, "user": None if caller is None else _sdk_user(caller.name)}
+        if scope["method"] == "POST":
+            request = await receive()  # the whole body: it has been read already
+            if has_wrong_id(request.get("body", b"")):
+                error = wrong_id_error().model_dump_json(by_alias=True, exclude_unset=True)
+                return await Response(error, HTTPStatus.BAD_REQUEST, media_type="application/json")(
+                    scope, receive, send
+                )
+            receive = replay(request, receive)
         if scope["method"] == "GET":
             await self._stream(self._manager, scope_with_user, receive, send)
         else:

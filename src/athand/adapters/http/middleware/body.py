@@ -32,7 +32,8 @@ class BodyLimitMiddleware:
             return
         if isinstance(body, ProblemResponse):
             return await body(scope, receive, send)
-        await self._app(scope, _replay(body, receive), send)
+        whole = {"type": "http.request", "body": body, "more_body": False}
+        await self._app(scope, replay(whole, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | ProblemResponse | None:
         """The body; None if the client has disconnected."""
@@ -96,9 +97,9 @@ def _has_body(scope: Scope) -> bool:
     return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that returns the body once, then whatever the connection sends."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def replay(first: Message, receive: Receive) -> Receive:
+    """A `receive` that returns this message first, then whatever the connection sends."""
+    messages = [first]
 
     async def receive_replayed() -> Message:
         return messages.pop() if messages else await receive()
