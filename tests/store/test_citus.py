@@ -8,6 +8,7 @@ import pytest
 
 from athand import Athand
 from athand.errors import StoreError
+from athand.store.postgres.citus import count_on_shards
 from athand.store.postgres.schema import REFERENCE_TABLES, SCHEMA, list_tables
 
 # As on a cluster, the rows are copied into a table of their own (here: one that inherits), and the old ones stay where
@@ -15,6 +16,24 @@ from athand.store.postgres.schema import REFERENCE_TABLES, SCHEMA, list_tables
 STAND_IN = """
 CREATE SCHEMA shards;
 CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod text);
+CREATE TABLE pg_dist_node (nodeid int, nodename text, nodeport int);
+INSERT INTO pg_dist_node VALUES (1, 'coordinator', 5432);
+CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (nodeid int, success boolean, result text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF command LIKE 'SELECT%' THEN EXECUTE command INTO result; ELSE EXECUTE command; result := 'done'; END IF;
+    RETURN QUERY SELECT 1, TRUE, result;
+END $$;
+CREATE FUNCTION run_command_on_shards(name regclass, command text)
+RETURNS TABLE (shardid bigint, success boolean, result text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format(command, 'shards.' || (SELECT relname FROM pg_class WHERE oid = name)) INTO result;
+    RETURN QUERY SELECT 1::bigint, TRUE, result;
+    RETURN QUERY SELECT 2::bigint, FALSE, 'connection failed';
+END $$;
+CREATE FUNCTION citus_total_relation_size(name regclass) RETURNS bigint LANGUAGE sql AS $$
+    SELECT pg_total_relation_size('shards.' || relname) FROM pg_class WHERE oid = name
+$$;
 CREATE FUNCTION copy_rows(name regclass) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     shard text := 'shards.' || (SELECT relname FROM pg_class WHERE oid = name);
@@ -74,6 +93,59 @@ def with_citus(postgres, new_postgres_url, readable_folder):
     postgres.execute(f"ALTER DATABASE {name} SET extension_control_path = '$system:{folder.parent}'")
     postgres.execute("CREATE EXTENSION citus", name)
     return new_postgres_url
+
+
+AWAY = """connection to the remote node me@worker-2:5432 failed with the following error: could not connect
+        Is the server running on that host and accepting TCP/IP connections?"""
+
+
+def test_what_a_connection_sets_is_set_on_every_machine(with_citus):
+    with Athand(with_citus) as athand:
+        assert athand.distribute()["settings"] == "made for this database on every machine"
+        assert athand.check() == []
+    with psycopg.connect(with_citus, autocommit=True) as connection:
+        assert connection.execute("SHOW hnsw.iterative_scan").fetchone() == ("relaxed_order",)
+        assert connection.execute("SHOW lock_timeout").fetchone() == ("10s",)
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} RESET lock_timeout")
+    with Athand(with_citus) as athand:
+        assert athand.check() == ["coordinator:5432 lacks the settings lock_timeout=10s; run: athand store distribute"]
+        assert athand.distribute() == {"settings": "made for this database on every machine"}
+        assert athand.check() == []
+
+
+def test_sizes_are_those_of_the_shards(with_citus):
+    with Athand(with_citus) as athand:
+        athand.memories.add_many({"content": f"Note {number} on the pier"} for number in range(400))
+        athand.distribute()
+        with psycopg.connect(with_citus, options="-c search_path=athand,public,shards") as connection:
+            sizes = "SELECT sum(pg_total_relation_size('shards.' || relname)) FROM pg_class c JOIN pg_namespace n "
+            [(spread,)] = connection.execute(
+                f"{sizes} ON n.oid = relnamespace WHERE nspname = 'shards' AND relkind = 'r'"
+            )
+            assert athand.status().store["bytes"] >= spread > 400 * 768
+            connection.execute("ANALYZE shards.memories_vectors")
+            assert count_on_shards(connection, "memories_vectors") == 400
+
+
+def test_a_worker_that_is_away_is_named_in_one_line(new_postgres_url):
+    """Its error is raised by a view, as no other machine is at hand."""
+    with Athand(new_postgres_url) as athand, psycopg.connect(new_postgres_url) as connection:
+        athand.memories.add("Staging deploys need the VPN", project="shop")
+        connection.execute(
+            "CREATE FUNCTION athand.fail() RETURNS boolean LANGUAGE plpgsql AS "
+            f"$$ BEGIN RAISE EXCEPTION '{AWAY}' USING ERRCODE = 'connection_failure'; END $$;"
+            "ALTER TABLE athand.memories_counts RENAME TO away;"
+            "CREATE VIEW athand.memories_counts AS SELECT * FROM athand.away WHERE athand.fail()"
+        )
+        connection.commit()
+        with pytest.raises(StoreError) as search:
+            athand.memories.search("VPN", project="shop")
+        with pytest.raises(StoreError) as add:
+            athand.memories.add("Production deploys do not", project="shop")
+        assert athand.memories.get(athand.memories.list(project="shop")[0].id).content.startswith("Staging")
+    for error in (search, add):
+        assert str(error.value).startswith("worker-2:5432, a machine of the cluster of postgresql://")
+        assert "\n" not in str(error.value)
 
 
 def rows_on_coordinator(url):

@@ -50,6 +50,12 @@ _OPTIONS = {
     "hnsw.ef_search": EF_SEARCH,
     "hnsw.iterative_scan": "relaxed_order",
 }
+# What the machines of a cluster need, which a connection to the coordinator does not tell them. They have no limit for
+# statements: the coordinator's holds, and upkeep has none.
+NODE_SETTINGS = {
+    "synchronous_commit": "on",
+    **{name: _OPTIONS[name] for name in _OPTIONS if name not in ("search_path", "statement_timeout")},
+}
 # Changes with each start of the server, also after a crash: transaction ids may then be reused.
 _START_SQL = "SELECT concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
 _UNREADABLE = (
@@ -271,6 +277,11 @@ class ConnectionLost(StoreError):
 
 # Errors while connecting have no code, only a message.
 _CONNECTION_ERRORS = (
+    (
+        r"(?:connection to the remote node|connections? to the node|failed to connect to) (?:\S+@)?([\w.:-]+:\d+)",
+        "{0}, a machine of the cluster of {shown}, cannot be reached. What is kept there cannot be read or written, "
+        "other projects can. Start it again.",
+    ),
     (
         r"password|SASL|authentication failed",
         "{shown} refuses the user or the password. Put the right ones into the address, or set PGPASSWORD.",

@@ -15,8 +15,9 @@ from athand.errors import AthandError, StoreError, Unavailable
 from athand.store.contract import Index, IndexSource, Passage, PassagesOf, Row, Schema
 from athand.store.postgres import counts, embeddings, maintenance, passages
 from athand.store.postgres.candidates import PostgresCandidateFinder
-from athand.store.postgres.citus import distribute
+from athand.store.postgres.citus import distribute, distributed_tables, find_node_problems
 from athand.store.postgres.connections import (
+    NODE_SETTINGS,
     READ_SECONDS,
     WRITE_SECONDS,
     ConnectionLost,
@@ -256,7 +257,10 @@ class PostgresStore:
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
         with self._connections.connect_without_limit() as connection, read_snapshot(connection):
-            return maintenance.check_integrity(connection)
+            return [*maintenance.check_integrity(connection), *self._find_node_problems(connection)]
+
+    def _find_node_problems(self, connection: LimitedConnection) -> Iterable[str]:
+        return find_node_problems(connection, NODE_SETTINGS) if distributed_tables(connection) else ()
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""
@@ -285,7 +289,7 @@ class PostgresStore:
     def distribute(self) -> dict[str, str]:
         """Distributes the tables over a Citus cluster; returns what was done by table."""
         with self._connections.connect_without_limit() as connection:
-            return distribute(connection, self.location)
+            return distribute(connection, self.location, NODE_SETTINGS)
 
     def close(self) -> None:
         """Closes the connections, after merging counts and building indexes for bulk loads."""

@@ -94,15 +94,15 @@ def clear(connection: Connection, corpus: str) -> None:
 
 
 def size_bytes(connection: Connection) -> int:
-    """The size of all tables and indexes on the server's disk."""
-    return int(
-        value(
-            connection,
-            "SELECT coalesce(sum(pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)), 0)::bigint "
-            "FROM pg_tables WHERE schemaname = :schema",
-            {"schema": SCHEMA},
-        )
+    """The size of all tables and indexes on the disks of the server and of its cluster."""
+    spread = citus.distributed_tables(connection)
+    local = value(
+        connection,
+        "SELECT coalesce(sum(pg_total_relation_size(format('%I.%I', schemaname, tablename)::regclass)), 0)::bigint "
+        "FROM pg_tables WHERE schemaname = :schema AND NOT tablename = ANY(:spread)",
+        {"schema": SCHEMA, "spread": spread},
     )
+    return int(local) + sum(citus.size_of_shards(connection, table) for table in spread)
 
 
 def fingerprint(connection: Connection, index: Index) -> str:

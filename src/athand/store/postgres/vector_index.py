@@ -10,6 +10,7 @@ from psycopg.errors import DiskFull
 
 from athand.store.candidates import Ranking, initial_depth
 from athand.store.postgres import counts
+from athand.store.postgres.citus import count_on_shards, distributed_tables
 from athand.store.postgres.embeddings import Model
 from athand.store.postgres.schema import SCHEMA
 from athand.store.postgres.sql import Connection, execute, rows, value
@@ -113,7 +114,11 @@ def index_size(connection: Connection, corpus: str, model: Model) -> int:
         "WHERE c.oid = to_regclass(:name) AND x.indisvalid",
         {"name": f"{SCHEMA}.{index_name(corpus, model)}"},
     )
-    return 0 if about is None else max(1, int(about))
+    if about is None:
+        return 0
+    table = f"{corpus}_vectors"
+    spread = table in distributed_tables(connection)  # then the table here is empty
+    return max(1, count_on_shards(connection, table) if spread else int(about))
 
 
 def build_index(connection: Connection, corpus: str, model: Model) -> None:
