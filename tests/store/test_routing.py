@@ -65,7 +65,7 @@ def conditions(node):
 def read_without_space(plan):
     """The tables of a plan that are read without a condition that compares their space with values."""
     for node in nodes(plan):
-        names_space = re.compile(rf"\b{node.get('Alias')}\.space = (ANY \()?'")
+        names_space = re.compile(rf"\b{re.escape(node.get('Alias', ''))}\.space = (ANY \()?'")
         is_scan = "Scan" in node["Node Type"] and node.get("Relation Name") in DISTRIBUTED
         if is_scan and not any(map(names_space.search, conditions(node))):
             yield node["Relation Name"]
@@ -182,3 +182,14 @@ def test_without_vectors_no_join_has_a_condition_that_is_never_true(without_a_mo
         plans = [explain(connection, each) for each in asked if each and not each.startswith(NO_PLAN)]
     assert any(node.get("Relation Name") == "memories_vectors" for plan in plans for node in nodes(plan))
     assert not any("false" in conditions(node) for plan in plans for node in nodes(plan))
+
+
+@pytest.mark.parametrize("count", [120, 480])
+def test_many_memories_take_as_many_statements_as_some(filled, monkeypatch, count):
+    notes = [
+        {"content": f"Boat {at} is blue", "project": "shop", "session": "monday", "key": f"boat {at}"}
+        for at in range(count)
+    ]
+    with recorded(monkeypatch) as asked:
+        assert len(filled.memories.add_many(notes)) == count
+    assert len([each for each in asked if each]) < 60

@@ -225,17 +225,17 @@ def from_rows(rows: Sequence[Row], now: datetime) -> list[Memory]:
     return [Memory(**dict(zip(names, row, strict=True))) for row in zip(*columns.values(), current, strict=True)]
 
 
-def to_row(memory: Memory) -> dict[str, object]:
-    """Every column of the memory's row."""
+def to_row(memory: Memory, keys: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Every column of the memory's row; its `duplicate_keys` may be known already."""
     values: dict[str, Any] = {name: getattr(memory, name) for name in STORED}
     values |= {name: to_microseconds(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: json.dumps(values[name], ensure_ascii=False) for name in _LISTS}
     values |= {name: int(values[name]) for name in _FLAGS}
     derived = {"space": memory.space, "is_deleted": int(memory.is_deleted)}
-    return values | derived | duplicate_keys(memory)
+    return {**values, **derived, **(keys or duplicate_keys(memory))}
 
 
-def duplicate_keys(memory: Memory) -> dict[str, object]:
+def duplicate_keys(memory: Memory) -> dict[str, str]:
     """The columns by which memories with the same text are found."""
     return {"fingerprint": fingerprint(memory.content), "near_duplicate_key": near_duplicate_key(memory.content)}
 

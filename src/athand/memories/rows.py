@@ -1,7 +1,7 @@
 """The rows of memories and of keys of calls: portable SQL."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from athand.memories.model import (
     to_row,
 )
 from athand.memories.salience import SALIENCE_NOW_SQL
-from athand.store import Passage, Snapshot, Transaction, one_of, to_microseconds
+from athand.store import Passage, Snapshot, Transaction, one_of, select_in, to_microseconds
 from athand.types import Filter
 
 DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "near_duplicate_key")
@@ -115,6 +115,11 @@ def insert(transaction: Transaction, memory: Memory) -> None:
     transaction.execute(_INSERT, to_row(memory))
 
 
+def insert_many(transaction: Transaction, memories: Iterable[tuple[Memory, Mapping[str, str]]]) -> None:
+    """Writes memories that are not there yet, each with its `duplicate_keys`."""
+    transaction.execute_many(_INSERT, [to_row(memory, keys) for memory, keys in memories])
+
+
 def write(transaction: Transaction, before: Memory, after: Memory) -> None:
     """Replaces a memory's row; by delete and insert, as its space, a part of the key, may have changed."""
     transaction.execute(
@@ -163,6 +168,13 @@ def find_duplicate(snapshot: Snapshot, memory: Memory, now: datetime) -> Memory 
     return None
 
 
+def find_values(snapshot: Snapshot, space: str, column: str, values: Iterable[str]) -> set[str]:
+    """Those of the values of a column, or keys of calls, that a space has; ids may be in any space."""
+    where = {} if column == "id" else {"space": space}
+    table, column = ("memory_keys", "name") if column == "key" else ("memories", column)
+    return {row[0] for row in select_in(snapshot, f"SELECT {column} FROM {table}", column, values, where)}
+
+
 def find_by_key(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] | None:
     """Id and fingerprint of what was added under this key."""
     rows = snapshot.rows(
@@ -172,22 +184,26 @@ def find_by_key(snapshot: Snapshot, project: str, key: str) -> tuple[str, str] |
     return (rows[0][0], rows[0][1]) if rows else None
 
 
+_INSERT_KEY = (
+    "INSERT INTO memory_keys (space, name, memory_id, fingerprint) VALUES (:space, :name, :id, :fingerprint) "
+    "ON CONFLICT (space, name) DO NOTHING"
+)
+
+
 def put_key(transaction: Transaction, project: str, key: str, memory_id: str, fingerprint: str) -> None:
     """Stores the key under which a memory was added."""
-    transaction.execute(
-        "INSERT INTO memory_keys (space, name, memory_id, fingerprint) VALUES (:space, :name, :id, :fingerprint) "
-        "ON CONFLICT (space, name) DO NOTHING",
-        {"space": project, "name": key, "id": memory_id, "fingerprint": fingerprint},
-    )
+    transaction.execute(_INSERT_KEY, {"space": project, "name": key, "id": memory_id, "fingerprint": fingerprint})
 
 
-def get_project(snapshot: Snapshot, table: str, id_: str) -> str:
-    """The project of a memory or session; raises if there is none."""
-    column = "project" if table == "memories" else "space"
-    rows = snapshot.rows(f"SELECT {column} FROM {table} WHERE id = :id", {"id": id_})
-    if not rows:
-        raise NotFound(f"There is no {'memory' if table == 'memories' else 'session'} {id_!r}.")
-    return str(rows[0][0])
+def put_keys(transaction: Transaction, keys: Iterable[tuple[str, str, str, str]]) -> None:
+    """Stores keys under which memories were added: project, key, id and fingerprint of each."""
+    names = ("space", "name", "id", "fingerprint")
+    transaction.execute_many(_INSERT_KEY, [dict(zip(names, each, strict=True)) for each in keys])
+
+
+def find_projects(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, str]:
+    """The project of each of these memories that exists."""
+    return dict(select_in(snapshot, "SELECT id, project FROM memories", "id", ids))
 
 
 def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:

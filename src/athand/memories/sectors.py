@@ -121,15 +121,26 @@ _CUES = {
 def classify(text: str) -> str:
     """The sector with the most cues in the text; semantic if there are none."""
     read = text[:_READ_CHARACTERS].replace("\u2019", "'")
-    counts = {sector: len(cues.findall(read)) for sector, cues in _PATTERNS.items()}
+    counts = {sector: _count_cues(sector, read) for sector in SECTORS}
     best = max(SECTORS, key=counts.__getitem__)
     return best if counts[best] else "semantic"
 
 
-def _compile_patterns(cues: str) -> re.Pattern[str]:
+def _count_cues(sector: str, text: str) -> int:
+    # Only of ASCII is it certain that lower case finds the same.
+    if text.isascii() and (cues := _LOWER_PATTERNS.get(sector)):
+        return len(cues.findall(text.lower()))
+    return len(_PATTERNS[sector].findall(text))
+
+
+def _compile_patterns(cues: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
     """One regular expression for all cues of a sector, as whole words."""
     alternatives = "|".join(line.strip() for line in cues.strip().splitlines()).replace(" ", r"\s+")
-    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", flags)
 
 
 _PATTERNS = {sector: _compile_patterns(_CUES[sector]) for sector in SECTORS}
+# For lower case, in which the cues are written: they are found in a third of the time.
+_LOWER_PATTERNS = {
+    sector: _compile_patterns(_CUES[sector], re.NOFLAG) for sector in SECTORS if "(?-i:" not in _CUES[sector]
+}

@@ -8,6 +8,7 @@ from athand.corpus import AnyCorpus
 from athand.errors import Conflict, NotFound
 from athand.inputs import check_name, check_past, check_text, is_text
 from athand.memories import rows
+from athand.memories.jsonl import Link
 from athand.memories.model import GLOBAL_SPACE, Memory, Session, SessionContext, Timeline
 from athand.memories.validation import check_project
 from athand.redaction import clean
@@ -161,25 +162,42 @@ def _to_row(session: Session) -> dict[str, object]:
 
 def link(transaction: Transaction, session: str, memories: Iterable[Memory], usage: str, at: datetime) -> None:
     """Links memories with the session that has used them."""
-    for memory in memories:
-        put_link(transaction, memory.project, session, memory.id, usage, at)
+    put_links(transaction, [Link(memory.project, session, memory.id, usage, at) for memory in memories])
 
 
-def put_link(transaction: Transaction, project: str, session: str, memory_id: str, usage: str, at: datetime) -> None:
-    """Writes a link, or its new time."""
-    transaction.execute(
+def link_new(transaction: Transaction, memories: Iterable[Memory]) -> None:
+    """Links new memories with the sessions that have made them; sessions that are not there yet begin."""
+    made = [(memory, memory.session) for memory in memories if memory.session is not None]
+    for session, memory in {session: memory for memory, session in reversed(made)}.items():
+        ensure(transaction, session, memory.project, memory.created_at)
+    transaction.execute_many(
+        "INSERT INTO memory_links (space, session, memory_id, usage, linked_at) "
+        "VALUES (:space, :session, :id, 'created', :at)",
+        [
+            {"space": memory.project, "session": session, "id": memory.id, "at": to_microseconds(memory.created_at)}
+            for memory, session in made
+        ],
+    )
+
+
+def put_links(transaction: Transaction, links: Iterable[Link]) -> None:
+    """Writes links, or their new times."""
+    transaction.execute_many(
         "INSERT INTO memory_links (space, session, memory_id, usage, linked_at) "
         # A memory that was found may have been erased since.
         "SELECT :space, :session, id, :usage, :at FROM memories WHERE id = :id AND space IN (:space, :everywhere) "
         "ON CONFLICT (space, session, memory_id, usage) DO UPDATE SET linked_at = excluded.linked_at",
-        {
-            "space": project,
-            "everywhere": GLOBAL_SPACE,
-            "session": session,
-            "id": memory_id,
-            "usage": usage,
-            "at": to_microseconds(at),
-        },
+        [
+            {
+                "space": link.project,
+                "everywhere": GLOBAL_SPACE,
+                "session": link.session,
+                "id": link.memory_id,
+                "usage": link.usage,
+                "at": to_microseconds(link.linked_at),
+            }
+            for link in links
+        ],
     )
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from athand.corpus import AnyCorpus
-from athand.errors import Conflict, InvalidInput, StoreError
+from athand.errors import Conflict, InvalidInput, NotFound, StoreError
 from athand.files import replace_atomically
 from athand.inputs import check_path
 from athand.memories import importers, relations, rows, sessions, write
 from athand.memories.jsonl import HEADER, Key, Link, from_line, to_line
-from athand.memories.model import ImportedMemories, Memory, Relation, Session, to_passage
+from athand.memories.model import ImportedMemories, Memory, Relation, Session, duplicate_keys, to_passage
 from athand.memories.scoring import INDEX
 from athand.memories.validation import check_project, new_memory
 from athand.store import Snapshot, Transaction, check_target, to_datetime
@@ -141,9 +141,7 @@ def _import_export(corpus: AnyCorpus, path: Path, nouns: Numbered, progress: Pro
             for session in (noun for _, noun in nouns if isinstance(noun, Session)):
                 _put_session(transaction, session)
             _put_memories(transaction, corpus, _select_new(transaction, corpus, path, memories))
-            for number, noun in nouns:
-                with importers.locate_errors(path, number):
-                    _put_other(transaction, noun)
+            _put_others(transaction, path, nouns)
             relations.refuse_circles(transaction, [noun.target_id for _, noun in nouns if isinstance(noun, Relation)])
     except BaseException:
         with suppress(StoreError):  # the store may be what failed
@@ -162,8 +160,8 @@ def _embed_memories(corpus: AnyCorpus, memories: Sequence[Memory], progress: Pro
 
 
 def _put_memories(transaction: Transaction, corpus: AnyCorpus, memories: Sequence[Memory]) -> None:
-    for memory in memories:
-        rows.insert(transaction, memory)
+    for start in range(0, len(memories), BATCH):
+        rows.insert_many(transaction, [(memory, duplicate_keys(memory)) for memory in memories[start : start + BATCH]])
     living = [to_passage(memory) for memory in memories if not memory.is_deleted]
     for start in range(0, len(living), BATCH):
         batch = living[start : start + BATCH]
@@ -202,14 +200,31 @@ def _put_session(transaction: Transaction, session: Session) -> None:
     sessions.put(transaction, session)
 
 
-def _put_other(transaction: Transaction, noun: Noun) -> None:
-    if isinstance(noun, Link):
-        rows.get_project(transaction, "memories", noun.memory_id)
-        rows.get_project(transaction, "memory_sessions", noun.session)
-        sessions.put_link(transaction, noun.project, noun.session, noun.memory_id, noun.usage, noun.linked_at)
-    elif isinstance(noun, Relation):
-        rows.get_project(transaction, "memories", noun.source_id)
-        relations.put(transaction, rows.get_project(transaction, "memories", noun.target_id), noun)
-    elif isinstance(noun, Key):
-        rows.get_project(transaction, "memories", noun.memory_id)
-        rows.put_key(transaction, noun.project, noun.name, noun.memory_id, noun.fingerprint)
+def _put_others(transaction: Transaction, path: Path, nouns: Numbered) -> None:
+    """Writes links, relations and keys; raises if a memory or session that they name is not there."""
+    links: list[Link] = []
+    keys: list[tuple[str, str, str, str]] = []
+    projects = rows.find_projects(transaction, {id_ for _, noun in nouns for id_ in _name_memories(noun)})
+    begun = sessions.by_id(transaction, {noun.session for _, noun in nouns if isinstance(noun, Link)})
+    for number, noun in nouns:
+        with importers.locate_errors(path, number):
+            for id_ in _name_memories(noun):
+                if id_ not in projects:
+                    raise NotFound(f"There is no memory {id_!r}.")
+            if isinstance(noun, Link):
+                if noun.session not in begun:
+                    raise NotFound(f"There is no session {noun.session!r}.")
+                links.append(noun)
+            elif isinstance(noun, Relation):
+                relations.put(transaction, projects[noun.target_id], noun)
+            elif isinstance(noun, Key):
+                keys.append((noun.project, noun.name, noun.memory_id, noun.fingerprint))
+    sessions.put_links(transaction, links)
+    rows.put_keys(transaction, keys)
+
+
+def _name_memories(noun: Noun) -> tuple[str, ...]:
+    """The ids of the memories that a link, a relation or a key names."""
+    if isinstance(noun, Relation):
+        return noun.source_id, noun.target_id
+    return (noun.memory_id,) if isinstance(noun, Link | Key) else ()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from athand.errors import InvalidInput
@@ -49,12 +50,18 @@ def _check_flag(value: object) -> bool:
     return value
 
 
+@lru_cache(maxsize=256)
+def _is_public(name: str) -> bool:
+    """Whether a name has no secret in it; many memories have the same project or session."""
+    return clean(name) == name
+
+
 def _public_name_check(what: str) -> Check:
     """A check for names that are shown everywhere: a secret in one is refused, not redacted."""
 
     def check(value: object) -> str:
         name = check_name(what, value)
-        if clean(name) != name:
+        if not _is_public(name):
             raise InvalidInput(f"{what} looks like a secret or has a private part. Choose another.")
         return name
 

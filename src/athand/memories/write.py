@@ -1,7 +1,8 @@
 """Adds, updates, deletes, restores and forgets memories, each in one transaction."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from athand.inputs import check_time
 from athand.memories import relations, rows, sessions
 from athand.memories.dedupe import fingerprint
 from athand.memories.filters import build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, Memory, Similar, spaces_of, to_passage
+from athand.memories.model import GLOBAL_SPACE, Memory, Similar, duplicate_keys, spaces_of, to_passage
 from athand.memories.salience import BY_CALLER, lower_salience
 from athand.memories.scoring import INDEX, matches, relevance
 from athand.memories.validation import apply_changes, new_memory
@@ -28,6 +29,9 @@ _CANDIDATES = 16
 _WORDS = 12
 
 
+Mark = tuple[str, str, str]  # a space, a column, a value
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """A memory to add, the key of the call, its passage, and the most similar existing memories with their scores."""
@@ -36,7 +40,16 @@ class _Entry:
     key: str | None
     has_given_id: bool
     passage: Passage
+    duplicate_keys: Mapping[str, str]
     similar: tuple[tuple[Memory, float], ...] = ()
+
+    @property
+    def marks(self) -> set[Mark]:
+        """What it has in common with any memory that it may duplicate, and with any call that it may repeat."""
+        memory = self.memory
+        found = {(memory.space, column, key) for column, key in self.duplicate_keys.items() if key}
+        found |= {(memory.project, "key", self.key)} if self.key else set()
+        return found | ({("", "id", memory.id)} if self.has_given_id else set())
 
     def similar_to(self, kept: Memory) -> tuple[Similar, ...]:
         """The most similar of the others."""
@@ -53,17 +66,11 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
     vectors = corpus.embed([entry.passage for entry in entries])
     if len(entries) <= COMPARED_AT_ONCE:
         entries = _find_similar_to_all(corpus, entries, vectors, now)
-    kept: list[Memory] = []
-    indexed: dict[str, Passage] = {}
     with corpus.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
-        for entry in entries:
-            memory, passage = _match_existing(transaction, entry, now) or _insert_new(transaction, entry, now)
-            kept.append(memory)
-            if passage is not None:
-                if memory.deduplicated and memory.id not in indexed:
-                    unindex(transaction, memory)
-                indexed[memory.id] = passage
-        transaction.put(INDEX, list(indexed.values()), vectors)
+        batch = _Batch(transaction, now, _find_known(transaction, entries))
+        kept = [batch.add(entry) for entry in entries]
+        batch.insert_new()
+        transaction.put(INDEX, list(batch.indexed.values()), vectors)
     return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
 
 
@@ -79,7 +86,8 @@ def _check_items(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Ent
             if at == 0:
                 raise
             raise InvalidInput(f"Memory {at + 1} of the batch: {error}") from error
-        entries.append(_Entry(memory, item.get("key"), item.get("id") is not None, to_passage(memory)))
+        keys = duplicate_keys(memory)
+        entries.append(_Entry(memory, item.get("key"), item.get("id") is not None, to_passage(memory), keys))
     return entries
 
 
@@ -115,6 +123,59 @@ def _find_similar(
     return replace(entry, similar=tuple((memories[ids[at]], float(scores[at])) for at in best))
 
 
+def _find_known(transaction: Transaction, entries: Sequence[_Entry]) -> set[Mark]:
+    """The marks of these entries that something in the store has, too."""
+    wanted: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for space, column, value in (mark for entry in entries for mark in entry.marks):
+        wanted[space, column].append(value)
+    return {
+        (space, column, value)
+        for (space, column), values in wanted.items()
+        for value in rows.find_values(transaction, space, column, values)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Writes entries. Those without a known mark are new, and inserted together; the others are compared one by one."""
+
+    transaction: Transaction
+    now: datetime
+    known: set[Mark]
+    new: list[_Entry] = field(default_factory=list)
+    indexed: dict[str, Passage] = field(default_factory=dict)
+
+    def add(self, entry: _Entry) -> Memory:
+        """Adds an entry, or reinforces what it duplicates; the new ones are written by `insert_new`."""
+        marks = entry.marks
+        if self.known.isdisjoint(marks):
+            memory, passage = self._collect(entry)
+        else:
+            self.insert_new()
+            memory, passage = _match_existing(self.transaction, entry, self.now) or self._collect(entry)
+        self.known.update(marks)
+        if passage is not None:
+            if memory.deduplicated and memory.id not in self.indexed:
+                unindex(self.transaction, memory)
+            self.indexed[memory.id] = passage
+        return memory
+
+    def _collect(self, entry: _Entry) -> tuple[Memory, Passage | None]:
+        memory = entry.memory
+        if ("", "id", memory.id) in self.known:
+            raise Conflict(f"There is a memory {memory.id} already. See it with: athand memory show {memory.id}")
+        self.new.append(entry)
+        return memory, entry.passage
+
+    def insert_new(self) -> None:
+        """Writes the new memories, with the sessions and the keys by which they came."""
+        rows.insert_many(self.transaction, ((entry.memory, entry.duplicate_keys) for entry in self.new))
+        sessions.link_new(self.transaction, [entry.memory for entry in self.new])
+        keyed = ((each.key, each.memory, each.duplicate_keys["fingerprint"]) for each in self.new if each.key)
+        rows.put_keys(self.transaction, ((memory.project, key, memory.id, text) for key, memory, text in keyed))
+        self.new.clear()
+
+
 def _longest_words(text: str) -> tuple[str, ...]:
     """The longest words of a text: they are the most specific."""
     return tuple(sorted(tokenize(text), key=len, reverse=True)[:_WORDS])
@@ -134,7 +195,7 @@ def _match_existing(transaction: Transaction, entry: _Entry, now: datetime) -> t
     if merged != same:
         rows.write(transaction, same, merged)
     rows.reinforce(transaction, [same.id], BY_CALLER, now, [same.space])
-    _link_and_put_key(transaction, entry, same, "reinforced", now)
+    _link_and_put_key(transaction, entry, same, now)
     passage = to_passage(merged)
     kept = replace(rows.get(transaction, same.id, now, [same.space]), deduplicated=True)
     return kept, passage if passage != to_passage(same) else None
@@ -157,21 +218,12 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one + other))
 
 
-def _insert_new(transaction: Transaction, entry: _Entry, now: datetime) -> tuple[Memory, Passage]:
-    memory = entry.memory
-    if entry.has_given_id and rows.by_id(transaction, [memory.id], now):
-        raise Conflict(f"There is a memory {memory.id} already. See it with: athand memory show {memory.id}")
-    rows.insert(transaction, memory)
-    _link_and_put_key(transaction, entry, memory, "created", memory.created_at)
-    return memory, entry.passage
-
-
-def _link_and_put_key(transaction: Transaction, entry: _Entry, memory: Memory, usage: str, at: datetime) -> None:
-    """Links the memory with the session that added it, and stores the key of the call."""
+def _link_and_put_key(transaction: Transaction, entry: _Entry, memory: Memory, now: datetime) -> None:
+    """Links the duplicate of a memory with the session that added it again, and stores the key of the call."""
     session = entry.memory.session
     if session is not None:
         sessions.ensure(transaction, session, entry.memory.project, entry.memory.created_at)
-        sessions.link(transaction, session, [memory], usage, at)
+        sessions.link(transaction, session, [memory], "reinforced", now)
     if entry.key:
         rows.put_key(transaction, entry.memory.project, entry.key, memory.id, fingerprint(entry.memory.content))
 

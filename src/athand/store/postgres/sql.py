@@ -9,6 +9,11 @@ import psycopg
 
 _NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
+# An insert of one row by its values; a row that is there already may be left as it is, not changed.
+_PLAIN_INSERT = re.compile(
+    r"(INSERT INTO \w+ \([^()]*\) VALUES )(\([^()]*\))( ON CONFLICT (?:\([^()]*\) )?DO NOTHING)?"
+)
+
 _AT_ONCE = 1_000
 _ARRAYS = {"halfvec": "text"}  # vectors travel as text
 
@@ -34,9 +39,20 @@ def execute(connection: Connection, sql: str, parameters: Parameters | None = No
 
 
 def execute_many(connection: Connection, sql: str, parameters: Sequence[Parameters]) -> None:
-    """Runs a statement once per parameter set, pipelined."""
+    """Runs a statement once per parameter set, pipelined; rows are inserted many at once."""
+    if plain := _PLAIN_INSERT.fullmatch(sql):
+        begin, row, rest = plain.groups("")
+        _insert_values(connection, begin, row, rest, parameters)
+        return
     with connection.cursor() as cursor:
         cursor.executemany(_translate(sql), parameters)
+
+
+def _insert_values(connection: Connection, begin: str, row: str, rest: str, parameters: Sequence[Parameters]) -> None:
+    cursor, values = psycopg.ClientCursor(connection), _translate(row)
+    for start in range(0, len(parameters), _AT_ONCE):
+        listed = ", ".join(cursor.mogrify(values, each) for each in parameters[start : start + _AT_ONCE])
+        connection.execute(f"{begin}{listed}{rest}".encode())
 
 
 def value(connection: Connection, sql: str, parameters: Parameters | None = None) -> Any:
