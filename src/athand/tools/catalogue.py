@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from athand.errors import BadData, Conflict
@@ -101,26 +102,32 @@ def _parse_definition(raw: Any) -> Definition:
 def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
     """Apply an offer to the catalogue; tries again when another process changes the same tools meanwhile."""
     hashes = {id_: definitions.content_hash(definition) for id_, definition in offer.definitions.items()}
+    finder = _FlagFinder(offer)
     for _ in range(_TRIES):
         with context.store.snapshot() as snapshot:
-            changes = _find_changes(context, snapshot, offer, hashes)
+            changes = _find_changes(context, snapshot, offer, hashes, finder)
             is_listed = bool(_get_server(snapshot, offer)[0])
         if not changes and is_listed:
             return CatalogueUpdate(same=len(hashes), reused=len(hashes))
         passages = _changed_passages(changes)
         cached = context.count_cached(passages)
         vectors = context.embed(passages) if passages else None
-        if (update := _write_changes(context, offer, hashes, passages, vectors)) is not None:
+        if (update := _write_changes(context, offer, hashes, finder, passages, vectors)) is not None:
             return replace(update, embedded=len(passages) - cached, reused=update.same + cached)
     raise Conflict(f"The tools of {offer.server} are being changed by others all the time. Try again in a moment.")
 
 
 def _write_changes(
-    context: ToolContext, offer: Offer, hashes: Mapping[str, str], embedded: Sequence[Passage], vectors: Vectors | None
+    context: ToolContext,
+    offer: Offer,
+    hashes: Mapping[str, str],
+    finder: "_FlagFinder",
+    embedded: Sequence[Passage],
+    vectors: Vectors | None,
 ) -> CatalogueUpdate | None:
     """Write the changes; None if they have become others since the passages were embedded."""
     with context.store.transaction(spaces=(offer.space,)) as transaction:
-        changes = _find_changes(context, transaction, offer, hashes)
+        changes = _find_changes(context, transaction, offer, hashes, finder)
         passages = _changed_passages(changes)
         if {each.text for each in passages} - {each.text for each in embedded}:
             return None
@@ -148,7 +155,9 @@ def _needs_reindex(before: StoredTool | None, tool: StoredTool) -> bool:
     return before is None or before.hash != tool.hash or before.is_deleted != tool.is_deleted
 
 
-def _find_changes(context: ToolContext, snapshot: Snapshot, offer: Offer, hashes: Mapping[str, str]) -> list[Change]:
+def _find_changes(
+    context: ToolContext, snapshot: Snapshot, offer: Offer, hashes: Mapping[str, str], finder: "_FlagFinder"
+) -> list[Change]:
     """All tools of the server that differ from what is stored, before and after."""
     values = {"space": offer.space, "server": offer.server}
     sql = "SELECT id, hash, offered_hash, is_deleted FROM tools WHERE space = :space AND server = :server"
@@ -159,7 +168,8 @@ def _find_changes(context: ToolContext, snapshot: Snapshot, offer: Offer, hashes
     if not changed and not missing and not new:
         return []
     before = {tool.id: tool for tool in get_stored_tools(snapshot, offer.space, [*changed, *missing])}
-    scan = _build_scanner(snapshot, offer)
+    finder.read_neighbours(snapshot)
+    scan = finder.find
     listed_at, is_enabled = _get_server(snapshot, offer)
     new_tools = [_new_tool(context, offer, id_, hashes[id_], scan, not listed_at) for id_ in new]
     changes: list[Change] = [(None, replace(tool, is_enabled=bool(is_enabled))) for tool in new_tools]
@@ -172,15 +182,37 @@ def _is_same(hash_: str, approved: str, offered: str | None, is_deleted: int) ->
     return not is_deleted and hash_ == (offered or approved)
 
 
-def _build_scanner(snapshot: Snapshot, offer: Offer) -> Scanner:
-    """A function that scans a definition for flags, with the other servers and tools of the catalogue as neighbours."""
-    values = {"space": offer.space, "server": offer.server}
-    servers = snapshot.rows("SELECT id FROM tool_servers WHERE space = :space", {"space": offer.space})
-    sql = "SELECT name, definition FROM tools WHERE space = :space AND server <> :server AND is_deleted = 0"
-    tools = [(name, json.loads(text)["description"]) for name, text in snapshot.rows(sql, values)]
-    own = [definition.name for definition in offer.definitions.values()]
-    neighbours = Neighbours.from_names([row[0] for row in servers], tools, own)
-    return lambda definition: scan_definition(definition, offer.server, neighbours)
+class _FlagFinder:
+    """Finds the flags of an offer's definitions, each once as long as the rest of the catalogue stays the same."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        self._neighbours = Neighbours()
+        self._found: dict[int, tuple[Flag, ...]] = {}
+
+    def read_neighbours(self, snapshot: Snapshot) -> None:
+        """Reads the other servers and tools of the catalogue."""
+        values = {"space": self._offer.space, "server": self._offer.server}
+        servers = snapshot.rows("SELECT id FROM tool_servers WHERE space = :space", {"space": self._offer.space})
+        sql = "SELECT name, definition FROM tools WHERE space = :space AND server <> :server AND is_deleted = 0"
+        tools = [(name, _read_description(text)) for name, text in snapshot.rows(sql, values)]
+        own = [definition.name for definition in self._offer.definitions.values()]
+        neighbours = Neighbours.from_names([row[0] for row in servers], tools, own)
+        if neighbours != self._neighbours:
+            self._neighbours = neighbours
+            self._found.clear()
+
+    def find(self, definition: Definition) -> tuple[Flag, ...]:
+        """The flags of one of the definitions."""
+        if id(definition) not in self._found:
+            self._found[id(definition)] = scan_definition(definition, self._offer.server, self._neighbours)
+        return self._found[id(definition)]
+
+
+@lru_cache(maxsize=1 << 13)
+def _read_description(definition: str) -> str:
+    """The description in a stored definition; every server that is added is compared with all the others."""
+    return str(json.loads(definition)["description"])
 
 
 def _new_tool(context: ToolContext, offer: Offer, id_: str, hash_: str, scan: Scanner, is_first: bool) -> StoredTool:
