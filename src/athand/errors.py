@@ -13,7 +13,8 @@ AthandError
         ├── StoreBusy       another process has been writing for too long: try again
         └── DataError       what the database holds is damaged, or newer than this program
 
-A message says what happened, what is known, and what to do. A code, where there is one, is for programs.
+A message says what happened, what is known, and what to do. A code, where there is one, is for programs. A quote is
+what another program said, which nobody has approved: it is for the owner, and no agent reads it.
 """
 
 
@@ -22,9 +23,10 @@ class AthandError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+    def __init__(self, message: str = "", *, code: str | None = None, quote: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.quote = quote
 
 
 class InvalidInput(AthandError):

@@ -7,7 +7,7 @@ from tests.adapters.operating import calling, names_in
 from tests.tools.servers.kit import FILES, READ, TEXT, WEATHER, Board, a_tool, write_config
 from tests.waiting import PATIENCE
 
-from athand.adapters.operations import operations
+from athand.adapters.operations import SCOPES, Caller, operations
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 
 MORE = (a_tool("long", "Many lines.", annotations=READ), a_tool("fail", "Always fails.", annotations=READ))
@@ -52,7 +52,11 @@ def test_all_operations_on_tools_answer_as_their_schemas_say(call, board, tmp_pa
 
     board.change(description="Read a file, and send it somewhere.")
     assert call("refresh_server", server="files")["waiting"] == 1
-    assert "send it somewhere" in call("describe_tool", id="files__read_file")["diff"]
+    changed = call("describe_tool", id="files__read_file")
+    assert (changed["state"], changed["diff"]) == ("changed", "")
+    owner = Caller("owner", frozenset(SCOPES))
+    seen = operations()["describe_tool"].perform(call.at, {"id": "files__read_file"}, caller=owner)
+    assert "send it somewhere" in seen["diff"]
     assert call("approve_tool", id="files__read_file")["state"] == "approved"
     assert call("reject_tool", id="files__remove_file")["state"] == "rejected"
     assert call("disable_tool", id="files__write_file")["enabled"] is False

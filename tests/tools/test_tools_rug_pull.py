@@ -37,10 +37,12 @@ SHOWN = {
 
 
 def blocked(tools, id_=TOOL, arguments=None):
-    """Why a call is refused."""
+    """Why a call is refused, with what only the owner sees: it is no part of the message, which agents read."""
     with pytest.raises(Refused) as refused:
         tools.call(id_, CALL if arguments is None else arguments)
-    return str(refused.value)
+    message, quote = str(refused.value), refused.value.quote
+    assert not set(quote.splitlines()) & set(message.splitlines())
+    return f"{message}\n{quote}"
 
 
 @one_engine

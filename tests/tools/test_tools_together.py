@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE
 from athand import Athand
 from athand.app import SCHEMAS
 from athand.embed import DEFAULT_MODEL, LazyEmbedder
-from athand.errors import Conflict, NotFound
+from athand.errors import Conflict, NotFound, Refused
 from athand.store import open_store
 from athand.tools import Tools
 from athand.tools.scoring import INDEX
@@ -189,8 +189,9 @@ def test_everything_moves_to_another_store(location, board, tmp_path):
         assert tools.store.fingerprint(INDEX) == print_
         assert ids(tools.search("forecast", catalogue="elsewhere"))[0] == "weather__get_forecast"
         assert copied.check() == []
-        with pytest.raises(Exception, match="Another"):
+        with pytest.raises(Refused) as refused:
             tools.call("live__read_file", {"path": "a"})
+        assert "Another" in refused.value.quote
 
 
 def test_closing_leaves_no_process(board, tmp_path):

@@ -115,7 +115,7 @@ def _read_tool(snapshot: Snapshot, space: str, id_: str) -> StoredTool:
 
 def _save_decision(context: ToolContext, before: StoredTool, after: StoredTool) -> Tool:
     """Write a decision; Conflict if the tool was changed since it was read."""
-    needs_reindex = before.hash != after.hash
+    needs_reindex = before.passage != after.passage
     vectors = context.embed([after.passage]) if needs_reindex else None
     with context.store.transaction(spaces=(before.space,)) as transaction:
         if _read_tool(transaction, before.space, before.id) != before:

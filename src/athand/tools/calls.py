@@ -9,6 +9,7 @@ from typing import Any
 from athand.bounded_cache import BoundedCache
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed
 from athand.text_length import shorten
+from athand.tools.masking import for_agents
 from athand.tools.model import CallResult, Rule, Tool
 
 DECISIONS = ("deny", "ask", "allow")  # in the order of precedence when several rules match
@@ -25,10 +26,11 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
         if as_hash not in (None, tool.hash):
             raise Refused(f"{tool.id} has just changed. Look at it again: athand tools describe {tool.id}")
         return
+    id_ = for_agents(tool).id
     if not tool.enabled:
-        raise Refused(f"{tool.id} {tool.block_reason}. Enable it with: athand tools enable {tool.id}")
-    change = f"\n{shorten(tool.diff, _LONGEST_REASON)}\n" if tool.diff else " "
-    raise Refused(f"{tool.id} {tool.block_reason}.{change}If this is right, run: athand tools approve {tool.id}")
+        raise Refused(f"{id_} {tool.block_reason}. Enable it with: athand tools enable {id_}")
+    advice = f"To see what it says now, and to approve it if that is right, run: athand tools approve {id_}"
+    raise Refused(f"{id_} {tool.block_reason}. {advice}", quote=shorten(tool.diff, _LONGEST_REASON))
 
 
 def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:

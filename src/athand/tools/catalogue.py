@@ -13,6 +13,7 @@ from athand.store import Passage, Row, Snapshot, Transaction, to_microseconds
 from athand.tools import definitions, rows
 from athand.tools.context import ToolContext
 from athand.tools.definitions import to_passage, tool_id
+from athand.tools.masking import indexed_definition, is_plain_name
 from athand.tools.model import Definition, Flag
 from athand.tools.poisoning.scan import Neighbours, scan_definition
 from athand.tools.scoring import INDEX
@@ -52,14 +53,16 @@ class StoredTool:
 
     @property
     def is_searched(self) -> bool:
-        """Whether searches return it; quarantined tools with a dangerous flag are held back from agents."""
-        is_held = self.state == "quarantined" and any(flag.is_dangerous for flag in self.flags)
+        """Whether searches return it; quarantined tools with a dangerous flag or an odd name are held back."""
+        is_held = any(flag.is_dangerous for flag in self.flags) or not is_plain_name(self.definition.name)
+        is_held = self.state == "quarantined" and is_held
         return self.is_enabled and not self.is_deleted and self.state != "rejected" and not is_held
 
     @property
     def passage(self) -> Passage:
         """The passage to index, always of the approved definition."""
-        return to_passage(self.space, self.id, self.server, self.definition, self.created_at)
+        shown = indexed_definition(self.definition, self.state)
+        return to_passage(self.space, self.id, self.server, shown, self.created_at)
 
 
 Change = tuple[StoredTool | None, StoredTool]  # a tool before (None if it is new) and after
@@ -152,7 +155,7 @@ def _changed_passages(changes: Iterable[Change]) -> list[Passage]:
 
 def _needs_reindex(before: StoredTool | None, tool: StoredTool) -> bool:
     """Whether the passage of a tool has changed."""
-    return before is None or before.hash != tool.hash or before.is_deleted != tool.is_deleted
+    return before is None or before.passage != tool.passage or before.is_deleted != tool.is_deleted
 
 
 def _find_changes(

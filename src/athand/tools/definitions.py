@@ -163,7 +163,7 @@ def tool_id(server: str, tool: str) -> str:
         return plain
     safe_server = re.sub("__+", "_", _to_ascii(server))[:_LONGEST_SERVER].strip("_") or "server"
     room = LONGEST_ID - len(safe_server) - len("__-") - 16
-    return f"{safe_server}__{_to_ascii(tool)[:room].strip('_') or 'tool'}-{_hash_pair(server, tool)}"
+    return f"{safe_server}__{_to_ascii(tool)[:room].strip('_') or 'tool'}-{hash_pair(server, tool)}"
 
 
 def _is_plain(server: str, tool: str) -> bool:
@@ -178,7 +178,7 @@ def _to_ascii(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", letters).strip("_")
 
 
-def _hash_pair(server: str, tool: str) -> str:
+def hash_pair(server: str, tool: str) -> str:
     """64 bits of SHA-256 of the pair; the length prefix keeps `a` + `bc` and `ab` + `c` apart."""
     pair = f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(pair).hexdigest()[:16]

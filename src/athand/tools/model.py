@@ -71,6 +71,12 @@ class Tool(Noun):
     hash: str
     diff: str  # from the approved definition to the offered one; empty if they are equal
     updated_at: datetime
+    notice: str = field(init=False)  # why it cannot be called, and its flags, for every list; empty if there is nothing
+
+    def __post_init__(self) -> None:
+        rules = ", ".join(dict.fromkeys(flag.rule for flag in self.flags))
+        words = (self.block_reason, f"flagged: {rules}" if rules else None)
+        object.__setattr__(self, "notice", "; ".join(filter(None, words)))
 
     @property
     def block_reason(self) -> str | None:

@@ -9,6 +9,7 @@ from athand.store import Passage, Row, Snapshot, Transaction, one_of, to_datetim
 from athand.text_length import estimate_tokens
 from athand.tools import definitions
 from athand.tools.definitions import to_passage
+from athand.tools.masking import indexed_definition, pattern_of_shown_id
 from athand.tools.model import Definition, Flag, Rule, Tool
 from athand.types import Filter
 
@@ -50,16 +51,22 @@ def get_tool(snapshot: Snapshot, id_: object, spaces: Sequence[str] | None) -> T
     """The tool in the first of these catalogues that has it; Conflict if none is named and several have it."""
     if not is_text(id_):
         raise _no_such_tool(id_)
-    inside, values = one_of("space", spaces)
-    sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND id = :id AND is_deleted = 0 ORDER BY space"
-    hidden = hidden_servers(snapshot, spaces)
-    rows = [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in hidden]
+    rows = _find_rows(snapshot, spaces, "id = :id", id_)
+    if not rows and (pattern := pattern_of_shown_id(str(id_))):
+        rows = _find_rows(snapshot, spaces, "id LIKE :id", pattern)
     if not rows:
         raise _no_such_tool(id_)
     if len(rows) > 1:
         names = ", ".join(repr(row[0]) for row in rows)
         raise Conflict(f"{id_} is in several catalogues: {names}. Say which, by catalogue= or --catalogue.")
     return to_tool(rows[0])
+
+
+def _find_rows(snapshot: Snapshot, spaces: Sequence[str] | None, condition: str, id_: object) -> list[Row]:
+    inside, values = one_of("space", spaces)
+    sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND {condition} AND is_deleted = 0 ORDER BY space"
+    hidden = hidden_servers(snapshot, spaces)
+    return [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in hidden]
 
 
 def _no_such_tool(id_: object) -> NotFound:
@@ -131,7 +138,8 @@ def iterate_passages(snapshot: Snapshot, batch: int) -> Iterator[list[Passage]]:
 
 
 def _to_passage(row: Row) -> Passage:
-    return to_passage(row[0], row[1], row[2], definitions.from_json(row[3]), row[12])
+    shown = indexed_definition(definitions.from_json(row[3]), row[7])
+    return to_passage(row[0], row[1], row[2], shown, row[12])
 
 
 def get_generations(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:

@@ -16,6 +16,7 @@ from athand.text import are_near, tokenize
 from athand.tools import rows
 from athand.tools.catalogue_index import CatalogueIndex, ToolKey
 from athand.tools.context import ToolContext
+from athand.tools.masking import for_agents
 from athand.tools.model import Tool, ToolHit
 from athand.tools.query_embedding import embed_query
 from athand.tools.scoring import MOST, add_boosts, combine, coverage, score_matches, server_factor
@@ -203,7 +204,7 @@ def to_hits(snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) 
     combined = combine(sides)
     return [
         _to_hit(
-            rows.to_tool(tools[_key(match.candidate)]),
+            for_agents(rows.to_tool(tools[_key(match.candidate)])),
             score,
             why,
             {name: float(part.calibrated[match.row]) for name, part in sides.items()},
@@ -221,7 +222,7 @@ def _to_hit(
         id=tool.id,
         corpus="tools",
         score=score,
-        title=f"{tool.server} · {tool.title or tool.name}",
+        title=f"{tool.server} · {tool.title or tool.name}" + (f" ({tool.notice})" if tool.notice else ""),
         text=tool.description,
         why=why,
         item=tool,

@@ -10,7 +10,7 @@ from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_choice, check_limit, check_name, check_names, check_text
-from athand.parameters import Catalogues
+from athand.parameters import ByOwner, Catalogues
 from athand.store import Snapshot, Store
 from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
@@ -18,6 +18,7 @@ from athand.tools import parameters as p
 from athand.tools.call_log import MOST_ROWS, CallLog
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
+from athand.tools.masking import UNAPPROVED, for_agents
 from athand.tools.model import (
     DEFAULT,
     OUTCOMES,
@@ -212,8 +213,11 @@ class Tools(ToolContext):
         """The answer of `ask`; while it is empty and servers start for the first time, ask again for a few seconds."""
         return self._starts.wait_while_empty(_spaces_of(question), ask)
 
-    def list(self, server: p.OfServer = None, *, catalogue: Catalogues = None) -> ToolList:
-        """List all tools in full, also those that wait for approval. To find one, `search()` returns far less."""
+    def list(self, server: p.OfServer = None, *, catalogue: Catalogues = None, by_owner: ByOwner = True) -> ToolList:
+        """List all tools in full, also those that wait for approval. To find one, `search()` returns far less.
+
+        What the owner has not approved, agents are not told: only its state, and the flags it has.
+        """
         own = None if server is None else check_name("server", server)
         spaces = _to_spaces(catalogue)
 
@@ -222,17 +226,21 @@ class Tools(ToolContext):
                 found = rows.list_tools(snapshot, spaces, own)
             if not found:
                 raise NotFound("There are no tools.")
-            return found
+            return found if by_owner else [for_agents(tool) for tool in found]
 
         try:
             return self._starts.wait_while_empty(spaces, look)
         except NotFound:
             return []
 
-    def describe(self, id: p.ToolId, *, catalogue: Catalogues = None) -> Tool:
-        """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called."""
+    def describe(self, id: p.ToolId, *, catalogue: Catalogues = None, by_owner: ByOwner = True) -> Tool:
+        """Tell everything about one tool: what it does, takes and returns, its kind, and whether it may be called.
+
+        What the owner has not approved, agents are not told.
+        """
         spaces = _to_spaces(catalogue)
-        return self._starts.wait_while_empty(spaces, lambda: self._look_up(id, spaces))
+        tool = self._starts.wait_while_empty(spaces, lambda: self._look_up(id, spaces))
+        return tool if by_owner else for_agents(tool)
 
     def stubs(
         self,
@@ -242,11 +250,15 @@ class Tools(ToolContext):
         catalogue: Catalogues = None,
         gateway: str | None = None,
     ) -> str:
-        """The source of a module with a typed function for each of these tools."""
+        """The source of a module with a typed function for each of these tools; Refused for one never approved."""
         from athand.tools.stubs import render_stubs
 
         names = [ids] if isinstance(ids, str) else ids
-        return render_stubs([self.describe(id_, catalogue=catalogue) for id_ in names], language, gateway=gateway)
+        tools = [self.describe(id_, catalogue=catalogue) for id_ in names]
+        for tool in tools:
+            if tool.state in UNAPPROVED:
+                calls.check_state(tool)
+        return render_stubs(tools, language, gateway=gateway)
 
     # Calls
 
@@ -360,10 +372,10 @@ class Tools(ToolContext):
     # What the base class asks for
 
     def open(self, id: str, names: Catalogues = None) -> Tool | CallResult:
-        """The tool with this id; or by the continuation of an answer that was cut, the next part of it."""
+        """The tool with this id, as agents see it; or by the continuation of an answer that was cut, the next part."""
         if id in self._continuations:
             return self.read_on(id)
-        return self.describe(id, catalogue=names)
+        return self.describe(id, catalogue=names, by_owner=False)
 
     def make_request(self, question: CorpusQuestion) -> ToolSearchRequest:
         """The request of a search over all corpora; by default to the catalogue of the project and the default one."""
@@ -386,7 +398,7 @@ class Tools(ToolContext):
         return replace(ranking, answer=replace(ranking.answer, notes=notes))
 
     def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
-        """The hits with the tools as they were approved, and why they fit."""
+        """The hits with the tools as they were approved, and why they fit; the same for agents and for their owner."""
         return search.to_hits(snapshot, ranking, matches)
 
     def count_shown(self, hits: Sequence[ToolHit]) -> None:

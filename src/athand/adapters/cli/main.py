@@ -140,7 +140,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except AthandError as error:
-        _fail(str(error), error.exit_code)
+        _fail(_with_quote(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
@@ -154,6 +154,15 @@ def _open_closed_streams() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - open as long as the process runs
+
+
+def _with_quote(error: AthandError) -> str:
+    """The message, and below it what another program said, which only the owner reads: whoever is at this terminal."""
+    if not error.quote:
+        return str(error)
+    from athand.adapters.cli.render_tools import escape_lines
+
+    return f"{error}\n{escape_lines(error.quote)}"
 
 
 def _fail(message: str, code: int) -> None:

@@ -59,6 +59,7 @@ def print_tool_hits(console: Console, hits: "Sequence[ToolHit]") -> None:
         confidence = Text.assemble((draw_bar(hit.score, _BAR), "blue"), (f" {format_fraction(hit.score)}", "green"))
         table.add_row(_cell(hit.id, "bold cyan"), confidence, _format_description(hit.item))
         table.add_row("", "", _cell(hit.reason, "dim"))
+        _add_flags(table, hit.item)
     print_table(console, table)
 
 
@@ -70,11 +71,20 @@ def _format_description(tool: "Tool") -> Text:
     return Text(no_wrap=True, overflow="ellipsis").join([*words, _cell(tool.description or tool.title or "—")])
 
 
+def _add_flags(table: Table, tool: "Tool") -> None:
+    """The rules that found something odd in a tool, in a line of their own."""
+    if tool.flags:
+        style = "red" if any(flag.is_dangerous for flag in tool.flags) else "yellow"
+        rules = dict.fromkeys(flag.rule for flag in tool.flags)
+        table.add_row("", "", _cell(f"! flagged: {', '.join(rules)}", style))
+
+
 def print_tools(console: Console, tools: "Sequence[Tool]") -> None:
     """One line for each tool."""
     table = make_table("tool", "does", "description", flexible="description")
     for tool in tools:
         table.add_row(_cell(tool.id, "cyan"), Text(tool.kind, _KIND_STYLES[tool.kind]), _format_description(tool))
+        _add_flags(table, tool)
     print_table(console, table)
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from athand.adapters.http.middleware import CALLER
 from athand.adapters.http.responses import AsciiJsonResponse, add_error_handlers
 from athand.adapters.operations.answers import schema_of
+from athand.adapters.operations.caller import Caller
 from athand.adapters.operations.context import Catalogues, restrict_catalogues
 from athand.adapters.operations.threads import Threads
 from athand.app import Athand
@@ -138,23 +139,26 @@ def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogu
 
     @router.get("/tools", responses=_response_docs(list[Tool]))
     def tools(
+        request: Request,
         filter_: FilterParameter = None,
         server: str | None = None,
         state: str | None = None,
         catalogue: CatalogueParameter = None,
     ) -> Response:
-        """All tools, also those that wait for approval."""
+        """All tools, also those that wait for approval, whose texts only the scope admin reads."""
         catalogues = restrict_catalogues(catalogue, reachable)
         if state is not None:
             check_choice("state", state, STATES)
-        found = _filter_tools(athand.tools.list(server, catalogue=catalogues), filter_, catalogues)
+        listed = athand.tools.list(server, catalogue=catalogues, by_owner=_is_owner(request))
+        found = _filter_tools(listed, filter_, catalogues)
         return AsciiJsonResponse([tool.to_dict() for tool in found if state in (None, tool.state)])
 
     @router.get("/tools/{id}", responses=_response_docs(Tool))
-    def describe(id: str, catalogue: CatalogueParameter = None) -> Response:
-        """Everything about one tool."""
+    def describe(request: Request, id: str, catalogue: CatalogueParameter = None) -> Response:
+        """Everything about one tool; of what is not approved its texts and its changes only with the scope admin."""
         catalogues = restrict_catalogues(catalogue, reachable)
-        return AsciiJsonResponse(athand.tools.describe(id, catalogue=catalogues).to_dict())
+        tool = athand.tools.describe(id, catalogue=catalogues, by_owner=_is_owner(request))
+        return AsciiJsonResponse(tool.to_dict())
 
 
 def _add_call_routes(router: APIRouter, athand: Athand, reachable: Catalogues, threads: Threads) -> None:
@@ -198,6 +202,12 @@ def _add_stub_routes(router: APIRouter, athand: Athand, reachable: Catalogues) -
         """The same in Python."""
         gateway = _gateway_url(request, "/runtime/tools.py")
         return _text_response(render_module("python", filter_, catalogue, gateway), "text/x-python")
+
+
+def _is_owner(request: Request) -> bool:
+    """Whether the owner asks; an app that does not know its callers takes them for agents."""
+    caller: Caller | None = request.scope.get(CALLER)
+    return caller is not None and caller.is_owner
 
 
 def _response_docs(kind: Any, text: str | None = None) -> dict[int | str, dict[str, Any]]:

@@ -45,9 +45,10 @@ def lean_hit(hit: JsonObject) -> LeanHit:
 
 
 def _find_title(hit: JsonObject) -> str:
-    """The title without what id and place say already."""
+    """The title without what id and place say already; of a tool also why it cannot be called, and its flags."""
     if hit["corpus"] == "tools":
-        return hit["item"]["title"] or ""
+        title, notice = hit["item"]["title"] or "", hit["item"]["notice"]
+        return f"{title} ({notice})".lstrip() if notice else title
     if hit["corpus"] == "documents":
         return " > ".join(hit["item"]["heading"][-2:])
     return str(hit["title"])
