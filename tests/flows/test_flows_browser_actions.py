@@ -189,6 +189,11 @@ def test_data_that_an_action_asks_for_is_waited_for(at, monkeypatch):
     assert said(browser, "balance") == "Balance: 13 coins"
 
 
+def test_data_that_a_new_page_asks_for_is_waited_for(at, monkeypatch):
+    monkeypatch.setattr(context, "_SETTLE_MAX_S", PATIENCE)
+    assert said(at("/account.html"), "balance") == "Balance: 13 coins"
+
+
 def test_a_page_that_takes_its_time_is_waited_for(at, site):
     browser = at("/login.html")
     browser.navigate(f"data:text/html,<a data-testid=go href='{site}/slow/1500'>Go</a>")
