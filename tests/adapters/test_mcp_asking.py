@@ -87,11 +87,13 @@ def test_over_stdio(tmp_path, mode):
     assert "green" in anyio.run(converse)
 
 
-def over_http(url, token, conversation, mode, person):
+def over_http(url, token, conversation, mode, person, **options):
     async def run():
         async with (
             create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
-            Client(streamable_http_client(url, http_client=http), mode=mode, elicitation_callback=person) as client,
+            Client(
+                streamable_http_client(url, http_client=http), mode=mode, elicitation_callback=person, **options
+            ) as client,
         ):
             return await conversation(client)
 

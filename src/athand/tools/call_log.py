@@ -20,6 +20,7 @@ from athand.store import Snapshot, Transaction, one_of, to_datetime, to_microsec
 from athand.text_length import shorten
 from athand.tools.context import ToolContext
 from athand.tools.model import CallRecord, Tool
+from athand.tools.relay import CallCancelled
 
 MOST_ROWS, OLDEST = 10_000, timedelta(days=30)  # of a catalogue
 _MOST_UNWRITTEN = 10_000
@@ -33,6 +34,7 @@ _OUTCOMES: Mapping[type[BaseException], str] = {
     ToolFailed: "failed",
     InvalidInput: "invalid",
     Refused: "refused",
+    CallCancelled: "cancelled",
     Unavailable: "unavailable",
 }
 _COLUMNS = "called_at, caller, id, space, tool, server, outcome, reason, microseconds, arguments"

@@ -146,7 +146,7 @@ class CallRecord(Noun):
     tool: str
     server: str
     catalogue: str
-    outcome: str  # ok, failed, invalid, refused, unavailable, error
+    outcome: str  # ok, failed, invalid, refused, cancelled, unavailable, error
     reason: str | None
     seconds: float
     arguments: str
@@ -178,7 +178,7 @@ class ToolStats(Noun):
     tokens_saved: int
 
 
-OUTCOMES = ("ok", "failed", "invalid", "refused", "unavailable", "error")  # of calls
+OUTCOMES = ("ok", "failed", "invalid", "refused", "cancelled", "unavailable", "error")  # of calls
 CONNECT_SECONDS = 30.0
 CALL_SECONDS = 60.0
 TRANSPORTS = ("stdio", "http", "sse")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from athand.errors import Refused
+from athand.errors import Refused, Unavailable
 
 ELICIT, SAMPLE, LIST_ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
 
@@ -13,8 +13,17 @@ class ClientCannot(Refused):
     """The client cannot do what it was asked for, or does not want to; the message says which."""
 
 
+class CallCancelled(Unavailable):
+    """The client has given the call up; its server was told so, and what it has done until then stays done."""
+
+
 class Relay(Protocol):
     """The client behind one call. Every method may be called from any thread, and none of them waits."""
+
+    @property
+    def log_level(self) -> str | None:
+        """The lowest level of log messages that it has asked for; None if it wants none."""
+        ...
 
     @property
     def owner(self) -> str:
@@ -33,6 +42,6 @@ class Relay(Protocol):
         """Pass on a log message of the server, where the client has asked for its level."""
         ...
 
-    def on_cancel(self, stop: Callable[[], None]) -> None:
+    def on_cancel(self, stop: Callable[[], object]) -> None:
         """Call `stop` when the client gives the call up; at once if it has done so already."""
         ...

@@ -75,7 +75,7 @@ CREATE TABLE tool_calls (
     caller TEXT NOT NULL, -- the name of a token; agent, user or python where there is none
     tool TEXT NOT NULL,
     server TEXT NOT NULL,
-    outcome TEXT NOT NULL, -- ok, failed, invalid, refused, unavailable, error
+    outcome TEXT NOT NULL, -- ok, failed, invalid, refused, cancelled, unavailable, error
     reason TEXT,
     microseconds INTEGER NOT NULL,
     arguments TEXT NOT NULL,

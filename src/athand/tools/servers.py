@@ -16,6 +16,7 @@ from athand.tools.config import ServerConfig
 from athand.tools.config_files import canonical_path
 from athand.tools.context import ToolContext
 from athand.tools.model import Launch, Server, ServerKey
+from athand.tools.relay import Relay
 from athand.tools.scoring import INDEX
 
 if TYPE_CHECKING:
@@ -335,10 +336,11 @@ class RunningServers:
         arguments: dict[str, Any],
         seconds: float | None,
         check: Callable[[], None],
+        relay: Relay | None,
     ) -> Mapping[str, Any]:
         """The result of a tool; Refused if its configuration is no longer trusted."""
         self.forget_on_change(key, get_config(self._context, key))
-        return self._get_gateway().call(key, tool, arguments, seconds=seconds, check=check)
+        return self._get_gateway().call(key, tool, arguments, seconds=seconds, check=check, relay=relay)
 
     def states(self) -> "Mapping[ServerKey, ServerState]":
         """The states of all requested servers."""

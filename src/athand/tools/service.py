@@ -31,6 +31,7 @@ from athand.tools.model import (
     ToolHit,
     ToolStats,
 )
+from athand.tools.relay import Relay
 from athand.tools.scoring import MOST, SERVER
 from athand.tools.search import ToolRanking, ToolSearchRequest
 from athand.tools.servers import RunningServers
@@ -273,15 +274,16 @@ class Tools(ToolContext):
         seconds: float | None = None,
         max_chars: int | None = None,
         caller: str = "python",
+        relay: Relay | None = None,
     ) -> CallResult:
         """Call a tool if it is approved, the rules allow it, and the arguments match its schema.
 
-        The call is logged under the name of the caller.
+        The call is logged under the name of the caller. What its server asks and tells meanwhile goes to `relay`.
         """
         most = None if max_chars is None else calls.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
         with self._log.record(tool, arguments, caller):
-            return self._call(tool, arguments, kinds=kinds, confirm=confirm, seconds=seconds, most=most)
+            return self._call(tool, arguments, kinds=kinds, confirm=confirm, seconds=seconds, most=most, relay=relay)
 
     def _call(
         self,
@@ -292,6 +294,7 @@ class Tools(ToolContext):
         confirm: calls.Confirm | None,
         seconds: float | None,
         most: int | None,
+        relay: Relay | None,
     ) -> CallResult:
         calls.check_state(tool)
         calls.check_kind(tool, kinds)
@@ -306,7 +309,7 @@ class Tools(ToolContext):
             calls.check_state(self._look_up(tool.id, (tool.catalogue,)), as_hash=tool.hash)
 
         with self._counter.count_call():
-            raw = self._running.call(key, tool.name, checked, seconds, check)
+            raw = self._running.call(key, tool.name, checked, seconds, check, relay)
             return self._continuations.truncate(calls.to_result(tool, raw), most)
 
     def read_on(self, continuation: p.Continuation, max_chars: p.MaxChars = _PIECE) -> CallResult:

@@ -25,6 +25,7 @@ from athand.adapters.mcp.notifications import (
     ProgressReporter,
     RequestContext,
     make_log_sender,
+    requested_levels,
 )
 from athand.adapters.operations import Caller
 from athand.tools.relay import ELICIT, LIST_ROOTS, SAMPLE, ClientCannot
@@ -63,7 +64,7 @@ class ClientChannel:
         self._questions: dict[str, _Question] = {}
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._stops: list[Callable[[], None]] = []
+        self._stops: list[Callable[[], object]] = []
         self._is_closed = False
         self.has_questions = asyncio.Event()  # for the client to answer by repeating the call
 
@@ -77,8 +78,17 @@ class ClientChannel:
         except ValidationError as error:
             answer.set_exception(ClientCannot(f"The client cannot be asked this: {error.title} is malformed."))
             return answer
-        self._loop.call_soon_threadsafe(self._ask, _Question(request, answer))
+        try:
+            self._loop.call_soon_threadsafe(self._ask, _Question(request, answer))
+        except RuntimeError:  # the loop has ended
+            answer.set_exception(ClientCannot("The client of this call is gone."))
         return answer
+
+    @property
+    def log_level(self) -> str | None:
+        """The lowest level of log messages that the client has asked for."""
+        levels = requested_levels(self._sender.last_context)
+        return next((level for level in LEVELS if level in levels), None)
 
     def report(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the call is."""
@@ -89,9 +99,10 @@ class ClientChannel:
         if level in LEVELS:
             self._sender.send_soon(make_log_sender(level, data, logger))
 
-    def on_cancel(self, stop: Callable[[], None]) -> None:
+    def on_cancel(self, stop: Callable[[], object]) -> None:
         """Call `stop` when the client gives the call up."""
-        self._loop.call_soon_threadsafe(self._add_stop, stop)
+        with suppress(RuntimeError):  # the loop has ended, and nobody gives up anything
+            self._loop.call_soon_threadsafe(self._add_stop, stop)
 
     # On the event loop
 
@@ -128,7 +139,7 @@ class ClientChannel:
         for stop in stops if is_cancelled else ():
             stop()
 
-    def _add_stop(self, stop: Callable[[], None]) -> None:
+    def _add_stop(self, stop: Callable[[], object]) -> None:
         if self._is_closed:
             stop()
         else:

@@ -138,10 +138,10 @@ def forward_logs(sender: NotificationSender) -> Iterator[None]:
 
     def handle(record: logging.LogRecord) -> None:
         name = _LEVEL_NAMES.get(record.levelno)
-        if name is not None and name in _requested_levels(sender.last_context):
+        if name is not None and name in requested_levels(sender.last_context):
             sender.send(make_log_sender(name, record.getMessage(), record.name))
 
-    token = _record_handler.set(handle if _requested_levels(sender.last_context) else None)
+    token = _record_handler.set(handle if requested_levels(sender.last_context) else None)
     try:
         yield
     finally:
@@ -152,7 +152,7 @@ def make_log_sender(level: types.LoggingLevel, data: Any, logger: str) -> Sendin
     """What sends a log message to the client of a request, if it has asked for this level."""
 
     async def send(context: RequestContext) -> None:
-        if level in _requested_levels(context):
+        if level in requested_levels(context):
             params = types.LoggingMessageNotificationParams(level=level, logger=logger, data=data)
             notification = types.LoggingMessageNotification(params=params)
             await context.session.send_notification(notification, context.request_id)
@@ -160,7 +160,8 @@ def make_log_sender(level: types.LoggingLevel, data: Any, logger: str) -> Sendin
     return send
 
 
-def _requested_levels(context: RequestContext) -> frozenset[str]:
+def requested_levels(context: RequestContext) -> frozenset[str]:
+    """The levels of log messages that the client wants."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return frozenset(allowed_log_levels(context.protocol_version, context.meta))
     level = _connection_state(context).get(_LEVEL_KEY)

@@ -29,7 +29,14 @@ def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResu
     ) -> CallResult:
         where = ctx.resolve_catalogues(catalogue)
         return ctx.athand.tools.call(
-            id, arguments, catalogue=where, kinds=(kind,), seconds=seconds, max_chars=max_chars, caller=caller.name
+            id,
+            arguments,
+            catalogue=where,
+            kinds=(kind,),
+            seconds=seconds,
+            max_chars=max_chars,
+            caller=caller.name,
+            relay=caller.client,
         )
 
     call.__name__ = call.__qualname__ = name

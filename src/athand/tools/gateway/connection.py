@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import metadata
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 from mcp import Client
@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from athand.distribution import DISTRIBUTION
 from athand.tools.gateway.diagnostics import Diagnostics, sanitize
 from athand.tools.gateway.remote import remote_server
+from athand.tools.gateway.requests import ServerRequests, UpstreamCall, add_refusals
 from athand.tools.gateway.stdio import stdio_server
 from athand.tools.model import Listing
 
@@ -33,8 +34,8 @@ _ATTEMPTS = {
 class Connection:
     """An open connection."""
 
-    def __init__(self, client: Client, diagnostics: Diagnostics) -> None:
-        self.client, self.diagnostics = client, diagnostics
+    def __init__(self, client: Client, diagnostics: Diagnostics, requests: ServerRequests) -> None:
+        self.client, self.diagnostics, self._requests = client, diagnostics, requests
 
     @property
     def protocol(self) -> str:
@@ -69,10 +70,15 @@ class Connection:
             else:
                 tools[tool.name] = tool.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a tool as it came over the wire."""
-        result = await self.client.call_tool(tool, arguments)
-        return {"isError": False, **result.model_dump(by_alias=True, mode="json", exclude_unset=True)}
+    async def call(self, tool: str, arguments: dict[str, Any], call: UpstreamCall) -> dict[str, Any]:
+        """The result of a tool as it came over the wire; what the server asks meanwhile goes to the caller."""
+        progress = None if call.relay is None else self._requests.progress_of(call.relay)
+        level = None if call.relay is None else call.relay.log_level
+        meta = None if level is None else cast(types.RequestParamsMeta, {types.LOG_LEVEL_META_KEY: level})
+        with self._requests.during(call):
+            result = await self.client.call_tool(tool, arguments, progress_callback=progress, meta=meta)
+        raw = {"isError": False, **result.model_dump(by_alias=True, mode="json", exclude_unset=True)}
+        return add_refusals(call, raw)
 
     @property
     def needs_subscription(self) -> bool:
@@ -99,10 +105,21 @@ async def open_connection(
         if isinstance(message, types.ToolListChangedNotification):
             changed()
 
-    async with Client(streams, mode=mode, cache=None, message_handler=on_message, client_info=_client_info()) as client:
+    requests = ServerRequests(diagnostics)
+    async with Client(
+        streams,
+        mode=mode,
+        cache=None,
+        message_handler=on_message,
+        client_info=_client_info(),
+        elicitation_callback=requests.elicit,
+        sampling_callback=requests.sample,
+        list_roots_callback=requests.list_roots,
+        logging_callback=requests.log,
+    ) as client:
         # Results are validated elsewhere: a malicious pattern must not block all other servers in this thread.
         setattr(client.session, "validate_tool_result", _skip_validation)  # noqa: B010
-        yield Connection(client, diagnostics)
+        yield Connection(client, diagnostics, requests)
 
 
 async def _skip_validation(name: str, result: types.CallToolResult) -> None:

@@ -11,6 +11,7 @@ from athand.errors import Unavailable
 from athand.tools.gateway.session import ServerLost, ServerSession, SessionEnded
 from athand.tools.gateway.timing import Backoff, StartLimiter, run_with_timeout
 from athand.tools.model import Launch, Listing, ServerKey, ServerState
+from athand.tools.relay import Relay
 
 T = TypeVar("T")
 
@@ -58,14 +59,19 @@ class UpstreamServer:
         return not self.settled.is_set()
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], seconds: float | None, check: Callable[[], None]
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        seconds: float | None,
+        check: Callable[[], None],
+        relay: Relay | None,
     ) -> dict[str, Any]:
         """The result of a tool; starts the server if necessary, and runs `check` after its tools were listed."""
         until = None if seconds is None else _now() + seconds
         try:
-            return await self._call_once(tool, arguments, until, check)
+            return await self._call_once(tool, arguments, until, check, relay)
         except SessionEnded:
-            return await self._call_once(tool, arguments, until, check)
+            return await self._call_once(tool, arguments, until, check, relay)
 
     async def refresh(self, seconds: float | None) -> None:
         """List the tools again and deliver them; ignores the backoff."""
@@ -145,7 +151,12 @@ class UpstreamServer:
         return await self._context.launch(self.key)
 
     async def _call_once(
-        self, tool: str, arguments: dict[str, Any], until: float | None, check: Callable[[], None]
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        until: float | None,
+        check: Callable[[], None],
+        relay: Relay | None,
     ) -> dict[str, Any]:
         session = await self._get_session(until)
         self._in_flight += 1
@@ -153,7 +164,7 @@ class UpstreamServer:
             await self._with_deadline(until, _wait_for(session.delivered))
             await self._with_deadline(until, session.relist_on_change())
             await asyncio.to_thread(check)
-            answer = await session.call(tool, arguments, until)
+            answer = await session.call(tool, arguments, until, relay)
         except SessionEnded:
             self._drop_session(session)
             raise

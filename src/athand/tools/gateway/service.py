@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from athand.errors import AthandError, InvalidInput, Unavailable
 from athand.tools.model import Launch, Listing, ServerKey, ServerState
+from athand.tools.relay import CallCancelled, Relay
 
 if TYPE_CHECKING:
     from athand.tools.gateway.server import UpstreamServer
@@ -73,13 +74,15 @@ class Gateway:
         *,
         seconds: float | None = None,
         check: Callable[[], None] = lambda: None,
+        relay: Relay | None = None,
     ) -> dict[str, Any]:
         """The result of a tool; `seconds` includes starting the server.
 
-        `check` runs after the tools of the running server were delivered; an error it raises stops the call.
+        `check` runs after the tools of the running server were delivered; an error it raises stops the call. What the
+        server asks and tells meanwhile goes to `relay`, which can also give the call up: CallCancelled.
         """
         _check_json(arguments)
-        return self._run_in_loop(lambda: self._get_server(key).call(tool, arguments, seconds, check))
+        return self._run_in_loop(lambda: self._get_server(key).call(tool, arguments, seconds, check, relay), relay)
 
     def wait(self, seconds: float) -> bool:
         """Wait until every requested server has been listed or has failed once; False on timeout."""
@@ -152,7 +155,7 @@ class Gateway:
     async def _stop_all(self) -> None:
         await asyncio.gather(*(server.stop() for server in self._servers.values()))
 
-    def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, T]], relay: Relay | None = None) -> T:
         """Run a coroutine in the event loop and wait for its result."""
 
         async def run() -> T:
@@ -160,9 +163,13 @@ class Gateway:
 
         loop = self._get_loop()
         future = asyncio.run_coroutine_threadsafe(run(), loop)
+        if relay is not None:
+            relay.on_cancel(future.cancel)
         try:
             return future.result()
         except CancelledError:
+            if not self._is_closed:
+                raise CallCancelled("The call was given up by its client. Its server was told so.") from None
             raise Unavailable("The gateway was closed meanwhile.") from None
         finally:
             future.cancel()

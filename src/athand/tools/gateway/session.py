@@ -18,8 +18,10 @@ from athand.tools.gateway.connection import (
     open_connection,
 )
 from athand.tools.gateway.diagnostics import Diagnostics, error_text, is_login_error
+from athand.tools.gateway.requests import UpstreamCall
 from athand.tools.gateway.timing import run_with_timeout
 from athand.tools.model import Launch, Listing
+from athand.tools.relay import ClientCannot, Relay
 
 log = logging.getLogger("athand")
 
@@ -78,15 +80,20 @@ class ServerSession:
                 timer.cancel()
             self._finish(error)
 
-    async def call(self, tool: str, arguments: dict[str, Any], until: float | None) -> dict[str, Any]:
-        """The result of a tool; ServerLost if there is no answer."""
+    async def call(
+        self, tool: str, arguments: dict[str, Any], until: float | None, relay: Relay | None
+    ) -> dict[str, Any]:
+        """The result of a tool; ServerLost if there is no answer. While its caller is asked, no time passes."""
         connection = self.ready.result()
         limit = connection.diagnostics.launch.call_seconds if until is None else max(0.0, until - _now())
+        call = UpstreamCall(relay)
         try:
-            return await run_with_timeout(limit, connection.call(tool, arguments))
+            return await run_with_timeout(limit, connection.call(tool, arguments, call), paused=call.pause_seconds)
         except TimeoutError:
             raise ServerLost(f"The server {self.name}: {tool} gave no answer within {limit:.3g} s. {_HINT}") from None
         except Exception as error:
+            if call.refusals:
+                raise ClientCannot(f"{tool} was not finished. {call.refusals[-1]}") from error
             raise await self._to_error(connection.diagnostics, tool, error, until) from error
 
     async def relist_on_change(self) -> None:

@@ -11,15 +11,23 @@ T = TypeVar("T")
 _abandoned: set["asyncio.Task[Any]"] = set()  # cancelled tasks that nobody awaits, kept until they end
 
 
-async def run_with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine; TimeoutError at once when the time is over, even if the task ends later."""
-    task = asyncio.create_task(work)
+async def run_with_timeout(
+    seconds: float | None, work: Coroutine[Any, Any, T], *, paused: Callable[[], float] = lambda: 0.0
+) -> T:
+    """The result of a coroutine; TimeoutError at once when the time is over, even if the task ends later.
+
+    The time that was `paused` meanwhile, in seconds, does not count.
+    """
+    began = asyncio.get_running_loop().time()
+    task, left = asyncio.create_task(work), seconds
     try:
-        done, _ = await asyncio.wait({task}, timeout=seconds)
+        while not task.done() and (left is None or left > 0):
+            await asyncio.wait({task}, timeout=left)
+            left = None if seconds is None else seconds + paused() - (asyncio.get_running_loop().time() - began)
     except asyncio.CancelledError:
         _abandon(task)
         raise
-    if not done:
+    if not task.done():
         _abandon(task)
         raise TimeoutError
     return task.result()
