@@ -11,6 +11,7 @@ from athand.embed import Embedder
 from athand.store import Row, Snapshot
 from athand.text import split_identifier
 from athand.tools import rows
+from athand.tools.access import reachable_servers
 from athand.tools.query_embedding import embed_noise_queries
 from athand.tools.scoring import INDEX
 from athand.types import Query, Vector
@@ -73,7 +74,7 @@ class CatalogueIndex:
 
 
 class CatalogueIndexCache:
-    """Cache of indexes by set of catalogues and model; rebuilt when the generation of a catalogue changes."""
+    """Cache of indexes by catalogues, model and reachable servers; rebuilt when a generation changes."""
 
     def __init__(self) -> None:
         self._indexes: BoundedCache[tuple[object, ...], tuple[object, CatalogueIndex]] = BoundedCache(_CACHED)
@@ -86,7 +87,7 @@ class CatalogueIndexCache:
 
     def get(self, snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None) -> CatalogueIndex:
         """The current index of these catalogues."""
-        key, state = (spaces, model_id), rows.get_generations(snapshot, spaces)
+        key, state = (spaces, model_id, reachable_servers()), rows.get_generations(snapshot, spaces)
         before = self._indexes.get(key)
         if before is not None and before[0] == state:
             return before[1]

@@ -8,6 +8,7 @@ from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, one_of, to_datetime
 from athand.text_length import estimate_tokens
 from athand.tools import definitions
+from athand.tools.access import may_reach, server_condition
 from athand.tools.definitions import to_passage
 from athand.tools.masking import indexed_definition, pattern_of_shown_id
 from athand.tools.model import Definition, Flag, Rule, Tool
@@ -66,7 +67,8 @@ def _find_rows(snapshot: Snapshot, spaces: Sequence[str] | None, condition: str,
     inside, values = one_of("space", spaces)
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} AND {condition} AND is_deleted = 0 ORDER BY space"
     hidden = hidden_servers(snapshot, spaces)
-    return [row for row in snapshot.rows(sql, {**values, "id": id_}) if (row[0], row[2]) not in hidden]
+    found = snapshot.rows(sql, {**values, "id": id_})
+    return [row for row in found if (row[0], row[2]) not in hidden and may_reach(row[2])]
 
 
 def _no_such_tool(id_: object) -> NotFound:
@@ -92,14 +94,14 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
     sql = f"SELECT {TOOL} FROM tools WHERE {inside} {own} AND is_deleted = 0 ORDER BY space, id"
     hidden = hidden_servers(snapshot, spaces)
     rows = snapshot.rows(sql, {**values, "server": server} if own else values)
-    return [to_tool(row) for row in rows if (row[0], row[2]) not in hidden]
+    return [to_tool(row) for row in rows if (row[0], row[2]) not in hidden and may_reach(row[2])]
 
 
 def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
     """Catalogue, id, server and name of all searchable tools."""
     inside, values = one_of("space", spaces)
     sql = f"SELECT space, id, server, name FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
-    return snapshot.rows(sql, values)
+    return [row for row in snapshot.rows(sql, values) if may_reach(row[2])]
 
 
 def hidden_servers(snapshot: Snapshot, spaces: Sequence[str] | None) -> frozenset[tuple[str, str]]:
@@ -166,9 +168,11 @@ def get_usage_totals(snapshot: Snapshot) -> dict[str, int]:
 
 def count_all(snapshot: Snapshot) -> tuple[int, int, int]:
     """The number of servers and tools, and the estimated tokens to list all of them."""
-    servers = snapshot.rows("SELECT count(*) FROM tool_servers")[0][0]
-    sql = "SELECT count(*), coalesce(sum(tokens), 0) FROM tools WHERE is_deleted = 0"
-    return (int(servers), *map(int, snapshot.rows(sql)[0]))  # type: ignore[return-value]
+    own, values = server_condition("id")
+    servers = snapshot.rows(f"SELECT count(*) FROM tool_servers WHERE space <> ''{own}", values)[0][0]
+    own, values = server_condition("server")
+    sql = f"SELECT count(*), coalesce(sum(tokens), 0) FROM tools WHERE is_deleted = 0{own}"
+    return (int(servers), *map(int, snapshot.rows(sql, values)[0]))  # type: ignore[return-value]
 
 
 def estimate_tool_tokens(tool: Tool | Definition) -> int:

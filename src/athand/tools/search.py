@@ -14,6 +14,7 @@ from athand.rank import Numbers, bm25_of, order, totals
 from athand.store import Snapshot
 from athand.text import are_near, tokenize
 from athand.tools import rows
+from athand.tools.access import server_condition
 from athand.tools.catalogue_index import CatalogueIndex, ToolKey
 from athand.tools.context import ToolContext
 from athand.tools.masking import for_agents
@@ -83,10 +84,10 @@ def make_request(
 
 
 def _build_filter(server: str | None) -> Filter:
-    """The filter for searchable tools, and for the server if one is given."""
-    if server is None:
-        return rows.SEARCHED
-    return Filter(f"{rows.SEARCHED.where} AND i.server = :server", {"server": server})
+    """The filter for searchable tools that may be reached, and for the server if one is given."""
+    within, values = server_condition("i.server")
+    own = {} if server is None else {"server": server}
+    return Filter(f"{rows.SEARCHED.where}{within}{' AND i.server = :server' if own else ''}", {**values, **own})
 
 
 def _split_sentences(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from athand.errors import Conflict, NotFound, Refused, Unavailable
 from athand.inputs import check_text
 from athand.store import Snapshot, Transaction, one_of, to_microseconds
 from athand.tools import catalogue, config, rows
+from athand.tools.access import may_reach
 from athand.tools.approvals import get_trusted_hash, is_trusted
 from athand.tools.catalogue import Offer
 from athand.tools.config import ServerConfig
@@ -230,7 +231,7 @@ def get_config(context: ToolContext, key: ServerKey) -> ServerConfig:
 def list_servers(
     context: ToolContext, spaces: Sequence[str] | None, states: Mapping[ServerKey, "ServerState"]
 ) -> list[Server]:
-    """All servers with their state and number of tools."""
+    """All servers that may be reached, with their state and number of tools."""
     inside, values = one_of("space", spaces)
     sql = (
         "SELECT space, server, count(*), sum(CASE WHEN state IN ('quarantined', 'changed') THEN 1 ELSE 0 END) "
@@ -238,7 +239,7 @@ def list_servers(
     )
     with context.store.snapshot() as snapshot:
         counts = {(row[0], row[1]): (int(row[2]), int(row[3])) for row in snapshot.rows(sql, values)}
-        found = list_rows(snapshot, spaces)
+        found = [row for row in list_rows(snapshot, spaces) if may_reach(row.id)]
         sources = {row.source for row in found if row.origin == "project" and row.source is not None}
     untrusted = {source for source in sources if not is_trusted(context, Path(source))}
     return [_to_server(context, row, counts.get(row.key, (0, 0)), states, untrusted) for row in found]

@@ -15,6 +15,7 @@ from athand.store import Snapshot, Store
 from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
 from athand.tools import parameters as p
+from athand.tools.access import reachable_servers
 from athand.tools.call_log import MOST_ROWS, CallLog
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
@@ -398,7 +399,10 @@ class Tools(ToolContext):
         """The tools that answer a request, best first; notes name the servers that are still starting."""
         ranking = search.rank(self, snapshot, request)
         notes = (*ranking.answer.notes, *self._starts.notes(snapshot, request.query.spaces))
-        return replace(ranking, answer=replace(ranking.answer, notes=notes))
+        found = ranking.answer.found
+        if reachable_servers() is not None:  # the words of typo corrections may be those of other servers
+            found = replace(found, corrections={})
+        return replace(ranking, answer=replace(ranking.answer, notes=notes, found=found))
 
     def to_hits(self, snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> HitList:
         """The hits with the tools as they were approved, and why they fit; the same for agents and for their owner."""

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from athand.errors import NotFound, Unavailable
 from athand.store import Snapshot
+from athand.tools.access import may_reach
 from athand.tools.context import ToolContext
 from athand.tools.servers import RunningServers, list_rows
 
@@ -47,7 +48,7 @@ class FirstStarts:
         if not starting:
             return []
         rows = [row for row in list_rows(snapshot) if row.key in starting and row.listed_at is None]
-        return [row.id for row in rows if spaces is None or row.space in spaces]
+        return [row.id for row in rows if (spaces is None or row.space in spaces) and may_reach(row.id)]
 
 
 def _are_starting(names: Sequence[str]) -> str:

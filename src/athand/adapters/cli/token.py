@@ -28,24 +28,30 @@ def token() -> None:
 @command(token, "create")
 @click.argument("name")
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What it may do; may be repeated.")
-def create(session: Session, /, name: str, scopes: tuple[str, ...]) -> None:
+@click.option("--servers", metavar="NAME,…", help="The tool servers that it may reach; default: all.")
+def create(session: Session, /, name: str, scopes: tuple[str, ...], servers: str | None) -> None:
     """Create a token and print it. It is not stored, so it cannot be shown again.
 
-    Without --scope it may search, write and call tools.
+    Without --scope it may search, write and call tools. With --servers it sees, searches and calls only the tools of
+    these servers.
 
     \b
     Examples:
       athand token create laptop
       athand token create dashboard --scope search
+      athand token create reviewer --servers git,time
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.http.token_registry import create_token
 
-    token, text = create_token(_folder(session), name, scopes or AGENT_SCOPES)
+    limit = None if servers is None else [each.strip() for each in servers.split(",") if each.strip()]
+    token, text = create_token(_folder(session), name, scopes or AGENT_SCOPES, limit)
     if session.as_json:
         session.show(token.to_dict() | {"token": text})
         return
     click.echo(text)
-    session.say(f" {click.style(name, fg='cyan')} may: {', '.join(token.scopes)}. Copy it now: it is not shown again.")
+    only = f", with tools of {', '.join(token.servers)} only" if token.servers else ""
+    may = f"{', '.join(token.scopes)}{only}"
+    session.say(f" {click.style(name, fg='cyan')} may: {may}. Copy it now: it is not shown again.")
 
 
 @command(token, "list")
@@ -61,7 +67,9 @@ def list_(session: Session, /) -> None:
         session.show([each.to_dict() for each in found])
         return
     for each in found:
-        click.echo(each.name if session.quiet else f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}")
+        only = f"  only {', '.join(each.servers)}" if each.servers else ""
+        line = f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}{only}"
+        click.echo(each.name if session.quiet else line)
     session.say(f" {pluralize(len(found), 'token')}, not counting your own.")
 
 

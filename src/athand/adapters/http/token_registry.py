@@ -19,6 +19,7 @@ from typing import Any
 from athand.adapters.operations import SCOPES, Caller
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound, Unavailable
 from athand.files import create_private, lock, make_private_folder, open_regular, replace_atomically
+from athand.inputs import check_names
 
 log = logging.getLogger("athand")
 
@@ -38,10 +39,12 @@ class ApiToken:
     scopes: tuple[str, ...]
     created_at: str
     sha256: str
+    servers: tuple[str, ...] | None = None  # the tool servers that it reaches; None: all
 
     def to_dict(self) -> dict[str, Any]:
         """The public fields, without the hash."""
-        return {"name": self.name, "scopes": list(self.scopes), "created_at": self.created_at}
+        limit = {} if self.servers is None else {"servers": list(self.servers)}
+        return {"name": self.name, "scopes": list(self.scopes), "created_at": self.created_at, **limit}
 
 
 def owner_file(folder: Path) -> Path:
@@ -86,21 +89,29 @@ def list_tokens(folder: Path) -> list[ApiToken]:
         raise DataError(f"{path} cannot be read: {error}. Remove it, and create the tokens anew.") from error
 
 
-def _parse_entry(name: str, scopes: list[str], created_at: str, sha256: str) -> ApiToken:
+def _parse_entry(
+    name: str, scopes: list[str], created_at: str, sha256: str, servers: list[str] | None = None
+) -> ApiToken:
     if len(bytes.fromhex(sha256)) != hashlib.sha256().digest_size:
         raise ValueError(f"the hash of {name!r} is too short")
-    return ApiToken(name, tuple(each for each in SCOPES if each in scopes), created_at, sha256)
+    limit = None if servers is None else tuple(map(str, servers))
+    return ApiToken(name, tuple(each for each in SCOPES if each in scopes), created_at, sha256, limit)
 
 
-def create_token(folder: Path, name: str, scopes: Sequence[str]) -> tuple[ApiToken, str]:
-    """Create a named token; its text is returned only here."""
+def create_token(
+    folder: Path, name: str, scopes: Sequence[str], servers: Sequence[str] | None = None
+) -> tuple[ApiToken, str]:
+    """Create a named token, limited to these tool servers if any are given; its text is returned only here."""
     if not _NAME.fullmatch(name) or name.lower() == OWNER:
         raise InvalidInput(f"{name!r} is no name for a token. Use letters, digits, dots and dashes; not {OWNER!r}.")
     unknown = [each for each in scopes if each not in SCOPES]
     if unknown or not scopes:
         raise InvalidInput(f"A token needs scopes out of: {', '.join(SCOPES)}.")
+    limit = None if servers is None else check_names("servers", servers)
+    if limit is not None and (not limit or "admin" in scopes):
+        raise InvalidInput("A token that is limited to servers names at least one, and has not the scope admin.")
     text = secrets.token_urlsafe(_TOKEN_BYTES)
-    token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex())
+    token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex(), limit)
     with _lock_folder(folder):
         tokens = list_tokens(folder)
         if any(each.name == name for each in tokens):
@@ -203,12 +214,16 @@ class TokenRegistry:
 
     def _load_others(self) -> list[TokenEntry]:
         return [
-            (bytes.fromhex(each.sha256), Caller(each.name, frozenset(each.scopes)))
+            (bytes.fromhex(each.sha256), Caller(each.name, frozenset(each.scopes), servers=_to_limit(each.servers)))
             for each in list_tokens(self._folder)
         ]
 
     def _take_fingerprints(self) -> list[tuple[int, ...] | None]:
         return [_fingerprint(path(self._folder)) for path in (owner_file, tokens_file)]
+
+
+def _to_limit(servers: tuple[str, ...] | None) -> frozenset[str] | None:
+    return None if servers is None else frozenset(servers)
 
 
 def _load_or_log(load: Callable[[], list[TokenEntry]]) -> list[TokenEntry]:

@@ -20,6 +20,7 @@ class Caller:
     name: str
     scopes: frozenset[str]
     writer: str = "agent"  # who writes down what this caller stores: "agent" or "user"
+    servers: frozenset[str] | None = None  # the tool servers that it may reach; None: all of them
     client: "Relay | None" = field(default=None, compare=False, repr=False)  # where it can be asked during a call
 
     @property

@@ -15,6 +15,7 @@ from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.operations import Caller
+from athand.tools.access import limit_servers
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -88,9 +89,10 @@ class AuthMiddleware:
         problem = self._check(scope)
         if problem is not None:
             return await problem(scope, receive, send)
-        if CALLER not in scope or scope[ROUTE].is_stream:
+        caller: Caller | None = scope.get(CALLER)
+        if caller is None or scope[ROUTE].is_stream:
             return await self._app(scope, receive, send)
-        with self._in_progress.track(scope[CALLER].name):
+        with self._in_progress.track(caller.name), limit_servers(caller.servers):
             await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> ProblemResponse | None:
