@@ -17,6 +17,8 @@ SLOW_OR_SHARED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("soak", deadline=None, suppress_health_check=SLOW_OR_SHARED)
 settings.register_profile("repeatable", settings.get_profile("soak"), derandomize=True)
 settings.load_profile("repeatable")
+# Tests keep nothing in the keyring of whoever runs them.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 
 def pytest_configure():

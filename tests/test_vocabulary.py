@@ -51,6 +51,7 @@ GLOSSARY = frozenset(
     spelling split sql sqlite startup static statistics stdio store streamable stubs supervisor table tables targets
     terms text thread threads timeout timing token toml tool tools transfer types typescript ui unicode usage
     rebuild damage validate validation values variables vector vocabulary walk words worker write writer xlsx xml zip
+    worker write xlsx xml zip keyring
     """.split()
 )
 # Classes that share a name, and why.

@@ -147,7 +147,7 @@ def test_tokens_are_renewed_only_by_whom_they_came_from(tmp_path: Path) -> None:
     store = TokenStore(tmp_path, ("default", "web"), "https://web.example/mcp")
     kept = {"tokens": tokens, "expires_at": time.time() + 999, "client": client, "issuer": _issuer("first")}
     store.path.write_text(json.dumps(kept))
-    asked = anyio.run(_sent_by, StoredLogin(store.load(), "https://web.example/mcp"))
+    asked = anyio.run(_sent_by, store)
     assert [request.url.host for request in asked if b"hush" in request.content] == ["first.example"]
 
 
@@ -157,8 +157,9 @@ def _issuer(name: str) -> dict[str, Any]:
     return {"issuer": base, **ends, "response_types_supported": ["code"]}
 
 
-async def _sent_by(login: StoredLogin) -> list[httpx2.Request]:
+async def _sent_by(store: TokenStore) -> list[httpx2.Request]:
     """What is sent when a server refuses the tokens, and names another issuer than before."""
+    login = StoredLogin(await store.load(), "https://web.example/mcp")
     names = {"resource": "https://web.example/mcp", "authorization_servers": ["https://second.example"]}
     asked = []
     flow = login.async_auth_flow(httpx2.Request("POST", "https://web.example/mcp"))

@@ -58,7 +58,7 @@ def run_checks(session: "Session") -> list[Check]:
             checks += _check_store_parts(athand, session, settings)
     except AthandError as error:
         checks.append(Check("store", DAMAGED if isinstance(error, DataError) else BROKEN, str(error), _advise(error)))
-    return [*checks, _check_files(session, settings), _check_clients(), _check_disk(settings)]
+    return [*checks, _check_logins(settings), _check_files(session, settings), _check_clients(), _check_disk(settings)]
 
 
 def _advise(error: AthandError) -> str:
@@ -185,6 +185,18 @@ def _find_browser(configured: str | None) -> str:
         return find_executable(configured, None)
     except Unavailable:
         return find_launch_executable(configured)
+
+
+def _check_logins(settings: "Settings") -> Check:
+    """Where the logins to tool servers are kept."""
+    from athand.distribution import install_hint
+    from athand.tools.oauth.keyring import find_keyring
+
+    keyring = find_keyring()
+    if keyring is not None:
+        return Check("logins", OK, f"kept in the keyring of the system ({to_one_line(keyring.name)})")
+    missing = "no keyring runs here" if find_spec("keyring") else f"for a keyring: {install_hint('keyring')}"
+    return Check("logins", OK, f"kept in private files in {settings.data_folder / 'logins'} · {missing}")
 
 
 def _check_files(session: "Session", settings: "Settings") -> Check:

@@ -24,7 +24,7 @@ class GatewayContext:
 
     launch: Callable[[ServerKey], Awaitable[Launch]]
     deliver: Callable[[ServerKey, Listing], Awaitable[None]]
-    auth: Callable[[ServerKey, Launch], Any]
+    auth: Callable[[ServerKey, Launch], Awaitable[Any]]
     jitter: Callable[[], float]
     start_limiter: StartLimiter
     idle_seconds: float

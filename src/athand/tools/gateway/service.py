@@ -232,10 +232,10 @@ class Gateway:
             log.exception("The tools of %s could not be stored.", key[1])
             raise Unavailable(f"The tools of {key[1]} could not be stored.") from error
 
-    def _get_auth(self, key: ServerKey, launch: Launch) -> Any:
+    async def _get_auth(self, key: ServerKey, launch: Launch) -> Any:
         from athand.tools.oauth import load_login
 
-        return load_login(self._tokens, key, launch)
+        return await load_login(self._tokens, key, launch)
 
 
 def _check_json(arguments: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ class ServerSession:
 
     name: str
     get_launch: Callable[["ServerSession"], Awaitable[Launch]]
-    auth: Callable[[Launch], Any]
+    auth: Callable[[Launch], Awaitable[Any]]
     deliver: Callable[[Listing], Awaitable[None]]
     on_connected: Callable[["ServerSession"], None]
     on_end: Callable[["ServerSession", BaseException | None], None]  # called once, as soon as the end is known
@@ -155,9 +155,8 @@ class ServerSession:
                     raise
 
     async def _run_connection(self, diagnostics: Diagnostics, attempt: tuple[str, str]) -> None:
-        async with open_connection(
-            diagnostics, self.auth(diagnostics.launch), attempt, self._changes.set
-        ) as connection:
+        auth = await self.auth(diagnostics.launch)
+        async with open_connection(diagnostics, auth, attempt, self._changes.set) as connection:
             listing = await connection.list_tools()
             settle(self.ready, connection)
             self.on_connected(self)

@@ -54,7 +54,7 @@ class StoredLogin(OAuthClientProvider):
             await flow.aclose()
 
     async def _initialize(self) -> None:
-        self._store.load()
+        await self._store.load()
         await super()._initialize()
         self._store.restore(self.context)
 
@@ -66,11 +66,11 @@ class StoredLogin(OAuthClientProvider):
         return await self._refresh_token()
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
-        """On failure, use the tokens in the file if another process has refreshed them meanwhile."""
+        """On failure, use the stored tokens if another process has refreshed them meanwhile."""
         used = self.context.current_tokens
         if await super()._handle_refresh_response(response):
             return True
-        newer = await self._store.load().get_tokens()
+        newer = await (await self._store.load()).get_tokens()
         if newer is None or used is None or newer.refresh_token == used.refresh_token:
             return False
         self.context.current_tokens = newer
@@ -87,11 +87,11 @@ def forget_login(folder: Path | None, key: ServerKey, launch: Launch) -> bool:
     return folder is not None and TokenStore(folder, key, launch.url).forget()
 
 
-def load_login(folder: Path | None, key: ServerKey, launch: Launch) -> StoredLogin | None:
+async def load_login(folder: Path | None, key: ServerKey, launch: Launch) -> StoredLogin | None:
     """The stored login of a server; None if there is none or the configuration has an Authorization header."""
     if folder is None or launch.transport == "stdio" or has_authorization(launch):
         return None
-    store = TokenStore(folder, key, launch.url).load()
+    store = await TokenStore(folder, key, launch.url).load()
     return None if store.is_empty else StoredLogin(store, launch.url)
 
 

@@ -1,10 +1,15 @@
-"""Token storage: one private file per server."""
+"""Token storage: a private file for each server, or, where there is one, an entry in the keyring of the system.
 
+The file of a login that is in the keyring says only that: so the keyring, which may ask its user to unlock it, is asked
+for no other server. A login in a file moves into the keyring when it is first used.
+"""
+
+import asyncio
 import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,14 +18,17 @@ from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import BaseModel, ValidationError
 
+from athand.distribution import install_hint
 from athand.errors import Unavailable
 from athand.files import open_regular, replace_atomically
 from athand.tools.model import ServerKey
+from athand.tools.oauth.keyring import delete_secret, find_keyring, read_secret, write_secret
 
 log = logging.getLogger("athand")
 
 M = TypeVar("M", bound=BaseModel)
 _MAX_BYTES = 1_000_000
+_IN_KEYRING = {"kept_in": "keyring"}  # what the file says then
 
 
 class TokenStore:
@@ -39,14 +47,16 @@ class TokenStore:
         """Whether there is no stored login."""
         return not self._data
 
-    def load(self) -> "TokenStore":
-        """Read the file again: another process may have written new tokens."""
-        self._data = _read(self.path)
+    async def load(self) -> "TokenStore":
+        """Read the login again: another process may have written new tokens."""
+        self._data = await asyncio.to_thread(_read, self.path)
         return self
 
     def forget(self) -> bool:
-        """Delete the file; whether there was one."""
+        """Delete the login; whether there was one."""
         is_there = self.path.is_file()
+        if _read_file(self.path) == _IN_KEYRING and (keyring := find_keyring()) is not None:
+            delete_secret(keyring, str(self.path))
         self.path.unlink(missing_ok=True)
         self._data = {}
         return is_there
@@ -64,7 +74,7 @@ class TokenStore:
             context = self.context()
             self._data["issuer"] = _to_json(context.oauth_metadata)
             self._data["resource"] = _to_json(context.protected_resource_metadata)
-        _write(self.path, self._data)
+        await asyncio.to_thread(_write, self.path, self._data)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """The stored client registration."""
@@ -91,6 +101,30 @@ def _to_json(model: BaseModel | None) -> dict[str, Any] | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The login from the keyring or the file; one in a file moves into the keyring."""
+    data = _read_file(path)
+    keyring = find_keyring() if data else None
+    try:
+        if data == _IN_KEYRING:
+            if keyring is None:
+                raise Unavailable(f"There is no keyring now. Is it running, and installed? {install_hint('keyring')}")
+            return _parse(read_secret(keyring, str(path)) or "{}")
+        if keyring is not None:
+            _write_to_system(keyring, path, data)
+    except Unavailable as error:
+        log.warning("The login in the keyring that %s stands for cannot be used: %s", path, error)
+    return {} if data == _IN_KEYRING else data
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _read_file(path: Path) -> dict[str, Any]:
     try:
         with open_regular(path, follow_links=False) as file:
             data = json.loads(file.read(_MAX_BYTES))
@@ -103,6 +137,22 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
+    """Write the login to the keyring, or to the file if there is none or it does not work."""
+    if (keyring := find_keyring()) is not None:
+        try:
+            return _write_to_system(keyring, path, data)
+        except Unavailable as error:
+            log.warning("The login is kept in %s: %s", path, error)
+    _write_file(path, data)
+
+
+def _write_to_system(keyring: Any, path: Path, data: dict[str, Any]) -> None:
+    """First the keyring, then the file: what happens in between loses nothing."""
+    write_secret(keyring, str(path), json.dumps(data))
+    _write_file(path, _IN_KEYRING)
+
+
+def _write_file(path: Path, data: Mapping[str, Any]) -> None:
     """Write the file atomically, in a folder that only its owner can read."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
