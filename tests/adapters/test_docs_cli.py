@@ -260,6 +260,32 @@ def test_watching_tells_each_change_and_ends_with_ctrl_c(indexed, notes, tmp_pat
         assert "Traceback" not in watch.stderr.read()
 
 
+STUCK = """
+import time
+from athand.adapters.cli import main
+from athand.documents.index import _UpdateRun
+
+def write(self, batch):
+    print("begun", flush=True)
+    while True:
+        time.sleep(0.01)  # one long sleep may begin just after a signal, and hear nothing of it
+_UpdateRun.write = write
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_indexing_that_is_ended_is_said_to_be_interrupted(run, notes, tmp_path, number, code):
+    words = [sys.executable, "-c", STUCK, "docs", "add", str(notes), "--store", str(tmp_path / "store.db")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE)
+    [folder] = run("docs", "status", "--json").json
+    assert (process.returncode, folder["state"]) == (code, "pending") and "interrupted" in folder["reason"]
+    assert run("docs", "refresh", "--json").json[0]["state"] == "ready"
+
+
 def test_memories_and_documents_answer_together(run, indexed, add):
     add("Staging deploys need a fresh token", "--project", "shop")
     shown = run("search", "how do I deploy to staging?")

@@ -10,7 +10,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import NO_FOLDERS
-from athand.adapters.cli.session import Session, command, confirm
+from athand.adapters.cli.session import Session, command, confirm, exit_on_sigterm
 from athand.adapters.cli.words import format_duration, pluralize
 from athand.errors import NotFound
 
@@ -36,7 +36,7 @@ def add(session: Session, /, path: str, **given: Any) -> None:
       athand docs add ~/notes
       athand docs add ./docs --name handbook --project shop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with session.open() as athand:
+    with exit_on_sigterm(), session.open() as athand:
         started, name = time.perf_counter(), given["folder_id"] or Path(path).name or path
         with session.show_progress(f"Indexing {name}", unit="files") as progress:
             folder = athand.documents.add(path, **options.drop_unset(given), progress=progress)
@@ -115,7 +115,7 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
       athand docs refresh notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     refreshed = []
-    with session.open() as athand:
+    with exit_on_sigterm(), session.open() as athand:
         known = athand.documents.list_folders()
         for folder_id in folders or [each.folder_id for each in known if each.state not in ("offline", "imported")]:
             started = time.perf_counter()
@@ -141,7 +141,7 @@ def watch(session: Session, /, folders: tuple[str, ...]) -> None:
     Example:
       athand docs watch notes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
-    with session.open() as athand:
+    with exit_on_sigterm(), session.open() as athand:
         known = {each.folder_id: each for each in athand.documents.list_folders()}
         if not known:
             raise NotFound(NO_FOLDERS)

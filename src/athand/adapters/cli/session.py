@@ -201,7 +201,7 @@ def read_standard_input() -> str:
 
 @contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """Exit at SIGTERM as at Ctrl-C, so that unfinished files are removed."""
+    """Exit at SIGTERM as at Ctrl-C, so that what is unfinished is removed, or said to be."""
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         yield
