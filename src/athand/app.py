@@ -18,7 +18,7 @@ from athand.copy import copy_store
 from athand.corpus import AnyCorpus
 from athand.documents import Documents
 from athand.embed import LazyEmbedder
-from athand.errors import AthandError, InvalidInput, NotFound
+from athand.errors import AthandError, DataError, InvalidInput, NotFound
 from athand.flows import Flows
 from athand.inputs import check_path, check_text
 from athand.memories import Memories
@@ -181,7 +181,12 @@ class Athand:
     def check(self) -> list[str]:
         """Check the whole store and list everything that is wrong; an empty list if nothing is."""
         found = self._store.check_integrity()
-        return found + [problem for corpus in self.corpora.values() for problem in corpus.check()]
+        for corpus in self.corpora.values():
+            try:
+                found += corpus.check()
+            except DataError as error:
+                found.append(f"{corpus.name}: {error}")
+        return found
 
     def without_vectors(self) -> dict[str, int]:
         """Number of passages per corpus without a vector of the current model, up to ten thousand."""

@@ -59,14 +59,14 @@ class ExportCounts(Noun):
     servers: int = 0
     rules: int = 0
     folders: int = 0
+    problems: tuple[str, ...] = ()  # what could not be read
 
 
 @dataclass(frozen=True, slots=True)
 class ImportCounts(ExportCounts):
-    """How much an import added, what waits for a decision of the user, and what could not be read."""
+    """How much an import added, and what waits for a decision of the user."""
 
     waiting: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 def write(content: Content, path: Path, progress: Progress, *, force: bool) -> ExportCounts:
@@ -75,8 +75,12 @@ def write(content: Content, path: Path, progress: Progress, *, force: bool) -> E
     if os.path.lexists(path) and not force:
         raise Conflict(f"{path} is there already. Give another path, or --force to write over it.")
     try:
-        with create_archive(path) as archive, content.store.snapshot() as snapshot:
-            counts = _write_parts(content, snapshot, archive, progress)
+        with (
+            content.store.salvage() as (store, damaged),
+            create_archive(path) as archive,
+            store.snapshot() as snapshot,
+        ):
+            counts = ExportCounts(**_write_parts(content, snapshot, archive, progress), problems=tuple(damaged))
             archive.add_header(counts.to_dict())
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}. Choose another path.") from error
@@ -106,7 +110,7 @@ def _temporary_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)  # TemporaryDirectory removes what this leaves
 
 
-def _write_parts(content: Content, snapshot: Snapshot, archive: ArchiveWriter, progress: Progress) -> ExportCounts:
+def _write_parts(content: Content, snapshot: Snapshot, archive: ArchiveWriter, progress: Progress) -> dict[str, int]:
     """Writes all parts of the archive as they are in one snapshot."""
     progress("memories", 0, 1)
     counts = {"memories": 0}
@@ -125,7 +129,7 @@ def _write_parts(content: Content, snapshot: Snapshot, archive: ArchiveWriter, p
         counts |= {
             _COUNTED[each]: sum(line["table"] == each for line in lines) for each in exported if each in _COUNTED
         }
-    return ExportCounts(**counts)
+    return counts
 
 
 def _write_flows(snapshot: Snapshot, archive: ArchiveWriter, progress: Progress) -> int:

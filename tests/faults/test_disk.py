@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from contextlib import closing, suppress
@@ -14,7 +15,7 @@ from stores import assert_kept, assert_sides_agree, fill, opened, sentence, writ
 from tests.conftest import Outcome
 
 from athand import Athand
-from athand.errors import DataError, StoreError
+from athand.errors import DataError, NotFound, StoreError
 
 IO_ERROR, BAD_DATA = 74, 65
 
@@ -212,6 +213,67 @@ def test_a_read_only_file_can_be_searched_but_not_written(tmp_path, run):
     assert_one_sentence(run("memory", "add", "More", "--store", str(path)), IO_ERROR, path)
     assert "vpn" in run("search", "deploy", "--json", "--store", str(path)).out
     assert on_disk(tmp_path) == before
+
+
+@pytest.fixture
+def frozen(tmp_path):
+    """A folder, and what makes all in it unchangeable, also for root."""
+    folder = tmp_path / "frozen"
+    folder.mkdir()
+    is_root = os.geteuid() == 0
+    if is_root:
+        subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
+
+    def freeze():
+        if is_root:
+            subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        for path in (*folder.iterdir(), folder) if not is_root else ():
+            path.chmod(0o555)
+
+    yield folder, freeze
+    if is_root:
+        subprocess.run(["umount", folder], check=True)
+    folder.chmod(0o755)
+
+
+def test_a_store_on_a_read_only_file_system_that_was_closed_well_is_searched(frozen, run):
+    folder, freeze = frozen
+    with Athand(folder / "r.db") as athand:
+        athand.memories.add("Staging deploys need the VPN", id="vpn")
+    freeze()
+    with Athand(folder / "r.db") as athand:
+        assert [hit.id for hit in athand.search("deploy staging")] == ["vpn"]
+        assert athand.check() == []
+        with pytest.raises(StoreError, match="read-only"):
+            athand.memories.add("More")
+    assert "vpn" in run("search", "deploy", "--json", "--store", str(folder / "r.db")).out
+
+
+def test_one_that_was_not_closed_well_says_what_to_copy(frozen):
+    folder, freeze = frozen
+    with Athand(folder / "open.db") as athand:
+        athand.memories.add("Staging deploys need the VPN", id="vpn")
+        for end in ("", "-wal"):
+            shutil.copy(folder / f"open.db{end}", folder / f"r.db{end}")
+    freeze()
+    with pytest.raises(StoreError, match=r"not closed well.*r\.db-wal.*Copy both"):
+        Athand(folder / "r.db")
+
+
+def test_a_hard_delete_on_a_full_disk_says_that_it_deleted_and_what_stays(tmp_path, limited):
+    path = tmp_path / "r.db"
+    with opened(path) as (_, memories):
+        ids = fill(memories, Random(1), 600)
+    with opened(path) as (_, memories):
+        assert path.stat().st_size > 500_000
+        limited(400_000)
+        with pytest.raises(StoreError, match=r"in no answer any more, but traces.*athand reindex"):
+            memories.delete(ids[0], hard=True)
+        limited(resource.RLIM_INFINITY)
+        with pytest.raises(NotFound):
+            memories.get(ids[0])
+        memories.reindex()
+        assert memories.store.check_integrity() == [] and memories.check() == []
 
 
 def test_missing_folders_are_made(tmp_path, run):

@@ -39,12 +39,15 @@ def _hold(path, ready, wait):
         os.read(wait, 1)
 
 
-def test_a_search_answers_while_another_process_writes_and_its_use_is_counted_afterwards(path):
+def test_a_search_answers_while_another_process_writes_and_its_use_is_counted_afterwards(path, monkeypatch):
+    waits = []
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "uniform", lambda *_: waits.append(1) or 0.01)
     with Athand(path) as athand:
         with written_by_another(path):
             hits = athand.memories.search("kettle")
             assert [hit.id for hit in hits] == ["kettle"] and hits.notes == ()
-            assert athand.memories.get("kettle").access_count == 0
+            assert athand.memories.get("kettle").access_count == 0 and waits == []
         athand.memories.search("kettle", session="s1")
         assert athand.memories.get("kettle").access_count == 2
 

@@ -1,7 +1,7 @@
 """Folders, documents, their chunks and problems: their tables in portable SQL."""
 
 from athand.documents.scoring import INDEX
-from athand.store import Schema
+from athand.store import Schema, holds_json
 
 TABLES = """
 -- The space of everything about documents is the folder's id.
@@ -71,4 +71,15 @@ CREATE TABLE document_problems (
 ) WITHOUT ROWID;
 """
 
-SCHEMA = Schema(INDEX, (TABLES,))
+_CHUNKS = "(SELECT count(*) FROM document_chunks c WHERE c.space = documents.space AND c.document_id = documents.id)"
+_CONDITIONS = {
+    "documents_passages": "EXISTS (SELECT 1 FROM spaces s JOIN document_chunks c ON c.space = s.space "
+    "WHERE s.number = documents_passages.space AND c.id = documents_passages.id "
+    "AND c.document_id = documents_passages.item_id)",
+    "document_folders": holds_json("skipped", "object"),
+    "documents": " AND ".join(
+        (f"chunks = {_CHUNKS}", *(holds_json(column, "array") for column in ("phrases", "key_phrases", "outline")))
+    ),
+    "document_chunks": " AND ".join(holds_json(column, "array") for column in ("heading", "names")),
+}
+SCHEMA = Schema(INDEX, (TABLES,), conditions=_CONDITIONS)

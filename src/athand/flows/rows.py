@@ -60,6 +60,8 @@ def session_row(session: FlowSession, updated_at: int) -> dict[str, Any]:
 def to_step(row: Row, observation: Observation | None) -> Step:
     """The step of a row of STEP_COLUMNS, with the observation before it."""
     space, id_, session, position, created_at, tool, verb, screen, is_ok, error_code, _, record = row
+    if not all(isinstance(each, str) for each in (tool, verb, screen)) or not isinstance(position, int):
+        raise ValueError(f"the step {id_!r} has a value of another type")  # a damaged row
     rest = json.loads(record)
     return Step(
         id=id_,

@@ -1,7 +1,7 @@
 """Recorded sessions, their steps and observations, and rejections: their tables in portable SQL."""
 
 from athand.flows.scoring import INDEX
-from athand.store import Schema
+from athand.store import Schema, holds_json
 
 TABLES = """
 -- The space of everything about flows is the app. An item is a session, a passage one of its steps.
@@ -65,4 +65,16 @@ CREATE TABLE flow_rejections (
 ) WITHOUT ROWID;
 """
 
-SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True)
+_CONDITIONS = {
+    "flows_passages": "EXISTS (SELECT 1 FROM flow_steps t WHERE t.id = flows_passages.id)",
+    "flow_observations": holds_json("content", "object"),
+    "flow_steps": f"{holds_json('record', 'object')} AND EXISTS "
+    "(SELECT 1 FROM flows f WHERE f.space = flow_steps.space AND f.id = flow_steps.session)",
+    "flows": " AND ".join(
+        (
+            *(holds_json(each, "array") for each in ("flow_tags", "tags")),
+            *(holds_json(each, "object") for each in ("git", "launch")),
+        )
+    ),
+}
+SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True, conditions=_CONDITIONS)

@@ -1,7 +1,8 @@
 """The tables of memories, sessions, links, relations and keys, in portable SQL."""
 
+from athand.memories.salience import RATES
 from athand.memories.scoring import INDEX
-from athand.store import Schema
+from athand.store import Schema, holds_json
 
 TABLES = """
 -- The space of a memory is its project, or '*' if it is global.
@@ -88,4 +89,12 @@ CREATE TABLE memory_keys (
 CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 """
 
-SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True)
+_SECTORS = ", ".join(f"'{sector}'" for sector in RATES)
+_LISTS = " AND ".join(holds_json(column, "array") for column in ("tags", "concepts", "files"))
+_CONDITIONS = {
+    "memories": f"sector IN ({_SECTORS}) AND {_LISTS}",
+    "memory_links": "memory_id IN (SELECT id FROM memories)",
+    "memory_relations": "source_id IN (SELECT id FROM memories) AND target_id IN (SELECT id FROM memories)",
+    "memory_keys": "memory_id IN (SELECT id FROM memories)",
+}
+SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True, conditions=_CONDITIONS)

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
 Row = tuple[Any, ...]
+
+# What reading a damaged row may raise: it has another type, is no JSON, lacks a part.
+READ_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def holds_json(column: str, kind: str) -> str:
+    """The condition (see `Schema`) that a column holds a JSON array or object, or nothing."""
+    return f"({column} IS NULL OR CASE WHEN json_valid({column}) THEN json_type({column}) = '{kind}' ELSE 0 END)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class Schema:
     index: Index
     steps: tuple[str, ...]
     secure_delete: bool = False  # words that are taken out of the index are overwritten at once
+    # What holds for every row of a table, in SQL beyond its types: a row for which it does not is damaged.
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> int:
@@ -168,6 +178,9 @@ class Store(Protocol):
 
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none. What should be indexed, a corpus knows."""
+
+    def salvage(self) -> AbstractContextManager[tuple["Store", Sequence[str]]]:
+        """A store in which every row can be read: this one, or a copy without the damaged rows, and which these are."""
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""

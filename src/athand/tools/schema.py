@@ -1,6 +1,6 @@
 """Servers, their tools, rules, trust, usage and calls: their tables in portable SQL."""
 
-from athand.store import Schema
+from athand.store import Schema, holds_json
 from athand.tools.scoring import INDEX
 
 TABLES = """
@@ -83,4 +83,9 @@ CREATE TABLE tool_calls (
 ) WITHOUT ROWID;
 """
 
-SCHEMA = Schema(INDEX, (TABLES, CALLS))
+_CONDITIONS = {
+    "tools": " AND ".join(
+        (holds_json("definition", "object"), holds_json("offered", "object"), holds_json("flags", "array"))
+    )
+}
+SCHEMA = Schema(INDEX, (TABLES, CALLS), conditions=_CONDITIONS)

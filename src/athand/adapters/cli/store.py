@@ -158,13 +158,13 @@ def import_(session: Session, /, path: str) -> None:
         done = athand.import_(path, progress=lambda what, done, total: progress(done, total, what))
     for each in done.waiting:
         session.say(f" {to_one_line(each)}")
-    for problem in done.problems:
-        session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
     _report_archive(session, done, f"Imported what is new in {path}")
 
 
 def _report_archive(session: Session, done: "ExportCounts", text: str) -> None:
     counts = done.to_dict()
+    for problem in done.problems:
+        session.say(f" {click.style('!', fg='yellow')} {to_one_line(problem)}")
     if session.as_json:
         session.show(counts)
         return

@@ -78,7 +78,7 @@ def _overwrite(location: Path, staged: Path, aside: Path) -> None:
 def _copy_aside(store: apsw.Connection, aside: Path) -> None:
     create_private(aside)
     try:
-        _copy_pages(store, aside)
+        copy_pages(store, aside)
     except apsw.Error:
         aside.unlink()
         raise
@@ -100,7 +100,7 @@ def _exclusive_connection(location: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def _copy_pages(source: apsw.Connection, target: Path) -> None:
+def copy_pages(source: apsw.Connection, target: Path) -> None:
     """Copies a database page by page, damaged pages too."""
     with closing(apsw.Connection(str(target))) as copy, copy.backup("main", source, "main") as pages:
         pages.step()
@@ -109,7 +109,7 @@ def _copy_pages(source: apsw.Connection, target: Path) -> None:
 def _copy_file(backup: Path, target: Path) -> None:
     try:
         with closing(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)) as source:
-            _copy_pages(source, target)
+            copy_pages(source, target)
     except _DISK:
         raise
     except apsw.Error as error:

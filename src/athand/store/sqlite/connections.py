@@ -12,7 +12,8 @@ import apsw
 
 from athand.errors import AthandError, Conflict, DataError, StoreBusy, StoreError
 from athand.files import make_private_folder
-from athand.store.contract import Schema
+from athand.store.contract import READ_ERRORS, Schema
+from athand.store.sqlite.damage import find_damaged_rows
 from athand.store.sqlite.schema import is_current, migrate, version_of
 from athand.store.sqlite.sql import add_functions
 from athand.store.sqlite.writer import name_writer
@@ -59,7 +60,8 @@ class SqliteConnections:
         try:
             with self.errors():
                 connection = connection or self._open()
-                yield connection
+                with self._explain_damage(connection):
+                    yield connection
         finally:
             self._idle.put(connection)
 
@@ -80,7 +82,12 @@ class SqliteConnections:
             _create_private_file(Path(self.location), self.read_only)
         writable = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else writable
-        connection = apsw.Connection(self.location, flags=flags, vfs=self._vfs)
+        location = self.location
+        if self.read_only and not os.access(
+            Path(location).parent, os.W_OK
+        ):  # no place for the memory that readers share
+            location, flags = _immutable(Path(location)), flags | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(location, flags=flags, vfs=self._vfs)
         try:
             wait_for_others(connection)
             self._prepare(connection)
@@ -103,6 +110,20 @@ class SqliteConnections:
         connection.execute(_PRAGMAS).fetchall()
         add_functions(connection)
         connection.set_wal_hook(_checkpoint)
+
+    @contextmanager
+    def _explain_damage(self, connection: apsw.Connection) -> Iterator[None]:
+        """What a damaged row has caused is told as such; all else is not."""
+        try:
+            yield
+        except READ_ERRORS as error:
+            damaged = next(find_damaged_rows(connection, self._schemas), None)
+            if damaged is None:
+                raise
+            raise DataError(
+                f"{self.location} is damaged: {damaged}. See all damage with: athand status --check. "
+                "What can be read is written by: athand export PATH"
+            ) from error
 
     @contextmanager
     def open_beside(self, path: Path) -> Iterator[apsw.Connection]:
@@ -250,6 +271,17 @@ def _retry_while_busy(action: Callable[[], object]) -> None:
 def _is_read_only(path: Path) -> bool:
     """Whether the file exists and cannot be written; a file without any write bit counts, even for root."""
     return path.is_file() and (not os.access(path, os.W_OK) or path.stat().st_mode & 0o222 == 0)
+
+
+def _immutable(path: Path) -> str:
+    """The address of a database that nobody can change, whose log is in it."""
+    log = Path(f"{path}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise StoreError(
+            f"{path} was not closed well, and its folder cannot be written: the last writes are in {log}. "
+            "Copy both to a folder that you can write, and open the copy with --store."
+        )
+    return f"{path.as_uri()}?immutable=1"
 
 
 def _create_private_file(path: Path, read_only: bool) -> None:

@@ -11,6 +11,11 @@ from athand.store.sqlite.sql import rows, value
 from athand.types import Vector, Vectors
 
 
+def is_whole(vector: object, checksum: object) -> bool:
+    """Whether a stored vector is as it was written."""
+    return isinstance(vector, bytes) and zlib.crc32(vector) == checksum
+
+
 def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors | None) -> None:
     """After new passages: marks all models but that of their vectors as incomplete."""
     model = model_number(connection, vectors.model_id, vectors.dimensions) if vectors else None
@@ -77,7 +82,10 @@ def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
 
 def put_changed_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
     """Stores those vectors that are not there already, just so and undamaged; does not write if there are none."""
-    sql = "SELECT vector, checksum FROM vectors v JOIN models m ON m.number = v.model WHERE m.model_id = ? AND hash = ?"
+    sql = (
+        "SELECT CAST(vector AS BLOB), checksum FROM vectors v JOIN models m ON m.number = v.model "
+        "WHERE m.model_id = ? AND hash = ?"
+    )
     changed = {}
     for address, vector in vectors.by_hash.items():
         packed = np.asarray(vector, dtype="<f2").tobytes()
@@ -92,11 +100,11 @@ def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[
     found = {}
     for address in hashes:
         row = connection.execute(
-            "SELECT v.vector, v.checksum FROM vectors v JOIN models m ON m.number = v.model "
+            "SELECT CAST(v.vector AS BLOB), v.checksum FROM vectors v JOIN models m ON m.number = v.model "
             "WHERE v.hash = ? AND m.model_id = ?",
             (address, model_id),
         ).fetchone()
-        if row and zlib.crc32(row[0]) == row[1]:
+        if row and is_whole(*row):
             found[address] = np.frombuffer(row[0], dtype="<f2").astype(np.float32)
     return found
 

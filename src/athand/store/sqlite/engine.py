@@ -3,20 +3,21 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from athand.errors import StoreBusy, StoreError, Unavailable
+from athand.errors import DataError, StoreBusy, StoreError, Unavailable
 from athand.store.contract import Index, IndexSource, Passage, PassagesOf, Row, Schema
 from athand.store.rebuild import rebuild_in_one_transaction
 from athand.store.spelling import find_spellings
 from athand.store.sqlite import backup, embeddings, maintenance, passages
 from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
 from athand.store.sqlite.connections import BUSY_SECONDS, MEMORY, SqliteConnections, begin_write, empty_log
+from athand.store.sqlite.damage import delete_damaged_rows, find_damaged_rows
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
 from athand.store.sqlite.matrix_files import BLOCK
 from athand.store.sqlite.rebuild import NewIndex, index_file
@@ -207,18 +208,29 @@ class SqliteStore:
         """Number of passages per space."""
         with self._connections.borrow() as connection:
             sql = "SELECT space, passages FROM spaces WHERE corpus = ? AND space <> '' AND passages > 0 ORDER BY space"
-            return {space: count for space, count in rows(connection, sql, (corpus,))}
+            return {space: int(count) for space, count in rows(connection, sql, (corpus,))}
 
     def erase_traces(self) -> bool:
         """Rewrites the database and empties the log, so that deleted text is nowhere on disk; False if others read it.
 
         Only VACUUM is enough: a page split leaves copies of moved rows in the gaps.
         """
-        with self._write_lock(), self._borrow_for_long() as connection:
-            maintenance.drop_unused_vectors(connection)
-            maintenance.merge_words(connection)
-            connection.execute("VACUUM")
-            return empty_log(connection)
+        try:
+            with self._write_lock(), self._borrow_for_long() as connection:
+                maintenance.drop_unused_vectors(connection)
+                maintenance.merge_words(connection)
+                connection.execute("VACUUM")
+                return empty_log(connection)
+        except StoreBusy:
+            return False
+        except DataError:
+            raise
+        except StoreError as error:
+            raise StoreError(
+                f"What was deleted is in no answer any more, but traces of it stay on the disk: {self.location} "
+                f"could not be written anew: the disk may be full, {2 * self.size_bytes():,} bytes must be free. "
+                "Make room, then run: athand reindex"
+            ) from error
 
     def items_without_passages(self, corpus: str) -> list[tuple[str, str]]:
         """Space and id of every item that is not in the index; some have nothing that could be found."""
@@ -228,7 +240,22 @@ class SqliteStore:
     def check_integrity(self) -> list[str]:
         """Lists every problem of the store; empty if there is none."""
         with self._borrow_for_long() as connection:
-            return maintenance.check_integrity(connection)
+            return maintenance.check_integrity(connection, self.schemas)
+
+    @contextmanager
+    def salvage(self) -> Iterator[tuple["SqliteStore", Sequence[str]]]:
+        """A store in which every row can be read: this one, or a copy without damaged rows, and which these are."""
+        with self._borrow_for_long() as connection:
+            damaged = find_damaged_rows(connection, self.schemas)
+            if self._folder is None or all(row.is_derived for row in damaged):
+                yield self, ()
+                return
+        with index_file(Path(self.location)) as path:
+            with self._borrow_for_long() as connection:
+                backup.copy_pages(connection, path)
+            left_out = delete_damaged_rows(path, self.schemas)
+            with closing(SqliteStore(str(path), self.schemas)) as store:
+                yield store, left_out
 
     def fingerprint(self, index: Index) -> str:
         """The fingerprint of the newest snapshot."""

@@ -1,23 +1,28 @@
 """Maintenance: integrity checks, fingerprints, clearing an index, erasing deleted words."""
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import apsw
 
-from athand.store.contract import Index
+from athand.store.contract import Index, Schema
+from athand.store.sqlite.damage import find_damaged_rows
+from athand.store.sqlite.embeddings import is_whole
 from athand.store.sqlite.sql import rows, value
 from athand.store.values import digest
 
 _PROBES = 500
 
 
-def check_integrity(connection: apsw.Connection) -> list[str]:
+def check_integrity(connection: apsw.Connection, schemas: Sequence[Schema] = ()) -> list[str]:
     """Lists every problem; empty if there is none."""
-    return list(_find_problems(connection))
+    return list(_find_problems(connection, schemas))
 
 
-def _find_problems(connection: apsw.Connection) -> Iterator[str]:
+def _find_problems(connection: apsw.Connection, schemas: Sequence[Schema]) -> Iterator[str]:
+    for row in find_damaged_rows(connection, schemas):
+        yield f"{row}; " + (
+            "run: athand reindex" if row.is_derived else "write what can be read with: athand export PATH"
+        )
     for (finding,) in connection.execute("PRAGMA integrity_check"):
         if finding != "ok":
             yield f"database: {finding}"
@@ -25,7 +30,9 @@ def _find_problems(connection: apsw.Connection) -> Iterator[str]:
         yield f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
     for corpus in corpora(connection):
         yield from _find_corpus_problems(connection, corpus)
-    damaged = sum(zlib.crc32(row[0]) != row[1] for row in connection.execute("SELECT vector, checksum FROM vectors"))
+    damaged = sum(
+        not is_whole(*row) for row in connection.execute("SELECT CAST(vector AS BLOB), checksum FROM vectors")
+    )
     if damaged:
         yield f"{damaged} vectors are damaged; run: athand reindex"
 
@@ -127,8 +134,8 @@ def fingerprint(connection: apsw.Connection, index: Index) -> str:
     """A hash over passages, vectors, vocabulary and statistics, equal to that of PostgreSQL for the same items."""
     fields = ", ".join(f"p.{field}" for field in index.fields)
     queries = (
-        f"SELECT s.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, v.vector FROM {index.corpus}_passages p "
-        "JOIN spaces s ON s.number = p.space LEFT JOIN vectors v ON v.hash = p.hash "
+        f"SELECT s.space, p.id, p.item_id, p.created_at, {fields}, m.model_id, CAST(v.vector AS BLOB) "
+        f"FROM {index.corpus}_passages p JOIN spaces s ON s.number = p.space LEFT JOIN vectors v ON v.hash = p.hash "
         "LEFT JOIN models m ON m.number = v.model WHERE s.corpus = ? ORDER BY 1, 2, m.model_id",
         "SELECT s.space, y.term, y.frequency FROM vocabulary y JOIN spaces s ON s.number = y.space "
         "WHERE s.corpus = ? ORDER BY 1, 2",

@@ -7,7 +7,6 @@ the next rebuild; searches drop it, because its passage cannot be loaded.
 
 import logging
 import threading
-import zlib
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from athand.store.sqlite.embeddings import is_whole
 from athand.store.sqlite.matrix_files import BLOCK, MatrixFiles, Rows, StaleFiles, empty_block
 from athand.store.sqlite.sql import value
 from athand.types import Vector
@@ -106,13 +106,13 @@ class VectorMatrix:
     def _read_new(self, connection: apsw.Connection) -> None:
         cursor = connection.execute(
             # CROSS JOIN: SQLite must begin with the few new passages, not with all vectors.
-            f"SELECT p.number, p.space, v.vector, v.checksum FROM {self._corpus}_passages p "
+            f"SELECT p.number, p.space, CAST(v.vector AS BLOB), v.checksum FROM {self._corpus}_passages p "
             "CROSS JOIN vectors v ON v.hash = p.hash AND v.model = ? WHERE p.number > ? ORDER BY p.number",
             (self._model, self._last),
         )
         while batch := list(islice(cursor, BLOCK)):
             self._last, self._view = batch[-1][0], None
-            self._append([row for row in batch if zlib.crc32(row[2]) == row[3]])
+            self._append([row for row in batch if is_whole(row[2], row[3])])
 
     def _append(self, batch: Sequence[tuple[int, int, bytes, int]]) -> None:
         while batch:
