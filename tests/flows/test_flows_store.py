@@ -2,11 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from athand import Athand
 from athand.errors import Unavailable
 from athand.flows import Observation
+from athand.flows.secrets import MASK
 
 GOALS = ("Send 0.1 ETH to another account", "Swap ETH for DAI", "Add an item to the cart and pay", "Close the ticket")
+PASSWORD = "correct-horse-7!"
 BEGUN = datetime(2026, 5, 1, tzinfo=UTC)
 
 
@@ -107,3 +111,23 @@ def test_without_a_model_flows_are_found_by_keyword_and_it_is_said(athand, monke
     hits = athand.flows.search("swap")
     assert hits[0].session_id == "s1"
     assert hits.notes == ("Searched by keyword only: The model is on holiday.",)
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_typed_password_is_in_no_rejected_element_and_no_rejected_action(tmp_path, is_early):
+    typed = {"tool": "type", "target": {"testId": "password"}, "input": {"text": PASSWORD}}
+    with Athand(str(tmp_path / "r.db")) as athand:
+        session = athand.flows.start_session(app="shop").id
+        if not is_early:
+            athand.flows.record(session, **typed)
+        named = athand.flows.record(session, tool="click", target={"testId": PASSWORD})
+        plain = athand.flows.record(session, tool="click", target={"testId": "save"})
+        athand.flows.reject_heal(named, "other")
+        athand.flows.reject_heal(plain, PASSWORD)
+        athand.flows.reject_heal(plain, "cancel")
+        if is_early:
+            athand.flows.record(session, **typed)
+        steps = [step for step in athand.flows.steps(session) if step.verb == "click"]
+        assert athand.flows.rejected_heals(steps[0]) == {"other"}
+        assert athand.flows.rejected_heals(steps[1]) == {"cancel", MASK}
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and PASSWORD.encode() in file.read_bytes()]

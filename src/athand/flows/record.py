@@ -233,6 +233,12 @@ def mask_session(context: FlowContext, session: FlowSession) -> FlowSession:
     return replace(session, **context.typed_secrets.mask(session.id, values))
 
 
+def mask_element(context: FlowContext, session_id: str, element: str) -> str:
+    """The name of an element without what was typed into secret fields of a session."""
+    masked: str = context.typed_secrets.mask(session_id, {"selector": element})["selector"]
+    return masked
+
+
 def mask_steps(context: FlowContext, session_id: str, steps: Sequence[Step]) -> list[Step]:
     """The steps without what was typed into secret fields of their session, before or after them."""
     mask = partial(context.typed_secrets.mask, session_id)
@@ -251,8 +257,9 @@ def redact_stored_steps(context: FlowContext, transaction: Transaction, session_
     session = rows.get_session(transaction, session_id)
     steps = rows.read_steps(transaction, session)
     masked_session, masked_steps = mask_session(context, session), mask_steps(context, session.id, steps)
+    has_redacted = _redact_rejections(context, transaction, steps, masked_steps)
     if masked_session == session and masked_steps == steps:
-        return False
+        return has_redacted
     before = rows.read_passages(transaction, [(session.app, session.id)])
     _update_row(transaction, "flows", rows.session_row(masked_session, to_microseconds(context.now())))
     _update_steps(transaction, masked_steps)
@@ -261,6 +268,17 @@ def redact_stored_steps(context: FlowContext, transaction: Transaction, session_
     after = rows.read_passages(transaction, [(session.app, session.id)])
     transaction.put(INDEX, after, context.embed(after, transaction))
     return True
+
+
+def _redact_rejections(
+    context: FlowContext, transaction: Transaction, steps: Sequence[Step], masked: Sequence[Step]
+) -> bool:
+    """Masks typed secrets in what was rejected for steps of a session; returns whether there was anything."""
+    if not steps or not rows.has_rejections(transaction, steps[0].app):
+        return False
+    mask = partial(mask_element, context, steps[0].session_id)
+    pairs = zip(steps, masked, strict=True)
+    return any([rows.replace_rejections(transaction, old, new, mask) for old, new in pairs])
 
 
 def _update_steps(transaction: Transaction, steps: Sequence[Step]) -> None:

@@ -1,7 +1,7 @@
 """SQL of flows: sessions, steps, observations and rejected elements as rows and back, and the passages of steps."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from athand.corpus import Items
@@ -237,6 +237,24 @@ def read_rejections(snapshot: Snapshot, step: Step) -> frozenset[str]:
     """The elements rejected for the action of a step, on its screen."""
     sql = "SELECT element FROM flow_rejections WHERE space = :space AND screen = :screen AND action = :action"
     return frozenset(row[0] for row in snapshot.rows(sql, _rejection_key(step)))
+
+
+def has_rejections(snapshot: Snapshot, app: str) -> bool:
+    """Whether anything was rejected in an app."""
+    return bool(snapshot.rows("SELECT 1 FROM flow_rejections WHERE space = :space LIMIT 1", {"space": app}))
+
+
+def replace_rejections(transaction: Transaction, old: Step, new: Step, mask: Callable[[str], str]) -> bool:
+    """Stores what was rejected for a step under the new form of it, with masked elements; whether anything changed."""
+    key = _rejection_key(old)
+    where = "WHERE space = :space AND screen = :screen AND action = :action"
+    found = transaction.rows(f"SELECT element, rejected_at FROM flow_rejections {where}", key)
+    if key == _rejection_key(new) and all(mask(element) == element for element, _ in found):
+        return False
+    transaction.execute(f"DELETE FROM flow_rejections {where}", key)
+    for element, rejected_at in found:
+        insert_rejection(transaction, new, mask(element), rejected_at)
+    return bool(found)
 
 
 def _rejection_key(step: Step) -> dict[str, str]:

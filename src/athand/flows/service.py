@@ -50,7 +50,7 @@ from athand.flows.parameters import (
 )
 from athand.flows.prediction.predict import build_prior_knowledge
 from athand.flows.profiles import Profile
-from athand.flows.record import ToolCall, identify_screen, record_step
+from athand.flows.record import ToolCall, identify_screen, mask_element, mask_steps, record_step
 from athand.flows.replay.player import Replay, replay
 from athand.flows.search import FlowRanking, FlowSearchRequest
 from athand.flows.transfer import ImportedFlows
@@ -301,7 +301,9 @@ class Flows(FlowContext):
     def reject_heal(self, step: Step, element: str) -> None:
         """Store that an element is not the one a step acted on: healing does not propose it again."""
         _check_step(step)
-        name, now = check_name("element", element), to_microseconds(self.now())
+        (step,) = mask_steps(self, step.session_id, [step])
+        name = mask_element(self, step.session_id, check_name("element", element))
+        now = to_microseconds(self.now())
         with self.store.transaction(spaces=(step.app,)) as transaction:
             rows.insert_rejection(transaction, step, name, now)
 
