@@ -17,6 +17,7 @@ from benchmarks import (
     postgres,
     quality,
     serving,
+    tool_flags,
     tools,
 )
 from benchmarks.machine import describe
@@ -30,6 +31,7 @@ NAMES = (
     "documents",
     "folders",
     "tools",
+    "flags",
     "flows",
     "everything",
     "serving",
@@ -41,6 +43,7 @@ TABLES["postgres"] = postgres.tables
 TABLES["documents"] = documents.tables
 TABLES["folders"] = folders.tables
 TABLES["tools"] = tools.tables
+TABLES["flags"] = tool_flags.tables
 TABLES["flows"] = flows.tables
 TABLES["everything"] = everything.tables
 TABLES["serving"] = serving.tables
@@ -61,6 +64,7 @@ def main() -> None:
         "documents": documents.measure,
         "folders": folders.measure,
         "tools": tools.measure,
+        "flags": tool_flags.measure,
         "flows": flows.measure,
         "everything": everything.measure,
         "serving": lambda: serving.measure(min(max(sizes), serving.SIZE)),

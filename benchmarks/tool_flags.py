@@ -1,25 +1,34 @@
 """How many poisoned tools are flagged, and how many honest ones are.
 
-Rules were written with the half "tune" of the labelled entries in view; figures of "report" come from entries that
-were not looked at. The honest tools of two public sets say how often a flag cries wolf.
+Rules were written with the half "tune" of the labelled entries in view; figures of "report" come from the other half.
+The honest tools of two public sets and of five real servers say how often a flag cries wolf. Our own entries
+(`questions/flags.jsonl`) come from who wrote the rules: 140 before them, 65 after the first version, when 14 of 40 new
+poisoned ones were found; then the rules were made wider, with the half "tune" in view. Beside them stand the YARA rules
+of Cisco's MCP scanner, where it is installed (`pip install cisco-ai-mcp-scanner`).
 """
 
+import asyncio
 import hashlib
 import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from athand.tools.definitions import parse_definition
 from athand.tools.model import Flag
 from athand.tools.poisoning import Neighbours, scan_definition
+from benchmarks import real_tools
 from benchmarks.data import shared_folder
 from benchmarks.tables import table
 
 LABELLED = "tools/mcpproxy_detect_corpus_v1.json"
 HONEST = ("tools/metatool-dev", "tools/sealtools-dev")
-PARTS = ("tune", "report")
+OWN = Path(__file__).parent / "questions" / "flags.jsonl"
+PARTS, LABELS = ("tune", "report"), ("malicious", "benign")
+PEER = "YARA rules of Cisco's MCP scanner"
 
 Entry = Mapping[str, Any]
 
@@ -28,10 +37,40 @@ def measure() -> dict[str, Any]:
     """Both halves of the labelled entries, by category, and the honest sets."""
     entries = json.loads((shared_folder("data") / LABELLED).read_text("utf-8"))["entries"]
     halves = {part: [entry for entry in entries if part_of(entry["id"]) == part] for part in PARTS}
+    own = {part: [entry for entry in _own() if entry["part"] == part] for part in PARTS}
     return {
         "labelled": {part: _by_category(half) for part, half in halves.items()},
-        "honest": {name: _honest(name) for name in HONEST},
+        "own": {part: _by_category(half) for part, half in own.items()},
+        "peer": {part: _of_peer(own[part]) for part in PARTS} if find_spec("mcpscanner") else {},
+        "honest": {name: _honest(_read(name)) for name in HONEST} | {"five real servers": _honest(real_tools.tools())},
     }
+
+
+def _own() -> list[Entry]:
+    """Our own entries, in the form of the public ones."""
+    lines = [json.loads(line) for line in OWN.read_text("utf-8").splitlines()]
+    return [
+        {
+            "label": {"poisoned": "malicious", "honest": "benign"}[line["label"]],
+            "category": line["kind"],
+            "part": line["part"],
+            "server": "server",
+            "tool": {"name": line["name"], "description": line["description"]},
+        }
+        for line in lines
+    ]
+
+
+def _of_peer(entries: Sequence[Entry]) -> dict[str, int]:
+    """How many entries of each label the YARA rules of Cisco's scanner find something in."""
+    from mcpscanner.core.analyzers.yara_analyzer import YaraAnalyzer
+
+    analyzer = YaraAnalyzer()
+
+    def is_found(tool: Mapping[str, str]) -> bool:
+        return bool(asyncio.run(analyzer.analyze(tool["description"], {"tool_name": tool["name"]})))
+
+    return dict(Counter(entry["label"] for entry in entries if is_found(entry["tool"])))
 
 
 def part_of(id_: str) -> str:
@@ -43,8 +82,10 @@ def flags_of_entry(entry: Entry) -> tuple[Flag, ...]:
     """What is said about a labelled tool, beside the tools that its entry puts next to it."""
     peers = entry.get("peers", [])
     servers = [entry["server"], *(peer["server"] for peer in peers)]
+    own = [peer["tool"]["name"] for peer in peers if peer["server"] == entry["server"]]
     others = [(peer["tool"]["name"], peer["tool"].get("description", "")) for peer in peers]
-    return scan_definition(parse_definition(entry["tool"]), entry["server"], Neighbours.from_names(servers, others))
+    neighbours = Neighbours.from_names(servers, others, own)
+    return scan_definition(parse_definition(entry["tool"]), entry["server"], neighbours)
 
 
 def _by_category(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
@@ -61,9 +102,12 @@ def _telling(flags: Sequence[Flag]) -> list[Flag]:
     return [flag for flag in flags if flag.rule not in ("broken schema", "no description", "very long")]
 
 
-def _honest(name: str) -> dict[str, Any]:
+def _read(name: str) -> list[Entry]:
     lines = (shared_folder("data") / name / "tools.jsonl").read_text("utf-8").splitlines()
-    tools = [json.loads(line) for line in lines]
+    return [json.loads(line) for line in lines]
+
+
+def _honest(tools: Sequence[Entry]) -> dict[str, Any]:
     definitions = [(parse_definition(tool), tool["server"]) for tool in tools]
     began = time.perf_counter()
     found = [scan_definition(definition, server) for definition, server in definitions]
@@ -76,11 +120,16 @@ def _honest(name: str) -> dict[str, Any]:
 
 def tables(results: Mapping[str, Any]) -> Iterator[str]:
     """Markdown: recall and false alarms, half by half, then the honest sets."""
-    for part in PARTS:
-        rows: list[tuple[object, ...]] = [(name, *_counts(of)) for name, of in results["labelled"][part].items()]
-        rows += [(f"all {label}", *_sum(results["labelled"][part], label)) for label in ("malicious", "benign")]
-        yield f"Labelled tools, half “{part}”:\n"
-        yield table(("category", "tools", "flagged dangerous", "flagged at all"), rows) + "\n"
+    for set_, title in (("labelled", "Labelled tools of a public set"), ("own", "Our own labelled tools")):
+        for part in PARTS:
+            found, peer = results[set_][part], results["peer"].get(part) if set_ == "own" else None
+            rows: list[tuple[object, ...]] = [(name, *_counts(of)) for name, of in found.items()]
+            rows += [(f"all {label}", *_sum(found, label)) for label in LABELS]
+            rows += [
+                (f"all {label}, {PEER}", next(_sum(found, label)), peer.get(label, 0), "") for label in LABELS if peer
+            ]
+            yield f"{title}, half “{part}”:\n"
+            yield table(("category", "tools", "flagged dangerous", "flagged at all"), rows) + "\n"
     shares = [(name, *_counts(of), f"{of['dangerous'] / of['tools']:.2%}") for name, of in results["honest"].items()]
     yield "Honest tools:\n"
     yield table(("set", "tools", "flagged dangerous", "flagged at all", "false alarms"), shares) + "\n"

@@ -1,4 +1,4 @@
-"""How well and how fast tools are found, beside the BM25 search of FastMCP, and which flags are raised.
+"""How well and how fast tools are found, beside the BM25 search of FastMCP.
 
 Constants were chosen on one half of the requests (benchmarks/tune_tools.py); figures are of the other half, which was
 read only to make this table.
@@ -16,7 +16,7 @@ from typing import Any
 
 from athand import Athand, Settings
 from athand.evaluation import percentiles
-from benchmarks import real_tools, tool_flags
+from benchmarks import real_tools
 from benchmarks.data import CACHE
 from benchmarks.tables import bold_best, table
 from benchmarks.tool_sets import (
@@ -44,7 +44,6 @@ def measure() -> dict[str, Any]:
         "sets": {name: _set(name) for name in SETS},
         "real": _real(),
         "large": _large(),
-        "flags": tool_flags.measure(),
     }
 
 
@@ -154,13 +153,12 @@ def _timed(search: Callable[[str], Any], requests: Sequence[str]) -> dict[str, f
 
 
 def tables(results: Mapping[str, Any]) -> Iterator[str]:
-    """The measures of both halves, the speed, the flags."""
+    """The measures of both halves, the speed."""
     for name, halves in results["sets"].items():
         for half, found in halves.items():
             yield from _engines(f"{name}, {half} half", found)
     yield from _engines("five real servers", results["real"])
     yield from _speed(results["large"])
-    yield from tool_flags.tables(results["flags"])
 
 
 def _engines(what: str, found: Mapping[str, Any]) -> Iterator[str]:

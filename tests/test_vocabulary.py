@@ -22,6 +22,19 @@ GLOSSARY = frozenset(
     query rank raw readers record recorder redaction refresh registry related relations relay remote render replay
     request requests resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring
     screens script search secrets sections sectors serve server servers service session sessions similarity
+    browser browsers builder cache calibrate calibration callback caller calls candidates catalogue catalogues
+    checks chromium chunking chunks citus cli clients codegen common completion confidence config connection
+    connections container content context contract copy corpus counts cues cursors decode dedupe definitions demo
+    descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed
+    embedder embedding embeddings engine epub errors evaluation everything excerpts export extract fds file files
+    filters flows folders gateway gitignore globs goal grammar grammars headings healing history html http
+    identifiers importers index input inputs install json jsonc jsonl keyphrases kinds label length lifecycle line
+    list load loader log loop main maintenance masking matrix mcp memories memory merge middleware model models
+    monitoring neighbours notebook notifications oauth odt onnx openapi operations options other page parameters
+    parse parser passages pdf phrases plain player poisoning postgres pptx predict prediction process profiles
+    prompts python query rank raw readers record recorder redaction refresh registry related relations remote render
+    replay request resolve resources response responses rewrite route routes rows salience sandbox scan schema
+    scoring screens script search secrets sections sectors serve server servers service session sessions similarity
     snapshot spelling split sql sqlite startup static stdio store streamable stubs supervisor table tables targets
     passages pdf phrases plain planner player poisoning postgres pptx predict prediction process profiles prompts
     python query rank raw readers record recorder redaction refresh registry related relations remote render replay

@@ -15,7 +15,8 @@ from athand.tools.context import ToolContext
 from athand.tools.definitions import to_passage, tool_id
 from athand.tools.masking import indexed_definition, is_plain_name
 from athand.tools.model import Definition, Flag
-from athand.tools.poisoning.scan import Neighbours, scan_definition
+from athand.tools.poisoning.neighbours import Neighbours
+from athand.tools.poisoning.scan import scan_definition
 from athand.tools.scoring import INDEX
 from athand.types import Noun, Vectors
 

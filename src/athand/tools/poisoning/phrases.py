@@ -6,10 +6,12 @@ matching takes linear time. Phrases that a tool only mentions ("detects ...") do
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from athand.tools.poisoning.cues import find_near_cues
 from athand.tools.poisoning.unicode import strip_invisible, to_latin
+from athand.tools.poisoning.words import FAR, FEW, NEAR, PERSON, SENDS, TAKE, one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,90 +23,76 @@ class PhraseMatch:
     is_meant: bool
 
 
-def _one_of(words: str) -> str:
-    return f"(?:{'|'.join(words.split())})"
-
-
 def _rule(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
 
 
-_FEW = r"(?:[\w'-]{1,30} ){0,4}?"  # words in between
-_NEAR, _FAR = r"[^.!?]{0,40}?", r"[^!?]{0,80}?"
-_DROP = _one_of("ignore disregard forget bypass neglect discard")
-_EARLIER = _one_of("previous prior above earlier preceding foregoing your safety")
-_ALL = _one_of("all any every other existing original")
-_ORDERS = _one_of(
-    "instructions? prompts? guidelines? guardrails? directives? directions? safeguards? programming training"
+_DROP = one_of("ignore disregard forget bypass neglect discard")
+_EARLIER = one_of("previous prior above earlier preceding foregoing your safety")
+_ALL = one_of("all any every other existing original")
+_ORDERS = one_of(
+    "instructions? prompts? guidelines? guidance guardrails? directives? directions? safeguards? programming training"
 )
-_LIMITS = _one_of("rules? polic(?:y|ies) constraints? restrictions? context")
-_PERSON = _one_of("user human operator customer person") + "s?"
-_TELL = _one_of("tell inform mention reveal notify disclose alert warn")
-_TELLING = _one_of("telling informing mentioning revealing notifying disclosing alerting warning")
-_SEND = _one_of("send post upload forward transmit submit leak ship copy mirror relay deliver e-?mail")
-_SENDS = rf"(?:{_SEND}s?|{_one_of('sending posting uploading forwarding transmitting copying relaying')})"
-_TAKE = _one_of(
-    "read open cat load fetch get include attach collect dump copy pass provide extract steal harvest access"
-)
-_ELSEWHERE = rf"(?:\b{_one_of('external remote attacker third[-.]party outside our my')}\b|https?://)"
+_LIMITS = one_of("rules? polic(?:y|ies) constraints? restrictions? context")
+_TO_SOMEBODY = r"(?= (?:[\w'-]{1,30} ){0,6}?to )"
+_TELL = rf"(?:{one_of('tell inform notify alert warn')}|{one_of('mention reveal disclose')}{_TO_SOMEBODY})"
+_TELLING = one_of("telling informing mentioning revealing notifying disclosing alerting warning")
+_ELSEWHERE = rf"(?:\b{one_of('external remote attacker third[-.]party outside our my')}\b|https?://)"
 _ADDRESS = r"\b[\w.+-]{1,40}@[\w-]{1,40}\."
-_GUARDED_FILES = (
-    r"(?:~?/?\.ssh\b|\bid_(?:rsa|dsa|ecdsa|ed25519)\b|\.aws/credentials|/etc/(?:passwd|shadow)\b|\.netrc\b|\.gnupg\b"
-    r"|\.git-credentials\b|\.kube/config\b|\.docker/config\.json|\.npmrc\b|\.pypirc\b|\bwallet\.dat\b|\.bash_history\b"
-    r"|\bcookies\.sqlite\b|\bclaude_desktop_config\.json|\.cursor/mcp\.json|\blogin keychain\b|(?<![\w/])\.env\b)"
-)
-_PRIVATE = r"\b(?:private|ssh|api) keys?\b|\bpasswords?\b|\bcredentials\b|\bsession (?:cookies?|tokens?)\b"
 _TALK = (
     r"\b(?:(?:conversation|chat) (?:history|log|transcript)|system prompt|(?:previous|prior|other) messages"
     r"|environment variables|other tools'? (?:results?|outputs?|answers?))\b"
 )
 _SAID = r"(?:system )?(?:prompt|instructions)"
-_ROLE = _one_of("system developer assistant admin")
+_ROLE = one_of("system developer assistant admin")
 _SHELL = r"(?:sudo )?(?:/\w{1,10}/){0,3}(?:(?:ba|z|da)?sh\b|python|perl|node|powershell|iex\b)"
 _CALL = r"(?:using|calling|invoking|running|you (?:use|call|invoke|run))"
 
 _DANGEROUS = {
     "overrides instructions": _rule(
-        rf"\b{_DROP} {_FEW}{_EARLIER} {_FEW}(?:{_ORDERS}|{_LIMITS})\b",
-        rf"\b{_DROP} {_FEW}{_ALL} {_FEW}{_ORDERS}\b",
-        rf"\b(?:override|overrule|supersede)s? {_FEW}{_EARLIER} {_FEW}(?:{_ORDERS}|{_LIMITS})\b",
-        rf"\b(?:do not|don't|stop|never) (?:follow|obey)(?:ing)? {_FEW}(?:{_EARLIER}|{_ALL}|the) {_FEW}{_ORDERS}\b",
+        rf"\b{_DROP} {FEW}{_EARLIER} {FEW}(?:{_ORDERS}|{_LIMITS})\b",
+        rf"\b{_DROP} {FEW}{_ALL} {FEW}{_ORDERS}\b",
+        rf"\b(?:override|overrule|supersede)s? {FEW}{_EARLIER} {FEW}(?:{_ORDERS}|{_LIMITS})\b",
+        rf"\b(?:do not|don't|stop|never) (?:follow|obey)(?:ing)? {FEW}(?:{_EARLIER}|{_ALL}|the) {FEW}{_ORDERS}\b",
+        rf"\b{_DROP} (?:everything|anything|all|the)(?: of)?(?: the)?(?: text| content| lines)?"
+        r"(?: that (?:is|was|came))? "
+        r"(?:above|before|previous(?:ly)?|earlier|prior)\b",
+        rf"\b(?:{_EARLIER}|{_ALL}) {FEW}(?:{_ORDERS}|{_LIMITS}) (?:are|is) (?:now |hereby )?"
+        r"(?:void|invalid|cancelled|suspended|lifted|off|revoked|null|replaced|superseded|overridden)\b",
         r"\bfrom now on,? (?:you|always|never|all|every|do)\b",
         r"\byou are now (?:an?|in|free|operating|acting|required|the)\b",
         r"\bnew (?:system )?instructions? ?:",
         r"\b(?:enter|enable|activate) (?:developer|god|dan|jailbreak|unrestricted) mode\b",
-        rf"\b(?:reveal|leak|disclose|repeat|print|output|show) {_FEW}(?:your|hidden) {_SAID}\b",
-        rf"\b(?:reveal|leak|disclose) {_FEW}{_ROLE} (?:message|{_SAID})\b",
+        rf"\b(?:reveal|leak|disclose|repeat|print|output|show) {FEW}(?:your|hidden) {_SAID}\b",
+        rf"\b(?:reveal|leak|disclose) {FEW}{_ROLE} (?:message|{_SAID})\b",
     ),
     "pretends to be the system": _rule(
         rf"</?(?:important|secret|hidden|override|critical|{_ROLE})(?: [^<>]{{0,40}})?/?>",
         rf"\[/?(?:inst|sys|{_ROLE})\]|<\|[a-z_]{{2,20}}\|>|<</?sys>>",
         rf"(?:^|[.!?\])>\"'] ?){_ROLE}(?: message| note| prompt| override)? ?: ?"
         r"(?:you|ignore|the (?:user|assistant|model|agent)|from|always|never|override|new|do|before|all|disregard)\b",
-        r"#{2,} ?(?:system|instructions? (?:to|for) (?:the )?(?:model|assistant|ai|agent|llm))\b",
+        r"(?<!#)#{2,9} ?(?:system|instructions? (?:to|for) (?:the )?(?:model|assistant|ai|agent|llm))\b",
     ),
     "hides from the user": _rule(
-        rf"\b(?:do not|don't|never|must not|should not) {_FEW}{_TELL} (?:[\w'-]{{1,30}} ){{0,6}}?{_PERSON}\b",
-        rf"\b(?:do not|don't|never) let (?:the |any )?{_PERSON} know\b",
-        rf"\bwithout (?:ever )?{_TELLING} (?:[\w'-]{{1,30}} ){{0,3}}?{_PERSON}\b",
-        rf"\b(?:hide|conceal|withhold|hidden|secret|keep (?:this|it|them)) {_FEW}from (?:the|your) {_PERSON}\b(?!')",
-        rf"\b{_PERSON} (?:must|should|need)(?: not|n't) {_FEW}(?:know|notice|told|informed|aware|find out)\b",
-        rf"\b(?:secretly|covertly|stealthily) {_FEW}(?:{_SENDS}|{_TAKE}|call|run|modify|change|add|log|replace)",
-        rf"\b(?:silently|quietly) {_FEW}{_SENDS}\b",
+        rf"\b(?:do not|don't|never|must not|should not) {FEW}{_TELL} (?:[\w'-]{{1,30}} ){{0,6}}?{PERSON}\b",
+        rf"\b(?:do not|don't|never) let (?:the |any )?{PERSON} know\b",
+        rf"\bwithout (?:ever )?{_TELLING} (?:[\w'-]{{1,30}} ){{0,3}}?{PERSON}\b",
+        rf"\b(?:hide|conceal|withhold|hidden|secret|keep (?:this|it|them)) {FEW}from (?:the|your) {PERSON}\b(?!')",
+        rf"\b{PERSON} (?:must|should|need)(?: not|n't) {FEW}(?:know|notice|told|informed|aware|find out)\b",
+        rf"\b(?:secretly|covertly|stealthily) {FEW}(?:{SENDS}|{TAKE}|call|run|modify|change|add|log|replace)",
+        rf"\b(?:silently|quietly) {FEW}{SENDS}\b",
     ),
     "asks for secrets": _rule(
-        rf"\b{_TAKE}(?:e?s|ing)?\b{_FAR}{_GUARDED_FILES}",
-        rf"\b(?:contents? of|{_SENDS})\b{_FAR}(?:{_GUARDED_FILES}|\b(?:user|victim)'?s? {_FEW}(?:{_PRIVATE}))",
-        rf"\b(?:pass|put|include|provide|insert|add|append|attach|paste|embed|encode)s?\b{_NEAR}"
-        rf"\b(?:full|entire|complete|whole|all|your|any)\b{_NEAR}{_TALK}",
+        rf"\b(?:pass|put|include|provide|insert|add|append|attach|paste|embed|encode)s?\b{NEAR}"
+        rf"\b(?:full|entire|complete|whole|all|your|any)\b{NEAR}{_TALK}",
     ),
     "sends data elsewhere": _rule(
         r"\bexfiltrat\w{1,10}",
-        rf"\b(?:also|then|additionally|afterwards?|everything|contents? of)\b{_NEAR}\b{_SENDS}\b{_FAR}"
-        rf"\bto\b{_NEAR}{_ELSEWHERE}",
-        rf"\b{_SENDS} (?:a copy|copies|everything|all)\b{_NEAR}\bto\b{_NEAR}(?:{_ELSEWHERE}|{_ADDRESS})",
-        rf"\b{_SENDS}\b{_FAR}\b(?:attacker|adversary|evil|collector)\b",
-        rf"\b(?:bcc|cc|blind copy)\b{_NEAR}{_ADDRESS}",
+        rf"\b(?:also|then|additionally|afterwards?|everything|contents? of)\b{NEAR}\b{SENDS}\b{FAR}"
+        rf"\bto\b{NEAR}{_ELSEWHERE}",
+        rf"\b{SENDS} (?:a copy|copies|everything|all)\b{NEAR}\bto\b{NEAR}(?:{_ELSEWHERE}|{_ADDRESS})",
+        rf"\b{SENDS}\b{FAR}\b(?:attacker|adversary|evil|collector)\b",
+        rf"\b(?:bcc|cc|blind copy)\b{NEAR}{_ADDRESS}",
     ),
     "speaks for other tools": _rule(
         r"\b(?:do not|don't|never) (?:use|call|invoke) (?:any )?other (?:tools?|servers?)\b",
@@ -130,19 +118,21 @@ _ODD = {
         rf"\b(?:before|prior to) {_CALL} (?:this|the) tools?\b[^.!?]{{0,60}}\b(?:must|always|have to)\b",
         rf"\b(?:before|when(?:ever)?|each time|every time) {_CALL} (?:any|every|all|another|other|any other) tools?\b",
         r"\balways (?:use|call|prefer|choose) this tool\b|\byou must (?:always|never|first|not)\b",
-        rf"\b(?:even if|regardless of (?:what|whether)|no matter what) (?:the )?{_PERSON} (?:specif|ask|sa[iy]|wants)",
+        rf"\b(?:even if|regardless of (?:what|whether)|no matter what) (?:the )?{PERSON} (?:specif|ask|sa[iy]|wants)",
         r"\b(?:note|message|attention) (?:to|for) (?:the |any |all )?(?:ai|llm|assistant|language model)s?\b",
     ),
 }
 
-_LABELS = _one_of("output response reply text string sample fixture example phrase")
+_LABELS = one_of("output response reply text string sample fixture example phrase")
 _STUDIES = (
-    _one_of("detect check explain flag block scan report prevent guard filter score label find search look reject warn")
+    one_of("detect check explain flag block scan report prevent guard filter score label find search look reject warn")
     + r"(?:s|es|ing)?"
 )
 _STUDIES = rf"(?:{_STUDIES}|(?:analy[sz]|recogni[sz]|describ|sanitiz)(?:e|es|ing)|(?:identif|classif)(?:y|ies|ying))"
-_SPEAKS_ABOUT = re.compile(rf"\b{_STUDIES}\b[^,;:]{{0,100}}$|\b{_LABELS}s? ?[:=].{{0,100}}$")
+_PAGES = r"(?:readme|documentation|manual|guide|page|log|file)s? (?:shows?|says?|contains?|lists?)"
+_SPEAKS_ABOUT = re.compile(rf"\b{_PAGES}\b.{{0,100}}$|\b{_STUDIES}\b[^,;:]{{0,100}}$|\b{_LABELS}s? ?[:=].{{0,100}}$")
 _SENTENCE_END = re.compile(r"[.!?] ")
+_FIRST_WORD = re.compile(r"\w")
 
 
 def normalize_text(text: str) -> str:
@@ -151,14 +141,19 @@ def normalize_text(text: str) -> str:
     return " ".join(to_latin(shown).casefold().split())
 
 
-def find_dangers(text: str) -> Iterator[PhraseMatch]:
-    """Dangerous phrases in a normalised text: one match per rule, used ones preferred."""
-    return _find(_DANGEROUS, text)
+def find_dangers(text: str, own_tools: Set[str] = frozenset()) -> Iterator[PhraseMatch]:
+    """Dangerous phrases and cues in a normalised text: one match per rule and kind, used ones preferred."""
+    yield from _find(_DANGEROUS, text)
+    found: dict[str, PhraseMatch] = {}
+    for rule, (begin, end) in find_near_cues(text, own_tools):
+        if rule not in found or not found[rule].is_meant:
+            found[rule] = PhraseMatch(rule, text[begin:end], not _is_only_mentioned(text, begin))
+    yield from found.values()
 
 
 def find_encoded_dangers(text: str) -> Iterator[PhraseMatch]:
     """The same for decoded text, with further rules."""
-    yield from _find(_DANGEROUS, text)
+    yield from find_dangers(text)
     yield from _find(_HIDDEN, text)
 
 
@@ -176,5 +171,7 @@ def _find(rules: Mapping[str, re.Pattern[str]], text: str) -> Iterator[PhraseMat
 
 
 def _is_only_mentioned(text: str, at: int) -> bool:
+    word = _FIRST_WORD.search(text, at)
+    at = word.start() if word else at
     sentence = _SENTENCE_END.split(text[max(0, at - 120) : at])[-1]
     return _SPEAKS_ABOUT.search(sentence) is not None

@@ -3,9 +3,8 @@
 Flags are warnings and block nothing by themselves. The rules are general: they find common attacks, not all of them.
 """
 
-import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
@@ -13,6 +12,7 @@ from athand.text_length import shorten
 from athand.tools.json_schema import lint_schema
 from athand.tools.model import Definition, Flag
 from athand.tools.poisoning.decode import decode_parts
+from athand.tools.poisoning.neighbours import Neighbours, are_alike, find_mentions
 from athand.tools.poisoning.phrases import (
     PhraseMatch,
     find_dangers,
@@ -22,12 +22,14 @@ from athand.tools.poisoning.phrases import (
 )
 from athand.tools.poisoning.unicode import describe_character, escape_invisible, find_invisible, find_mixed_words
 
-LONGEST = 100_000  # characters of one text that are scanned
-_MOST, _MOST_TEXTS = 400_000, 20_000  # characters and texts of one tool
+LONGEST = 50_000  # characters of one text that are scanned
+_TOGETHER = 20_000  # characters of texts that are looked at together first
+_MOST, _MOST_TEXTS = 100_000, 20_000  # characters and texts of one tool
 _LONG = 20_000
 _LONGEST_NAME = 128
 _LONGEST_DETAIL = 120
 _MOST_FLAGS = 50
+_DECIDING = re.compile("approv|review|submit|request|confirm|deploy|install|schedul|invit|publish|permission")
 
 _TOPICS = (
     "ssh",
@@ -71,30 +73,15 @@ _UNSEEN_STYLE = re.compile(r"display ?: ?none|visibility ?: ?hidden|font-size ?:
 _PADDING = re.compile("[ \t\u00a0\u3000]{100}|(?:[ \t]{0,20}\r?\n){25}")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The other servers of a catalogue, their tools with descriptions, and the server's own tools."""
-
-    servers: Sequence[str] = ()
-    tools: Mapping[str, tuple[str, str]] = dataclasses.field(
-        default_factory=dict
-    )  # by case-folded name: name and description
-    own: Set[str] = frozenset()
-
-    @classmethod
-    def from_names(
-        cls, servers: Sequence[str], tools: Iterable[tuple[str, str]], own: Iterable[str] = ()
-    ) -> "Neighbours":
-        """Build from plain names and descriptions."""
-        by_name = {name.casefold(): (name, description) for name, description in tools}
-        return cls(servers, by_name, frozenset(name.casefold() for name in own))
+_NOBODY = Neighbours()
 
 
-def scan_definition(definition: Definition, server: str, neighbours: Neighbours = Neighbours()) -> tuple[Flag, ...]:
+def scan_definition(definition: Definition, server: str, neighbours: Neighbours = _NOBODY) -> tuple[Flag, ...]:
     """All flags of a tool."""
     texts = _limit_texts(_texts(definition))
     purpose = normalize_text(f"{server} {definition.name}")
-    found = [flag for field, text in _prefilter(texts) for flag in _scan_text(field, text, purpose)]
+    own_tools = neighbours.own | {definition.name.casefold()}
+    found = list(islice(_scan_texts(texts, purpose, own_tools), _MOST_FLAGS))
     found += islice(_scan_neighbours(definition, server, neighbours), _MOST_FLAGS)
     found += _scan_shape(definition)
     if len(texts) == _MOST_TEXTS or sum(len(text) for _, text in texts) > _MOST:
@@ -135,22 +122,25 @@ def _iter_texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
             waiting += [(place, below) for below in here]
 
 
-def _prefilter(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """All texts, or none if their concatenation has no match: ten times faster than scanning each."""
-    together = " . ".join(text[:LONGEST] for _, text in texts)[: 2 * LONGEST]
-    if sum(len(text) for _, text in texts) > len(together) or any(_scan_text("", together, "")):
-        return texts
-    return []
+def _scan_texts(texts: Sequence[tuple[str, str]], purpose: str, own_tools: Set[str]) -> Iterator[Flag]:
+    """Flags of texts: looked at together, which is ten times faster, and halved where there is something."""
+    together = " . ".join(text for _, text in texts)
+    if len(texts) == 1:
+        yield from _scan_text(*texts[0], purpose, own_tools)
+    elif len(together) > _TOGETHER or any(_scan_text("", together, "", own_tools)):
+        middle = len(texts) // 2
+        yield from _scan_texts(texts[:middle], purpose, own_tools)
+        yield from _scan_texts(texts[middle:], purpose, own_tools)
 
 
-def _scan_text(field: str, text: str, purpose: str) -> Iterator[Flag]:
+def _scan_text(field: str, text: str, purpose: str, own_tools: Set[str]) -> Iterator[Flag]:
     if len(text) > LONGEST:
         yield Flag("too long", field, f"{len(text):,} characters; only the first {LONGEST:,} were looked at")
     text = text[:LONGEST]
     yield from _scan_characters(field, text)
     yield from _scan_markup(field, text)
     clear = normalize_text(text)
-    for found in find_dangers(clear):
+    for found in find_dangers(clear, own_tools):
         rule = found.rule if found.is_meant else f"quotes: {found.rule}"
         is_dangerous = found.is_meant and not _is_expected_of(found, purpose)
         yield Flag(rule, field, _to_detail(found.words), is_dangerous)
@@ -165,6 +155,8 @@ def _is_expected_of(found: PhraseMatch, purpose: str) -> bool:
     """Whether the names of tool and server explain the match: `ssh_connect` may mention `~/.ssh`."""
     if found.rule == "asks for secrets":
         return any(topic in purpose and topic in found.words for topic in _TOPICS)
+    if found.rule == "changes later":
+        return _DECIDING.search(purpose) is not None
     is_sending = found.rule == "sends data elsewhere" and not _UGLY.search(found.words)
     return is_sending and _SENDING.search(purpose) is not None
 
@@ -208,58 +200,11 @@ def _comments(text: str) -> Iterator[str]:
 def _scan_neighbours(definition: Definition, server: str, neighbours: Neighbours) -> Iterator[Flag]:
     """Instructions about tools of other servers, and duplicates of their tools."""
     clear = normalize_text(definition.description[:LONGEST])
-    for name in _find_mentions(clear, server, neighbours):
+    for name in find_mentions(clear, server, neighbours):
         yield Flag("speaks for other tools", "description", f"it gives orders about {escape_invisible(name)}")
     _, twin = neighbours.tools.get(definition.name.casefold(), ("", ""))
-    if clear and twin and _are_alike(clear, normalize_text(twin[:LONGEST])):
+    if clear and twin and are_alike(clear, normalize_text(twin[:LONGEST])):
         yield Flag("twin of another tool", "name", "another server has a tool of this name and description", False)
-
-
-def _are_alike(one: str, other: str) -> bool:
-    """Whether two descriptions share at least 80 % of their words."""
-    words, others = set(re.findall(r"\w+", one)), set(re.findall(r"\w+", other))
-    return len(words & others) >= 0.8 * max(len(words), len(others), 1)
-
-
-_ORDER = re.compile(
-    r"\b(?:must|should|always|never|first|instead|before|after|when(?:ever)?|invoke|call|use|override|replace)s?\b"
-)
-_NEAR = 60  # characters between an instruction and the name it is about
-
-
-def _find_mentions(clear: str, own_server: str, neighbours: Neighbours) -> Iterator[str]:
-    words = sorted(set(_find_names_near_orders(clear, neighbours)) - neighbours.own)
-    yield from (name for name in (neighbours.tools[word][0] for word in words) if _is_distinctive(name))
-    for server in neighbours.servers:
-        if (
-            server != own_server
-            and server.casefold() in clear
-            and _has_order_about(re.escape(server.casefold()), clear)
-        ):
-            yield server
-
-
-def _find_names_near_orders(clear: str, neighbours: Neighbours) -> Iterator[str]:
-    """Names of tools within reach of an instruction in the same sentence."""
-    for sentence in re.split("[.!?]", clear):
-        for word in re.finditer(r"[\w-]+", sentence) if neighbours.tools else ():
-            reach = (
-                max(0, word.start() - _NEAR - 10),
-                word.end() + _NEAR + 10,
-            )  # an instruction word has up to ten letters
-            if word[0] in neighbours.tools and _ORDER.search(sentence, *reach):
-                yield word[0]
-
-
-def _has_order_about(server: str, clear: str) -> bool:
-    mention = rf"\b(?:{server}(?:'s)? (?:mcp|server|tool)s?\b|(?:mcp |the )?server [`'\"]?{server}\b|{server}__\w)"
-    between = rf"[^.!?]{{0,{_NEAR}}}"
-    return re.search(f"{_ORDER.pattern}{between}{mention}|{mention}{between}{_ORDER.pattern}", clear) is not None
-
-
-def _is_distinctive(name: str) -> bool:
-    """Whether a name is unlikely to be a plain word of a description."""
-    return len(name) > 5 and (not name.isalpha() or not name[1:].islower())
 
 
 def _scan_shape(definition: Definition) -> Iterator[Flag]:
