@@ -1,6 +1,8 @@
 """Calling tools: arguments that fit, what the user allows, and answers that can be held."""
 
+import dataclasses
 import json
+import time
 
 import pytest
 from tests.engines import one_engine
@@ -10,6 +12,8 @@ from tests.waiting import PATIENCE
 
 from athand import Athand
 from athand.errors import InvalidInput, NotFound, Refused, ToolFailed, Unavailable
+from athand.tools.calls import find_decision
+from athand.tools.model import Rule
 
 NUMBERS = {
     "n": {"type": "integer"},
@@ -244,6 +248,24 @@ def test_a_rule_can_be_changed_and_taken_back(files):
         files.rule("files__*", None)
     with pytest.raises(InvalidInput, match="allow"):
         files.rule("files__*", "perhaps")
+
+
+def test_a_rule_with_a_secret_or_of_any_length_is_refused(files):
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    with pytest.raises(InvalidInput) as refused:
+        files.rule(f"files__{secret}", "deny")
+    assert secret not in str(refused.value) and not files.rules()
+    with pytest.raises(InvalidInput, match="256"):
+        files.rule("*a" * 200, "deny")
+
+
+@one_engine
+def test_the_worst_pattern_of_a_rule_is_compared_in_a_moment(files):
+    tool = dataclasses.replace(files.list()[0], id=f"files__{'a' * 248}")
+    rules = [Rule(f"{worst}b", "deny", "*") for worst in ("*a" * 127, "*[!b]" * 51, "[" * 255, "?*" * 127)]
+    began = time.thread_time()
+    assert find_decision(rules, tool) == "allow"
+    assert time.thread_time() - began < 0.3
 
 
 @one_engine

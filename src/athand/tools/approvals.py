@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from athand.errors import BadData, Conflict, NotFound
+from athand.errors import BadData, Conflict, InvalidInput, NotFound
 from athand.inputs import check_choice
+from athand.redaction import redact
 from athand.store import Snapshot, to_microseconds
 from athand.tools import catalogue, config, definitions, rows
 from athand.tools.calls import DECISIONS
@@ -50,6 +51,8 @@ def set_rule(context: ToolContext, pattern: str, decision: str | None, space: st
     values = {"space": space, "pattern": pattern}
     if decision is not None:
         check_choice("decision", decision, DECISIONS)
+        if redact(pattern) != pattern:
+            raise InvalidInput("The pattern of a rule has a secret in it. Name tools by their ids, with * for others.")
     with context.store.transaction(spaces=(space,)) as transaction:
         deleted = transaction.execute("DELETE FROM tool_rules WHERE space = :space AND pattern = :pattern", values)
         if decision is not None:
