@@ -78,6 +78,8 @@ class FromCaller:
 ByOwner = Annotated[bool, FromCaller("is_owner")]  # whether the owner of the store asks for it
 ByReader = Annotated[bool, FromCaller("may_read")]  # whether the caller may read what is stored
 ByWriter = Annotated[bool, FromCaller("may_write")]  # whether the caller may change what is stored
+# How many characters the texts of one answer have together; None from Python: they are whole.
+AnswerLength = Annotated[int | None, FromCaller("longest_answer")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,22 @@ def test_answers_are_those_of_the_python_api(gateway):
     assert gateway.get("/tools/box__open").json() == athand.tools.describe("box__open").to_dict()
 
 
+def test_long_texts_are_cut_in_lists_and_whole_where_one_is_asked_for(tmp_path):
+    with opened(tmp_path, mcp=False) as gateway:
+        text = "ä" * 490_000
+        ids = [
+            gateway.post("/v1/memories/add", {"content": f"{n} {text}", "project": "long"}).json()["id"]
+            for n in range(9)
+        ]
+        listed = gateway.get("/v1/memories/list", params={"project": "long", "limit": 100}).json()
+        around = gateway.get("/v1/memories/timeline", params={"anchor_id": ids[4], "before": 100, "after": 100}).json()
+        assert len(listed) == 9 and len(around["before"]) == len(around["after"]) == 4
+        for memory in (*listed, *around["before"], *around["after"]):
+            assert len(memory["content"]) < 25_000 and memory["content"].endswith("answers the whole text)")
+        assert gateway.get("/v1/memories/get", params={"id": ids[0]}).json()["content"] == f"0 {text}"
+        assert len(gateway.workspace.athand.memories.list(project="long")[0].content) == 490_002
+
+
 def test_lists_and_absent_values_fit_into_an_address(gateway):
     found = gateway.get("/v1/memories/list", params=[("tags", "ops"), ("tags", "none")])
     assert found.status_code == 200

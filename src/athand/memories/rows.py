@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -73,12 +74,27 @@ def read_passages(snapshot: Snapshot, items: Items, now: datetime) -> list[Passa
     return [to_passage(memory) for memory in found.values() if not memory.is_deleted]
 
 
-def select(snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", **values: object) -> list[Memory]:
-    """The memories that pass a filter; `rest` may order and limit them."""
+def select(
+    snapshot: Snapshot, chosen: Filter, now: datetime, rest: str = "", longest: int | None = None, **values: object
+) -> list[Memory]:
+    """The memories that pass a filter; `rest` may order and limit them, texts are cut if they are longer."""
+    columns = COLUMNS
+    if longest is not None:  # cut where they are read: many long texts together may be more than fits into memory
+        columns = COLUMNS.replace(" content,", " substr(content, 1, :longest + 1),", 1)
+        values["longest"] = longest
     rows = snapshot.rows(
-        f"SELECT {COLUMNS} FROM memories i WHERE {chosen.where or '1 = 1'} {rest}", {**chosen.parameters, **values}
+        f"SELECT {columns} FROM memories i WHERE {chosen.where or '1 = 1'} {rest}", {**chosen.parameters, **values}
     )
-    return from_rows(rows, now)
+    memories = from_rows(rows, now)
+    return memories if longest is None else [_cut(memory, longest) for memory in memories]
+
+
+def _cut(memory: Memory, longest: int) -> Memory:
+    """The memory; if its text is longer, the beginning of it, and how to read the rest."""
+    if len(memory.content) <= longest:
+        return memory
+    note = f"… (cut after {longest:,} characters; `get` of this memory answers the whole text)"
+    return replace(memory, content=memory.content[:longest] + note)
 
 
 def select_all(

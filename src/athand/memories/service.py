@@ -31,7 +31,7 @@ from athand.memories.schema import SCHEMA
 from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryCorpus, MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
-from athand.parameters import ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
+from athand.parameters import AnswerLength, ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
 from athand.store import Passage, Snapshot, Store
 from athand.types import Candidate, Hit, Hits
 
@@ -173,7 +173,12 @@ class Memories(MemoryCorpus):
             return rows.get(snapshot, id, self.now())
 
     def list(
-        self, *, limit: Limit = 20, include_deleted: p.IncludeDeleted = False, **filters: Unpack[p.MemoryFilters]
+        self,
+        *,
+        limit: Limit = 20,
+        include_deleted: p.IncludeDeleted = False,
+        longest: AnswerLength = None,
+        **filters: Unpack[p.MemoryFilters],
     ) -> MemoryList:
         """List the memories that pass all filters, the newest first."""
         chosen = build_filter(self.now(), **filters)
@@ -181,15 +186,18 @@ class Memories(MemoryCorpus):
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
         with self.store.snapshot() as snapshot:
             rest = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
-            return rows.select(snapshot, chosen, self.now(), rest, limit=check_limit(limit))
+            each = None if longest is None else longest // check_limit(limit)
+            return rows.select(snapshot, chosen, self.now(), rest, longest=each, limit=check_limit(limit))
 
-    def timeline(self, anchor_id: p.MemoryId, before: p.Before = 5, after: p.After = 5) -> Timeline:
+    def timeline(
+        self, anchor_id: p.MemoryId, before: p.Before = 5, after: p.After = 5, longest: AnswerLength = None
+    ) -> Timeline:
         """List the memories of the same project just before and after one, and the sessions that used them."""
         with self.store.snapshot() as snapshot:
             anchor = rows.get(snapshot, anchor_id, self.now())
-            return sessions.timeline(
-                snapshot, anchor, check_count("before", before), check_count("after", after), self.now()
-            )
+            before, after = check_count("before", before), check_count("after", after)
+            each = None if longest is None else longest // max(1, before + after)
+            return sessions.timeline(snapshot, anchor, before, after, self.now(), each)
 
     def brief(self, project: p.BriefProject = "default", max_tokens: p.BriefTokens = 800) -> str:
         """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""

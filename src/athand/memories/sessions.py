@@ -54,7 +54,9 @@ def end(corpus: AnyCorpus, id_: str, summary: str | None) -> Session:
 _VISIBLE = "i.project = :project AND i.is_deleted = 0 AND (i.tier <> 'session' OR i.session = :session)"
 
 
-def timeline(snapshot: Snapshot, anchor: Memory, before: int, after: int, now: datetime) -> Timeline:
+def timeline(
+    snapshot: Snapshot, anchor: Memory, before: int, after: int, now: datetime, longest: int | None = None
+) -> Timeline:
     """The memories of the same project next to the anchor; those of the same time are ordered by id."""
     values = {
         "project": anchor.project,
@@ -65,8 +67,9 @@ def timeline(snapshot: Snapshot, anchor: Memory, before: int, after: int, now: d
     is_earlier = Filter(f"{_VISIBLE} AND (i.created_at, i.id) < (:at, :id)", values)
     is_later = Filter(f"{_VISIBLE} AND (i.created_at, i.id) > (:at, :id)", values)
     newest_first = "ORDER BY i.created_at DESC, i.id DESC LIMIT :limit"
-    earlier = rows.select(snapshot, is_earlier, now, newest_first, limit=before)[::-1]
-    later = rows.select(snapshot, is_later, now, "ORDER BY i.created_at, i.id LIMIT :limit", limit=after)
+    earlier = rows.select(snapshot, is_earlier, now, newest_first, longest, limit=before)[::-1]
+    oldest_first = "ORDER BY i.created_at, i.id LIMIT :limit"
+    later = rows.select(snapshot, is_later, now, oldest_first, longest, limit=after)
     ids = [memory.id for memory in (*earlier, anchor, *later)]
     return Timeline(anchor, tuple(earlier), tuple(later), by_id(snapshot, _list_sessions_of(snapshot, ids)))
 

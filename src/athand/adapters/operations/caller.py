@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from athand.tools.relay import Relay
 
 SCOPES = ("search", "write", "call-tools", "admin")
+_LONGEST_ANSWER = 2_000_000
 DEFAULT_SCOPES = ("search", "write", "call-tools")  # of an agent; admin is for its owner
 
 
@@ -32,6 +33,11 @@ class Caller:
     def may_read(self) -> bool:
         """Whether it may read what others have stored."""
         return "search" in self.scopes
+
+    @property
+    def longest_answer(self) -> int:
+        """How many characters the texts in a list of items have together; longer ones are cut."""
+        return _LONGEST_ANSWER
 
     @property
     def may_write(self) -> bool:

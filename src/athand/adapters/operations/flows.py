@@ -83,7 +83,7 @@ def knowledge_replay(
     values: Annotated[dict[str, str] | None, Help("Texts for fields, by the name of the field; also secrets")] = None,
     heal: Annotated[bool, Help("Find elements again that have another name now")] = True,
     origins: Annotated[
-        Sequence[str], Help("Origins that may get what is typed, beside the recorded ones: https://shop.test")
+        Sequence[str], Help("Origins that may get what is typed beside the recorded ones, each with its scheme")
     ] = (),
     url: Annotated[str | None, Help("The address to open first, in a new browser")] = None,
     browser: Annotated[str | None, Help("The session of the open browser to use; default: a new browser")] = None,
