@@ -23,6 +23,8 @@ _MAX_VISIBLE = 4_000  # characters of a field with all that was visible
 def to_session(row: Row) -> FlowSession:
     """The session of a row of SESSION_COLUMNS."""
     space, id_, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps = row
+    if not isinstance(goal, str | None):
+        raise ValueError(f"the goal of {id_!r} is no text")  # a damaged row
     return FlowSession(
         id=id_,
         app=space,

@@ -16,7 +16,8 @@ _INNER = {
     "settings": "1",
     "spaces": holds_json("lengths", "array"),
     "vocabulary": "1",
-    "models": "dimensions > 0",
+    "models": "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model = models.number) OR EXISTS "
+    "(SELECT 1 FROM vectors v WHERE v.model = models.number AND length(v.vector) = 2 * dimensions)",
     "coverage": "1",
 }
 _TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
