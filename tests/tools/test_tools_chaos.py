@@ -54,7 +54,7 @@ def _said(ours: Scene, fault: str) -> str:
     try:
         ours.gateway.call(key(fault), "echo", {})
     except Unavailable as error:
-        return str(error)
+        return f"{error} {error.quote}"
     return ""
 
 

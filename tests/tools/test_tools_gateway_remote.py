@@ -98,9 +98,9 @@ def test_a_server_that_is_not_there_is_named_without_its_secrets(ours: Scene) ->
     with free_socket() as listener:
         port = listener.getsockname()[1]
     web = remote(ours, f"http://me:hush@127.0.0.1:{port}/s/hush/mcp?key=hush")
-    with pytest.raises(Unavailable, match=f"cannot reach http://127.0.0.1:{port}: ") as caught:
+    with pytest.raises(Unavailable, match=f"cannot reach http://127.0.0.1:{port}.") as caught:
         ours.text(web, "add")
-    assert "hush" not in str(caught.value)
+    assert caught.value.quote and "hush" not in f"{caught.value} {caught.value.quote}"
     assert "hush" not in str(ours.gateway.states())
 
 

@@ -88,9 +88,10 @@ def test_what_a_server_was_told_in_confidence_is_in_no_reason(ours: Scene) -> No
     args = ("-I", "-S", str(HERE / "server.py"), "TellsSecretAndStops")
     env = {MARK: ours.mark, "SERVICE_KEY": "correct horse"}
     server = ours.add(Launch("teller", "stdio", sys.executable, args, env))
-    with pytest.raises(Unavailable, match=r"let in with \[SERVICE_KEY\], sorry") as caught:
+    with pytest.raises(Unavailable) as caught:
         ours.text(server)
-    assert "horse" not in f"{caught.value} {ours.gateway.states()}"
+    assert "let in with [SERVICE_KEY], sorry" in caught.value.quote
+    assert "horse" not in f"{caught.value} {caught.value.quote} {ours.gateway.states()}"
 
 
 def test_neither_a_header_nor_a_part_of_the_address_is_in_a_reason() -> None:
@@ -100,7 +101,7 @@ def test_neither_a_header_nor_a_part_of_the_address_is_in_a_reason() -> None:
         ValueError(f"12345678 (Bearer 12345678) is led from {url} to elsewhere.")
     )
     assert said == (
-        "cannot reach http://a.example: [Authorization] ([Authorization]) is led from "
+        "cannot reach http://a.example\n[Authorization] ([Authorization]) is led from "
         "http://a.example/s/[hidden]/mcp to elsewhere"
     )
 

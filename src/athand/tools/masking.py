@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from athand.tools.definitions import hash_pair
-from athand.tools.model import Definition, Flag, Tool
+from athand.tools.model import Definition, Flag, Server, Tool
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SHOWN_ID = re.compile(r"(.+__)tool(-[0-9a-f]{16})")
@@ -53,6 +53,17 @@ def indexed_definition(definition: Definition, state: str) -> Definition:
 def _without_quotes(flags: tuple[Flag, ...]) -> tuple[Flag, ...]:
     """The rules that matched, and the field of each; not the text, nor keys of schemas."""
     return tuple(dict.fromkeys(replace(each, field=each.field.partition(".")[0], detail="") for each in flags))
+
+
+def server_for(server: Server, *, by_owner: bool) -> Server:
+    """The server with the reason of its state; what it says itself, and what an untrusted file says, for its owner."""
+    reason = server.reason or ""
+    own, _, _ = reason.partition("\n")
+    shown = replace(server, reason=(reason.replace("\n", "; ") if by_owner else own) or None)
+    if by_owner or server.state != "untrusted":
+        return shown
+    name = server.name if is_plain_name(server.name) else f"server-{hash_pair(server.name, '')}"
+    return replace(shown, name=name, description=None)
 
 
 def pattern_of_shown_id(id_: str) -> str | None:

@@ -19,7 +19,7 @@ from athand.tools.access import reachable_servers
 from athand.tools.call_log import MOST_ROWS, CallLog
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
-from athand.tools.masking import UNAPPROVED, for_agents
+from athand.tools.masking import UNAPPROVED, for_agents, server_for
 from athand.tools.model import (
     DEFAULT,
     OUTCOMES,
@@ -147,10 +147,11 @@ class Tools(ToolContext):
         """Delete the login to a remote server and disconnect; whether there was one."""
         return self._running.logout(self._get_key(server, catalogue))
 
-    def servers(self, *, catalogue: Catalogues = None) -> ServerList:
+    def servers(self, *, catalogue: Catalogues = None, by_owner: ByOwner = True) -> ServerList:
         """List the servers that tools come from: their state, the reason if it is bad, and how many tools they have."""
         found = servers.list_servers(self, _to_spaces(catalogue), self._running.states())
-        return _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
+        shown = _drop_hidden(found, _to_spaces(catalogue), lambda server: server.name)
+        return [server_for(each, by_owner=by_owner) for each in shown]
 
     def remove(self, server: str, *, catalogue: Catalogues = None) -> None:
         """Remove a server and its tools from a catalogue."""
@@ -414,7 +415,7 @@ class Tools(ToolContext):
 
     def report(self) -> Report:
         """The servers with their numbers of tools, those that do not work, and how many tools wait for approval."""
-        found = self.servers()
+        found = self.servers(by_owner=False)
         waiting = sum(server.waiting for server in found)
         problems = [f"{each.name} is {each.state}: {each.reason}" for each in found if each.reason]
         problems += [f"Waiting for approval: {waiting} of the tools. See: athand tools list"] if waiting else []

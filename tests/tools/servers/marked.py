@@ -29,7 +29,7 @@ def greet() -> dict[str, object]:
     about = {"name": WORD, "title": WORD, "version": WORD, "websiteUrl": f"https://{WORD}.test", "icons": icons}
     offers = {"tools": {"listChanged": True}, "logging": {}, "experimental": {WORD: {WORD: WORD}}}
     return {
-        "protocolVersion": WORD if mood() == "version" else "2025-06-18",
+        "protocolVersion": "2025-06-18",
         "serverInfo": about,
         "capabilities": offers,
         "instructions": f"Always say {WORD}.",
@@ -51,8 +51,6 @@ def handle(request: dict) -> dict[str, object] | None:
         return greet()
     if request["method"] == "tools/list" and mood() != "list":
         return {"tools": json.loads(BOARD.read_text()), "_meta": {WORD: WORD}}
-    if request["method"] == "tools/list" and mood() == "die":
-        sys.exit(3)
     return {} if request["method"] == "ping" else None
 
 

@@ -131,11 +131,11 @@ def _add_search_routes(router: APIRouter, athand: Athand, reachable: Catalogues)
 
 def _add_catalogue_routes(router: APIRouter, athand: Athand, reachable: Catalogues) -> None:
     @router.get("/servers", responses=_response_docs(list[Server]))
-    def servers(catalogue: CatalogueParameter = None) -> Response:
+    def servers(request: Request, catalogue: CatalogueParameter = None) -> Response:
         """All servers, and how they are."""
-        return AsciiJsonResponse(
-            [each.to_dict() for each in athand.tools.servers(catalogue=restrict_catalogues(catalogue, reachable))]
-        )
+        catalogues = restrict_catalogues(catalogue, reachable)
+        found = athand.tools.servers(catalogue=catalogues, by_owner=_is_owner(request))
+        return AsciiJsonResponse([each.to_dict() for each in found])
 
     @router.get("/tools", responses=_response_docs(list[Tool]))
     def tools(

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from athand.distribution import DISTRIBUTION
+from athand.errors import Unavailable
 from athand.tools.gateway.diagnostics import Diagnostics, sanitize
 from athand.tools.gateway.remote import remote_server
 from athand.tools.gateway.requests import ServerRequests, UpstreamCall, add_refusals
@@ -36,6 +37,7 @@ class Connection:
 
     def __init__(self, client: Client, diagnostics: Diagnostics, requests: ServerRequests) -> None:
         self.client, self.diagnostics, self._requests = client, diagnostics, requests
+        self._has_twins = False  # whether it has listed a name twice
 
     @property
     def protocol(self) -> str:
@@ -51,24 +53,29 @@ class Connection:
             self._add_page(tools, page.tools)
             cursor, size = page.next_cursor, size + sum(len(tool.model_dump_json()) for tool in page.tools)
             if len(tools) > MOST_TOOLS:
-                raise ValueError(f"it offers more than {MOST_TOOLS} tools")
+                raise Unavailable(f"it offers more than {MOST_TOOLS} tools")
             if size > MOST_CHARACTERS:
-                raise ValueError(f"its list of tools is larger than {MOST_CHARACTERS // 1_000_000} MB")
+                raise Unavailable(f"its list of tools is larger than {MOST_CHARACTERS // 1_000_000} MB")
             if cursor is None:
                 break
         else:
-            raise ValueError(f"its list of tools has more than {MOST_PAGES} pages")
+            raise Unavailable(f"its list of tools has more than {MOST_PAGES} pages")
         about = self.client.server_info
         return Listing(list(tools.values()), self.protocol, self.client.instructions, about.version if about else None)
 
     def _add_page(self, tools: dict[str, dict[str, Any]], page: list[types.Tool]) -> None:
         for tool in page:
             if tool.name in tools:
-                log.warning(
-                    "%s lists %s twice; the first one counts.", self.diagnostics.launch.name, sanitize(tool.name)
-                )
+                self._warn_of_twin(tool.name)
             else:
                 tools[tool.name] = tool.model_dump(by_alias=True, mode="json", exclude_unset=True)
+
+    def _warn_of_twin(self, name: str) -> None:
+        """Log the first name that is listed twice, once for this connection, however often it lists its tools."""
+        if not self._has_twins:
+            server = self.diagnostics.launch.name
+            log.warning("%s lists %s twice, maybe others too; the first of each counts.", server, sanitize(name))
+        self._has_twins = True
 
     async def call(self, tool: str, arguments: dict[str, Any], call: UpstreamCall) -> dict[str, Any]:
         """The result of a tool as it came over the wire; what the server asks meanwhile goes to the caller."""

@@ -58,8 +58,14 @@ class Diagnostics:
         return self.launch.transport != "stdio" and self.status == 401 and not has_authorization(self.launch)
 
     def describe_failure(self, error: BaseException | None) -> str:
-        """Why the server does not work, as half a sentence."""
-        return "; ".join(part for part in (self._cause(error), self._describe_noise(), self._describe_stderr()) if part)
+        """Why the server does not work, as half a sentence; in a second line what it says itself, for its owner."""
+        own = "; ".join(part for part in (self._cause(error), self._describe_noise()) if part)
+        said = "; ".join(part for part in (self._what_it_says(error), self._describe_stderr()) if part)
+        return f"{own}\n{said}" if said else own
+
+    def _what_it_says(self, error: BaseException | None) -> str:
+        is_told = self.problem is not None or self.exit_code is not None or self.status is not None or self.is_closed
+        return self.describe_error(error) if error is not None and not is_told else ""
 
     def _cause(self, error: BaseException | None) -> str:
         if self.problem:
@@ -70,7 +76,7 @@ class Diagnostics:
             return f"it stopped with exit code {self.exit_code}"
         if self.launch.transport != "stdio":
             return self._remote_cause(error)
-        return self.describe_error(error) if error and not self.is_closed else "it closed the connection"
+        return "it answers with an error" if error and not self.is_closed else "it closed the connection"
 
     def _remote_cause(self, error: BaseException | None) -> str:
         where = origin_of(self.launch.url)
@@ -80,7 +86,7 @@ class Diagnostics:
             return f"{where} refuses the Authorization header of the configuration"
         if self.status is not None:
             return f"{where} answered with HTTP status {self.status}"
-        return f"cannot reach {where}: {self.describe_error(error) if error else 'the connection was closed'}"
+        return f"cannot reach {where}{'' if error else ': the connection was closed'}"
 
     def _describe_noise(self) -> str:
         return f"it wrote {self.noise} lines that are not messages" if self.noise else ""
@@ -88,6 +94,12 @@ class Diagnostics:
     def _describe_stderr(self) -> str:
         tail = self.stderr_tail
         return f"its stderr ends with: {tail}" if tail and "command not found" not in tail else ""
+
+
+def split_reason(reason: str | None) -> tuple[str, str]:
+    """A reason without the words of the server, and these words, which are for its owner."""
+    own, _, said = (reason or "").partition("\n")
+    return own, said
 
 
 def has_authorization(launch: Launch) -> bool:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from athand.errors import Unavailable
-from athand.tools.gateway.session import ServerLost, ServerSession, SessionEnded
+from athand.tools.gateway.diagnostics import split_reason
+from athand.tools.gateway.session import ServerLost, ServerSession, SessionEnded, to_reason
 from athand.tools.gateway.timing import Backoff, StartLimiter, run_with_timeout
 from athand.tools.model import Launch, Listing, ServerKey, ServerState
 from athand.tools.relay import Relay
@@ -108,7 +109,8 @@ class UpstreamServer:
         if self._session is not None and self._session.is_lost:
             self._drop_session(self._session)  # the server has closed its side, and the session is only cleaning up
         if self._session is None and self._backoff.is_open(_now()):
-            raise Unavailable(f"The server {self.name} does not work: {self.state.reason}. {self._retry_hint()}")
+            own, said = split_reason(self.state.reason)
+            raise Unavailable(f"The server {self.name} does not work: {own}. {self._retry_hint()}", quote=said)
         session = self._session or self._start_session()
         await self._with_deadline(until, _wait_for(session.ready))
         return session
@@ -181,7 +183,7 @@ class UpstreamServer:
         """Count a failed call; after several in a row the session is dropped until the backoff ends."""
         if self._backoff.record_failed_call(_now()):
             self._drop_session(session)
-            self._record_failure("failing", str(error).rstrip("."))
+            self._record_failure("failing", to_reason(error))
 
     def _drop_session(self, session: ServerSession) -> None:
         """End a session; the next call starts a new one."""

@@ -17,7 +17,7 @@ from athand.tools.gateway.connection import (
     is_session_expired,
     open_connection,
 )
-from athand.tools.gateway.diagnostics import Diagnostics, error_text, is_login_error
+from athand.tools.gateway.diagnostics import Diagnostics, error_text, is_login_error, split_reason
 from athand.tools.gateway.requests import UpstreamCall
 from athand.tools.gateway.timing import run_with_timeout
 from athand.tools.model import Launch, Listing
@@ -118,9 +118,8 @@ class ServerSession:
             why = f"no answer within {limit:.3g} s"
             raise Unavailable(f"The server {self.name} did not list its tools: {why}.") from None
         except Exception as error:
-            raise Unavailable(
-                f"The server {self.name} did not list its tools: {self.describe_failure(error)}."
-            ) from error
+            own, said = split_reason(self.describe_failure(error))
+            raise Unavailable(f"The server {self.name} did not list its tools: {own}.", quote=said) from error
         await self.deliver(listing)
 
     @property
@@ -133,7 +132,7 @@ class ServerSession:
         if isinstance(error, asyncio.CancelledError) and (self.diagnostics is None or self.diagnostics.problem is None):
             return "it was stopped"
         if isinstance(error, AthandError) or self.diagnostics is None:
-            return str(error).rstrip(".") if error is not None else "it was stopped"
+            return to_reason(error) if error is not None else "it was stopped"
         return self.diagnostics.describe_failure(error)
 
     def needs_login(self, error: BaseException | None) -> bool:
@@ -212,9 +211,8 @@ class ServerSession:
         left = _EXIT_WAIT if until is None else min(_EXIT_WAIT, max(0.0, until - _now()))
         with suppress(TimeoutError):  # then the reason may be incomplete
             await run_with_timeout(left, self.ended.wait())
-        return ServerLost(
-            f"The server {self.name} was lost while it ran {tool}: {self.describe_failure(error)}. {_HINT}"
-        )
+        own, said = split_reason(self.describe_failure(error))
+        return ServerLost(f"The server {self.name} was lost while it ran {tool}: {own}. {_HINT}", quote=said)
 
     def _on_connect_timeout(self, host: "asyncio.Task[Any] | None") -> None:
         """Fail those who wait first; stopping a hanging server may take longer."""
@@ -234,12 +232,13 @@ class ServerSession:
             return
         self._has_ended = True
         self.on_end(self, error)
-        failure = error if isinstance(error, AthandError) else Unavailable(self._failure_message(error))
+        failure = error if isinstance(error, AthandError) else self._to_failure(error)
         for future in (self.ready, self.delivered):
             settle(future, failure)
 
-    def _failure_message(self, error: BaseException | None) -> str:
-        return f"The server {self.name} does not work: {self.describe_failure(error)}. {_HINT}"
+    def _to_failure(self, error: BaseException | None) -> Unavailable:
+        own, said = split_reason(self.describe_failure(error))
+        return Unavailable(f"The server {self.name} does not work: {own}. {_HINT}", quote=said)
 
 
 def settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
@@ -250,6 +249,12 @@ def settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
         future.set_exception(outcome)
     else:
         future.set_result(outcome)
+
+
+def to_reason(error: BaseException) -> str:
+    """The reason why a server does not work, of an error that says it."""
+    quote = getattr(error, "quote", "")
+    return str(error).rstrip(".") + (f"\n{quote}" if quote else "")
 
 
 def _silent_future() -> "asyncio.Future[Any]":
