@@ -14,6 +14,12 @@ GLOSSARY = frozenset(
     demo descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed
     embedder embedding embeddings engine epub errors eviction evaluation everything excerpts export extract fds file
     files
+    browser browsers builder cache calibrate calibration call callback caller calls cancellation candidates catalogue
+    catalogues checks chromium chunking chunks citus cli client clients codegen common compact completion confidence
+    config connection
+    connections container content context contract copy corpus counts cursors decode dedupe definitions demo
+    descriptions diagnostics dispatch distribution docs doctor documents docx dom download echo editing embed
+    embedder embedding embeddings engine epub errors evaluation everything excerpts export extract fds file files
     filters flows folders gateway gitignore globs goal grammar grammars headings healing history hits html http
     identifiers importers index input inputs install items json jsonc jsonl keyphrases kinds label lean length lifecycle
     line list load loader log loop main maintenance masking matrix mcp memories memory merge middleware model models

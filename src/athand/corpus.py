@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from athand.calibration import Points
+from athand.cancellation import check_cancelled
 from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import NotFound, Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
@@ -278,6 +279,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
             with self.store.snapshot() as snapshot:
                 passages = self.passages_of(snapshot, sorted({(space, item_id) for _, space, item_id in missing}))
             vectors = self.embed(passages)
+            check_cancelled()
             if vectors is None or stop():
                 return False
             self.store.add_vectors(self.index, passages, vectors)
@@ -292,6 +294,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
             nonlocal done
             done = passages
             self._check_open()
+            check_cancelled()
             progress(passages)
 
         self.embed_missing(self.closing.is_set)

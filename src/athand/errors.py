@@ -7,6 +7,7 @@ AthandError
 ├── Conflict        the item was changed meanwhile, or exists already: read it again
 ├── Refused         the call of a tool is not allowed: the user must approve the tool, or change a rule
 ├── ToolFailed      a tool was called and returned an error
+├── Cancelled       nobody waits for the result any more
 ├── ActionFailed    an action in the browser did not work; its code says how
 └── Unavailable     the store, a model or a server cannot be used now
     └── StoreError      the database cannot be opened, read or written
@@ -57,6 +58,10 @@ class Refused(AthandError):
 
 class ToolFailed(AthandError):
     """The tool ran and reported an error, which is the message."""
+
+
+class Cancelled(AthandError):
+    """Whoever asked has given up, so the work ended early; an open transaction was rolled back."""
 
 
 class ActionFailed(AthandError):

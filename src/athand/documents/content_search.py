@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from athand.bounded_cache import BoundedCache
+from athand.cancellation import until_cancelled
 from athand.documents.content_request import ContentSearchRequest, Position
 from athand.documents.context import DocumentContext
 from athand.documents.globs import path_filter
@@ -164,7 +165,11 @@ def find_matches(
     scanned, by_vector = snapshot.scan(INDEX, scan)
     semantic = _semantic_scores(scanned, concepts if by_vector else None)
     ordered = sorted(
-        (match for each, score in zip(scanned, semantic, strict=True) if (match := _to_match(each, score, request))),
+        (
+            match
+            for each, score in zip(until_cancelled(scanned), semantic, strict=True)
+            if (match := _to_match(each, score, request))
+        ),
         key=lambda match: match.position,
     )
     return ContentMatches(tuple(ordered), by_vector or not request.concepts)

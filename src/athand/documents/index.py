@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from athand.cancellation import is_cancelled, until_cancelled
 from athand.documents import folders
 from athand.documents.context import DocumentContext
 from athand.documents.extract import UnreadableFile
@@ -21,7 +22,7 @@ from athand.documents.parse import ParsedDocument, content_hash, parse_file, set
 from athand.documents.rows import choose_key_phrases, list_paths, read_passages, renew_key_phrases
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
-from athand.errors import StoreBusy, StoreError, Unavailable
+from athand.errors import Cancelled, StoreBusy, StoreError, Unavailable
 from athand.redaction import redact
 from athand.store import Passage, Snapshot, Transaction, to_microseconds
 from athand.types import Vectors
@@ -134,7 +135,8 @@ def apply_update(
             run.update_key_phrases()
             run.finish()
     except BaseException as error:
-        state, reason = ("error", str(error)[:500]) if isinstance(error, Exception) else ("pending", INTERRUPTED)
+        is_ended = isinstance(error, Cancelled) or not isinstance(error, Exception)
+        state, reason = ("pending", INTERRUPTED) if is_ended else ("error", str(error)[:500])
         with suppress(StoreError):  # the first error is the one to raise
             _set_state(context, folder_id, state=state, reason=reason)
         raise
@@ -155,7 +157,7 @@ class _UpdateRun:
     @property
     def is_stopped(self) -> bool:
         """Whether to stop; notes the time when it first was."""
-        if not self.stopped_at and (self.context.closing.is_set() or self.stop()):
+        if not self.stopped_at and (self.context.closing.is_set() or self.stop() or is_cancelled()):
             self.stopped_at = time.monotonic()
         return self.stopped_at > 0
 
@@ -246,7 +248,7 @@ class _UpdateRun:
 
     def remove(self, paths: Sequence[str]) -> None:
         """Deletes documents whose files are deleted."""
-        for start in range(0, len(paths), DELETE_BATCH):
+        for start in until_cancelled(range(0, len(paths), DELETE_BATCH)):
             with self.context.store.transaction(durable=False, spaces=(self.space,)) as transaction:
                 delete_documents(transaction, self.space, paths[start : start + DELETE_BATCH])
                 _bump_generation(transaction, self.space)

@@ -15,7 +15,7 @@ from athand.documents.folders import FolderRecord
 from athand.documents.gitignore import is_always_ignored
 from athand.documents.index import Progress, UpdatePlan
 from athand.documents.walk import is_store_file
-from athand.errors import AthandError, NotFound, Unavailable
+from athand.errors import AthandError, Cancelled, NotFound, Unavailable
 from athand.store import to_datetime
 
 log = logging.getLogger("athand")
@@ -134,6 +134,8 @@ class FolderRefresher:
             else:
                 state.pending = plan.changes
                 self.start_background(folder)
+        except Cancelled:
+            raise
         except AthandError as error:
             state.problem = str(error)
 

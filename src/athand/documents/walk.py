@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from athand.cancellation import until_cancelled
 from athand.documents.extract import FileKind, UnreadableFile
 from athand.documents.gitignore import IGNORE_FILES, IgnoreRules, is_always_ignored
 from athand.documents.readers.kinds import RICH, detect_kind, is_binary_name, is_lock_file, is_secret_name
@@ -152,7 +153,7 @@ def _scan_directory(directory: int, prefix: str, rules: IgnoreRules, listing: Fo
     if prefix and "pyvenv.cfg" in names:
         listing.skipped["virtual environments"] += 1
         return
-    for entry in entries:
+    for entry in until_cancelled(entries):
         _scan_entry(entry, directory, prefix, rules, listing, depth)
 
 

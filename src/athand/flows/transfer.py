@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from athand.cancellation import until_cancelled
 from athand.errors import BadData, Conflict, InvalidInput, NotFound, StoreError
 from athand.files import private_opener
 from athand.flows import rows
@@ -71,7 +72,7 @@ def import_folder(context: FlowContext, path: Path, app: str, progress: Progress
     """Imports every session in a folder, or the folder itself if it is one; each in one transaction."""
     folders = _find_session_folders(path)
     done = ImportedFlows()
-    for at, folder in enumerate(folders):
+    for at, folder in enumerate(until_cancelled(folders)):
         try:
             read = _read_session(context, folder, app)
             steps = _write_session(context, read)

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from athand.cancellation import until_cancelled
 from athand.corpus import AnyCorpus
 from athand.errors import Conflict, InvalidInput, NotFound, StoreError
 from athand.files import replace_atomically
@@ -117,7 +118,7 @@ def _read_lines(path: Path) -> Numbered:
     with importers.locate_errors(path, first):
         _check_header(header)
     nouns: Numbered = []
-    for number, values in lines:
+    for number, values in until_cancelled(lines):
         with importers.locate_errors(path, number):
             nouns.append((number, from_line(values)))
     return nouns

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from athand.cancellation import until_cancelled
 from athand.corpus import TRACES, AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_time
@@ -68,7 +69,7 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
         entries = _find_similar_to_all(corpus, entries, vectors, now)
     with corpus.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
         batch = _Batch(transaction, now, _find_known(transaction, entries))
-        kept = [batch.add(entry) for entry in entries]
+        kept = [batch.add(entry) for entry in until_cancelled(entries)]
         batch.insert_new()
         transaction.put(INDEX, list(batch.indexed.values()), vectors)
     return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
@@ -77,7 +78,7 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
 def _check_items(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
     """The checked entries, each created a microsecond after the one before, so that they keep their order."""
     entries = []
-    for at, item in enumerate(items):
+    for at, item in enumerate(until_cancelled(items)):
         try:
             if not isinstance(item, Mapping):
                 raise InvalidInput(f"A memory is a mapping of the arguments of add, not {type(item).__name__}.")
@@ -96,7 +97,7 @@ def _find_similar_to_all(
 ) -> list[_Entry]:
     calibration = corpus.embedder.attempt(lambda model: model.calibration) if vectors else None
     with corpus.store.snapshot() as snapshot:
-        return [_find_similar(snapshot, entry, vectors, calibration, now) for entry in entries]
+        return [_find_similar(snapshot, entry, vectors, calibration, now) for entry in until_cancelled(entries)]
 
 
 def _find_similar(

@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
+from threading import Event
 from typing import TypeVar
 
+from athand.cancellation import run_until
 from athand.errors import Unavailable
 
 T = TypeVar("T")
@@ -23,8 +26,10 @@ class Threads:
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, "athand-slow")
 
     async def run(self, work: Callable[[], T], *, slow: bool = False) -> T:
-        """The result of the work. If the caller gives up, the work continues unseen and keeps its thread."""
-        submitted = (self._slow if slow else self._quick).submit(copy_context().run, work)
+        """The result of the work. If the caller gives up, the work keeps its thread until it looks whether it did."""
+        given_up = Event()
+        guarded = partial(copy_context().run, run_until, given_up, work)
+        submitted = (self._slow if slow else self._quick).submit(guarded)
         answer = asyncio.wrap_future(submitted)
         try:
             await asyncio.wait((answer,), timeout=self._patience)
@@ -32,6 +37,7 @@ class Threads:
                 raise Unavailable("Too many operations are running; this one was not started. Try again later.")
             return await answer
         finally:
+            given_up.set()
             answer.cancel()
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ _MAY_CONTINUE = "It may still be done; look before you ask again."
 
 
 class TimeoutMiddleware:
-    """Answers 504 after the route's timeout. A worker thread cannot be interrupted: its work continues unseen."""
+    """Answers 504 after the route's timeout. A worker thread ends between two pieces of its work."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
