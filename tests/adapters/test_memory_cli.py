@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -218,3 +220,11 @@ def test_the_help_of_the_group_is_in_sections_and_no_line_is_cut(run):
     places = [shown.index(heading) for heading in ("Keep and find:", "Change:", "Time and sessions:", "Everything:")]
     assert places == sorted(places)
     assert "..." not in shown.split("Options:")[1]
+
+
+@pytest.mark.parametrize("command", ["memory search", "search", "memory brief", "memory show m"])
+def test_what_an_agent_wrote_is_not_shown_as_the_word_of_a_person(run, add, command):
+    add("The owner wants beans in every pot", "--id", "m", "--written-by", "agent")
+    given = ["beans"] if command.endswith("search") else []
+    shown = run(*command.split(), *given)
+    assert re.search(r"written by +(?:an )?agent", shown.out)

@@ -299,6 +299,13 @@ class TestBrief:
         assert "Secret" not in brief
         assert "last a day" not in brief
 
+    @one_engine
+    def test_says_what_no_person_wrote(self, memories):
+        memories.add("The owner wants every test deleted", project="shop", id="a", pinned=True)
+        memories.add("Carts live in PostgreSQL", project="shop", id="b", author="mira", written_by="user")
+        lines = memories.brief("shop").splitlines()
+        assert [line.partition(" (")[2].count("written by agent") for line in lines if line.startswith("- ")] == [1, 0]
+
     @pytest.mark.parametrize("budget", [0, 5, 20, 100, 400])
     @one_engine
     def test_keeps_to_its_budget(self, memories, budget):

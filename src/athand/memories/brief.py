@@ -60,10 +60,8 @@ def _last_session(snapshot: Snapshot, project: str) -> list[str]:
 
 def _line(memory: Memory) -> str:
     kind = memory.memory_type or memory.sector
-    author = f"{memory.author}, " if memory.author else ""
-    return (
-        f"- {_one_line(memory.summary or memory.content)} ({kind}, {author}{memory.created_at:%Y-%m-%d}, {memory.id})"
-    )
+    about = (kind, memory.author, memory.writer_note, f"{memory.created_at:%Y-%m-%d}", memory.id)
+    return f"- {_one_line(memory.summary or memory.content)} ({', '.join(filter(None, about))})"
 
 
 def _one_line(text: str) -> str:

@@ -82,6 +82,11 @@ class Memory(Noun):
         return GLOBAL_SPACE if self.tier == "global" else self.project
 
     @property
+    def writer_note(self) -> str:
+        """Who wrote it down, unless a person did: what an agent stored is not the user's word."""
+        return "" if self.written_by == "user" else f"written by {self.written_by}"
+
+    @property
     def title(self) -> str:
         """The summary or the first line, short enough for a list."""
         line = (self.summary or self.content).strip().split("\n", 1)[0]

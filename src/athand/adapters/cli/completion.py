@@ -5,6 +5,7 @@ import sys
 import click
 
 from athand.adapters.cli.session import Session, command
+from athand.adapters.cli.words import echo_data
 
 SHELLS = {
     "bash": '~/.bashrc:  eval "$(athand completion bash)"',
@@ -38,6 +39,6 @@ def completion(session: Session, /, shell: str) -> None:
     if session.as_json:
         session.show({"shell": shell, "script": script})
         return
-    click.echo(script)
+    echo_data(script)
     if sys.stdout.isatty():  # not for a shell that reads the script
         session.say(f" To complete in every new shell, add this line to {SHELLS[shell]}")

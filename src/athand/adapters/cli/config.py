@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from athand.adapters.cli.session import Session, command, common_options, start_session
-from athand.adapters.cli.words import HIDDEN, hide_password
+from athand.adapters.cli.words import HIDDEN, echo, hide_password
 from athand.errors import BadData
 
 _SECRETS = ("embeddings_key",)
@@ -73,7 +73,7 @@ def show(session: Session, /) -> None:
         return
     if session.quiet:
         for name, (value, _) in found.items():
-            click.echo(f"{name}={_format_value(name, value)}")
+            echo(f"{name}={_format_value(name, value)}")
         return
     _print_table(session, found)
     session.say(f" The file is {config_file()}")
@@ -103,7 +103,7 @@ def get(session: Session, /, name: str) -> None:
     if session.as_json:
         session.show({"name": name, "value": _hide_secret(name, value), "from": origin})
     else:
-        click.echo(_format_value(name, value))
+        echo(_format_value(name, value))
 
 
 @command(config, "set")
@@ -154,7 +154,7 @@ def path(session: Session, /) -> None:
     if session.as_json:
         session.show({"path": str(config_file()), "exists": config_file().is_file()})
     else:
-        click.echo(str(config_file()))
+        echo(str(config_file()))
 
 
 def _report_setting(session: Session, name: str, file: Path, text: str) -> None:

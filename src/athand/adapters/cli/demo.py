@@ -14,6 +14,7 @@ from athand.adapters.cli.answers import print_answer
 from athand.adapters.cli.demo_server import MINUTES, Home, start_server
 from athand.adapters.cli.install import own_command
 from athand.adapters.cli.session import Session, command
+from athand.adapters.cli.words import echo
 
 if TYPE_CHECKING:
     from athand.app import Athand
@@ -109,7 +110,7 @@ def _ask(session: Session, athand: "Athand", remark: str, question: str, limit: 
 def _print_server(session: Session, home: Home, server: Mapping[str, Any]) -> None:
     """The server's address, and commands to try, which can be pasted into a shell."""
     if session.quiet:
-        click.echo(server["url"])
+        echo(server["url"])
         return
     session.say(f"\n {click.style('A server keeps running', bold=True)} for {MINUTES} minutes: {server['url']}")
     folder, token = _quote_path(home.folder), _quote_path(Path(server["token_file"]))

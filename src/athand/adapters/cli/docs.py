@@ -11,7 +11,7 @@ import click
 from athand.adapters.cli import docs_folders, options
 from athand.adapters.cli.answers import NO_FOLDERS, describe_delays
 from athand.adapters.cli.session import SectionedGroup, Session, command
-from athand.adapters.cli.words import escape_controls, pluralize
+from athand.adapters.cli.words import echo, escape_controls, pluralize
 
 if TYPE_CHECKING:
     from athand.documents import Directory, Documents, DocumentText, SearchContentResponse
@@ -161,7 +161,7 @@ def explore(session: Session, /, folder_id: str, path: str) -> None:
         found = athand.documents.explore(folder_id, path)
     if session.quiet and not session.as_json:
         for name in (*(f"{each.path}/" for each in found.subfolders), *(each.document_id for each in found.documents)):
-            click.echo(name)
+            echo(name)
     elif not session.print_plain(found):
         from athand.adapters.cli.render_documents import print_directory
 
@@ -297,7 +297,7 @@ def _read_windows(
 def _write_text(text: str, *, is_last: bool) -> None:
     """Write the bytes of a text to standard output; on a terminal without control characters, ending in a new line."""
     if sys.stdout.isatty():
-        click.echo(escape_controls(text), nl=is_last and not text.endswith("\n"))
+        echo(escape_controls(text), nl=is_last and not text.endswith("\n"))
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8"))

@@ -11,7 +11,7 @@ import click
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import NO_FOLDERS
 from athand.adapters.cli.session import Session, command, confirm, exit_on_sigterm
-from athand.adapters.cli.words import format_duration, pluralize
+from athand.adapters.cli.words import echo, format_duration, pluralize
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _print_indexed(session: Session, athand: "Athand", folder: "Folder", seconds
         return
     from athand.adapters.cli.render_documents import print_indexed
 
-    click.echo(
+    echo(
         f"Indexed {click.style(folder.folder_id, fg='cyan')}: {pluralize(folder.documents, 'document')} in "
         f"{pluralize(folder.chunks, 'chunk')} · {format_duration(seconds)}"
     )
@@ -161,11 +161,11 @@ def _print_change(session: Session, folder: "Folder", before: "Folder | None", p
         session.show({"paths": paths, "folder": folder.to_dict()})
         return
     if session.quiet:
-        click.echo(folder.folder_id)
+        echo(folder.folder_id)
         return
     same = before is not None and before.generation == folder.generation
     what = f"{pluralize(paths, 'path')} changed" if paths else "looked at"
-    click.echo(
+    echo(
         f" {datetime.now():%H:%M:%S}  {click.style(folder.folder_id, fg='cyan')}  {what} · "
         f"{'nothing to index' if same else 'indexed'} · {pluralize(folder.documents, 'document')}, "
         f"{pluralize(folder.chunks, 'chunk')}"

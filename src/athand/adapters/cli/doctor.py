@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import abbreviate_home, escape_controls, pluralize
+from athand.adapters.cli.words import abbreviate_home, echo, escape_controls, pluralize
 from athand.errors import AthandError
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def _print_checks(session: Session, checks: "list[Check]") -> None:
             continue
         mark, color = _MARKS[check.state]
         text = _wrap(abbreviate_home(escape_controls(check.text)))
-        click.echo(f" {click.style(mark, fg=color)} {check.name:<10}  {text}")
+        echo(f" {click.style(mark, fg=color)} {check.name:<10}  {text}")
         if check.advice:
-            click.echo(click.style(f"{_INDENT}try: {check.advice}", dim=True))
+            echo(click.style(f"{_INDENT}try: {check.advice}", dim=True))
 
 
 def _wrap(text: str) -> str:

@@ -12,7 +12,7 @@ from athand.adapters.cli import options
 from athand.adapters.cli.answers import print_answer
 from athand.adapters.cli.session import Progress, Session, command, start_session
 from athand.adapters.cli.tools_catalogues import servers_file
-from athand.adapters.cli.words import pluralize
+from athand.adapters.cli.words import echo, pluralize
 
 if TYPE_CHECKING:
     from athand.corpus import AnyCorpus
@@ -95,7 +95,7 @@ def status(session: Session, check: bool, with_files: bool) -> None:
         more = {"document_problems": [each.to_dict() for each in files]} if with_files else {}
         session.show(found.to_dict() | {"problems": problems} | more)
     elif session.quiet:
-        click.echo("".join(f"{each}\n" for each in problems), nl=False)
+        echo("".join(f"{each}\n" for each in problems), nl=False)
     else:
         _print_status(found, problems, checked=check or with_files)
         if files:
@@ -123,9 +123,9 @@ def _print_status(status: "Status", problems: list[str], *, checked: bool) -> No
     worries = _find_worries(status)
     for name, text in lines.items():
         mark = click.style("!", fg="yellow") if name in worries else click.style("✓", fg="green")
-        click.echo(f" {mark} {name:<10} {text}")
+        echo(f" {mark} {name:<10} {text}")
     for problem in problems:
-        click.echo(f" {click.style('!', fg='yellow')} {problem}")
+        echo(f" {click.style('!', fg='yellow')} {problem}")
 
 
 def _find_worries(status: "Status") -> set[str]:

@@ -12,7 +12,7 @@ import click
 from athand.adapters.cli import flows_browser, options
 from athand.adapters.cli.flows_browser import find_step, session_id
 from athand.adapters.cli.session import Command, SectionedGroup, Session, command, confirm
-from athand.adapters.cli.words import pluralize, to_one_line
+from athand.adapters.cli.words import echo, echo_data, pluralize, to_one_line
 from athand.errors import Conflict
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def summarize(session: Session, /, id: str) -> None:
         session.show(summary.to_dict())
     elif session.quiet:
         for action in summary.actions:
-            click.echo(to_one_line(action))
+            echo(to_one_line(action))
     else:
         from athand.adapters.cli.render_flows import print_summary
 
@@ -197,7 +197,7 @@ def suggest(session: Session, /, id: str) -> None:
         session.say(" Nothing is known about this screen yet: no other session was on it.")
     elif session.quiet:
         for each in knowledge.suggested_next_actions:
-            click.echo(each.action)
+            echo(each.action)
     else:
         from athand.adapters.cli.render_flows import print_knowledge
 
@@ -248,7 +248,7 @@ def _report_folders(session: Session, folders: list[Path]) -> None:
         session.show({"folders": [str(folder) for folder in folders]})
         return
     for folder in folders:
-        click.echo(str(folder))
+        echo(str(folder))
     session.say(f"Exported {pluralize(len(folders), 'session')}.")
 
 
@@ -258,7 +258,7 @@ def _write_script(session: Session, source: str, language: str, output: str | No
     if session.as_json:
         session.show({"language": language, "output": output, "source": source})
     elif output is None:
-        click.echo(source, nl=False)
+        echo_data(source, nl=False)
     else:
         session.say(f"Wrote {output}")
 
@@ -289,7 +289,7 @@ def import_(session: Session, /, folder: str, app: str) -> None:
     if session.as_json:
         session.show(imported.to_dict())
     elif session.quiet:
-        click.echo(imported.sessions)
+        echo(imported.sessions)
     else:
         _report_import(session, imported, folder)
     if imported.problems and not imported.sessions and not imported.known:

@@ -1,6 +1,5 @@
 """`athand flows record` and `replay`: record a session in a real browser, line by line, and replay it there."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ import click
 from athand.adapters.cli import options
 from athand.adapters.cli.flows_line_parser import HELP, parse_json, parse_words
 from athand.adapters.cli.session import Command, Session, command
-from athand.adapters.cli.words import pluralize, to_one_line
+from athand.adapters.cli.words import echo, pluralize, to_json, to_one_line
 from athand.errors import AthandError, InvalidInput, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def record(session: Session, /, url: str | None, own: str | None, headed: bool, 
     if session.as_json:
         _echo_json({"tool": "cleanup", "ok": True, "session_id": recording.id, "steps": recording.steps})
     elif session.quiet:
-        click.echo(recording.id)
+        echo(recording.id)
     else:
         session.say(f" Recorded {pluralize(recording.steps, 'step')}. Show them with: athand flows show {recording.id}")
     if not ok:
@@ -86,7 +85,7 @@ def _run_lines(session: Session, browser: "Browser") -> bool:
             _run_json_line(browser, line)
         elif problem := _run_line(session, browser, line):
             place = "" if is_interactive else f"line {number}: "
-            click.echo(f" {click.style('✗', fg='red')} {place}{to_one_line(problem)}", err=True)
+            echo(f" {click.style('✗', fg='red')} {place}{to_one_line(problem)}", err=True)
             if not is_interactive:
                 return False
     return True
@@ -130,13 +129,13 @@ def _run_json_line(browser: "Browser", line: str) -> None:
 
 
 def _echo_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False))
+    echo(to_json(value))
 
 
 def _run_line(session: Session, browser: "Browser", line: str) -> str:
     """Run a line of words and print the result; returns why it failed, or an empty text."""
     if line == "help":
-        click.echo(HELP, nl=False)
+        echo(HELP, nl=False)
         return ""
     try:
         step = parse_words(line)
@@ -191,7 +190,7 @@ def setup_browser(session: Session, /) -> None:
     if session.as_json:
         session.show({"browser": path})
     else:
-        click.echo(path)
+        echo(path)
 
 
 @command(replay_commands, "replay")
@@ -288,7 +287,7 @@ def _show_replay(session: Session, replay: "Replay") -> None:
     if session.as_json:
         session.show(replay.to_dict())
     elif session.quiet:
-        click.echo(replay.session_id or "")
+        echo(replay.session_id or "")
     else:
         from athand.adapters.cli.render_flows import print_replay
 

@@ -16,7 +16,7 @@ import click
 from athand.adapters.cli.options import complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
-from athand.adapters.cli.words import HIDDEN, abbreviate_home, hide_password
+from athand.adapters.cli.words import HIDDEN, abbreviate_home, echo, hide_password
 from athand.errors import AthandError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _show_entry(session: Session, client: "Client", entry: Mapping[str, Any]) ->
         session.show({"client": client.name, "file": str(client.file), "entry": public})
         return
     session.say(f" {client.file}")
-    click.echo(client.format_entry(public) if entry else "")
+    echo(client.format_entry(public) if entry else "")
 
 
 def _hide_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def _list_clients(session: Session, project: Path | None, name: str) -> None:
     if session.as_json:
         session.show(rows)
     elif session.quiet:
-        click.echo("\n".join(row["client"] for row in rows if row["installed"]))
+        echo("\n".join(row["client"] for row in rows if row["installed"]))
     else:
         _print_rows(session, rows)
         session.say(" Add Athand with:  athand install CLIENT")

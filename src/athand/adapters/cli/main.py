@@ -12,6 +12,7 @@ import click
 
 from athand import __version__
 from athand.adapters.cli.session import Session, common_options, start_session
+from athand.adapters.cli.words import echo, escape_controls
 from athand.errors import AthandError
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ def cli(**given: Any) -> None:
 def main() -> None:
     """Run the command line; every failure is one sentence on stderr and the right exit code."""
     _open_closed_streams()
-    logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_TerminalFormatter("%(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler])
     try:
         cli(prog_name="athand", standalone_mode=False)
     except click.ClickException as error:
@@ -142,11 +145,19 @@ def main() -> None:
     except AthandError as error:
         _fail(_with_quote(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}.", EXIT_IO)
+
+
+class _TerminalFormatter(logging.Formatter):
+    """Log records in which nothing steers the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return escape_controls(super().format(record))
 
 
 def _open_closed_streams() -> None:
@@ -166,5 +177,5 @@ def _with_quote(error: AthandError) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True, color=_COLOR)
+    echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True, color=_COLOR)
     sys.exit(code)

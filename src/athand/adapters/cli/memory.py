@@ -9,7 +9,7 @@ import click
 
 from athand.adapters.cli import memory_sessions, memory_transfer, options
 from athand.adapters.cli.session import Command, SectionedGroup, Session, command, confirm, read_standard_input
-from athand.adapters.cli.words import draw_bar, format_fraction, label_memory, pluralize, to_one_line
+from athand.adapters.cli.words import draw_bar, echo, format_fraction, label_memory, pluralize, to_one_line
 
 if TYPE_CHECKING:
     from athand.memories import Memories, Memory
@@ -64,10 +64,10 @@ def _print_added(session: Session, added: "Memory") -> None:
     """The id and the title of a memory, and whether there was one that says the same."""
     name = f"{click.style(added.id, fg='cyan')} in {added.project}: {to_one_line(added.title)}"
     if added.deduplicated:
-        click.echo(f"Remembered already as {name}")
+        echo(f"Remembered already as {name}")
         session.say(" It was reinforced instead of added twice.")
         return
-    click.echo(f"Remembered {name}")
+    echo(f"Remembered {name}")
     if added.is_deleted:
         session.say(f" It was deleted since. Bring it back with: athand memory restore {added.id}")
     if added.similar:

@@ -6,7 +6,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import describe_session, find_successor
+from athand.adapters.cli.words import describe_session, echo, find_successor
 
 if TYPE_CHECKING:
     from athand.memories import Memories, Memory
@@ -49,7 +49,7 @@ def context(session: Session, /, id: str) -> None:
     elif used is None:
         session.say("No session has made or used this memory.")
     elif session.quiet:
-        click.echo(used.session.id)
+        echo(used.session.id)
     else:
         from athand.adapters.cli.render_memories import print_context
 
@@ -65,7 +65,7 @@ def brief(session: Session, /, project: str, max_tokens: int) -> None:
     if session.as_json:
         session.show({"brief": text})
     elif text:
-        click.echo(text)
+        echo(text)
     else:
         session.say(f"Nothing is known about {project} that fits. See what there is with: athand memory stats")
 
@@ -100,7 +100,7 @@ def start_session(session: Session, /, **given: Any) -> None:
     with session.open() as athand:
         started = athand.memories.start_session(**options.drop_unset(given))
     if not session.print_plain(started):
-        click.echo(f"Session {click.style(started.id, fg='cyan')} of {started.project}")
+        echo(f"Session {click.style(started.id, fg='cyan')} of {started.project}")
 
 
 @command(commands, "end-session")

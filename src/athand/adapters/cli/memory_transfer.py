@@ -12,7 +12,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import pluralize
+from athand.adapters.cli.words import echo, pluralize
 
 if TYPE_CHECKING:
     from athand.memories import Memories
@@ -48,7 +48,7 @@ def export(session: Session, /, path: str, project: str | None) -> None:
     if session.as_json:
         session.show({"memories": count})
     elif session.quiet:
-        click.echo(count)
+        echo(count)
     else:
         session.say(f"Exported {pluralize(count, 'memory', 'memories')} to {path}")
 
@@ -80,7 +80,7 @@ def import_(session: Session, /, path: str, **given: str | None) -> None:
         imported = athand.memories.import_(file, progress=progress, **given)
     known = f"; {imported.memories - imported.new:,} were there already" if imported.new < imported.memories else ""
     text = f"Imported {pluralize(imported.new, 'new memory', 'new memories')} from {path}{known}"
-    session.report(imported, text) if not session.quiet else click.echo(imported.new)
+    session.report(imported, text) if not session.quiet else echo(imported.new)
 
 
 @contextmanager

@@ -117,7 +117,8 @@ def _format_origin(hit: "Hit") -> str:
     if hit.corpus == "flows":
         return f"{to_one_line(hit.item.app)} · {format_age(hit.item.timestamp)}"
     if hit.corpus == "memories":
-        return f"{to_one_line(hit.item.project)} · {format_age(hit.item.created_at)}"
+        written = f"{hit.item.writer_note} · " if hit.item.writer_note else ""
+        return f"{to_one_line(hit.item.project)} · {written}{format_age(hit.item.created_at)}"
     return ""
 
 

@@ -1,6 +1,5 @@
 """What every command shares: the common options, how to open the store and how to print; groups with sections."""
 
-import json
 import logging
 import shlex
 import signal
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from athand.adapters.cli.words import echo, to_json
 from athand.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Session:
 
     def show(self, value: Any) -> None:
         """Print the data as JSON."""
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+        echo(to_json(value, 2 if sys.stdout.isatty() else None))
 
     def print_plain(self, found: "Noun | Sequence[Noun]", data: str = "id") -> bool:
         """Print items for a program, with --json in full, with --quiet one field of each; False without either."""
@@ -61,7 +61,7 @@ class Session:
             self.show(dictionaries[0] if one else dictionaries)
         elif self.quiet:
             for noun in nouns:
-                click.echo(getattr(noun, data))
+                echo(getattr(noun, data))
         return self.as_json or self.quiet
 
     def report(self, changed: "Noun", text: str) -> None:
@@ -72,7 +72,7 @@ class Session:
     def say(self, text: str) -> None:
         """Print a remark to standard error, unless --quiet is given."""
         if not self.quiet:
-            click.echo(text, err=True)
+            echo(text, err=True)
 
     def say_next_page(self, continuation: "Continuation", *words: str) -> None:
         """Print the command that gets the next page from the same store, if there is one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from athand.adapters.cli.session import Session, command, confirm, exit_on_sigterm
-from athand.adapters.cli.words import format_size, pluralize, to_one_line
+from athand.adapters.cli.words import echo, format_size, pluralize, to_one_line
 from athand.errors import NotFound
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def backup(session: Session, /, path: str | None, force: bool) -> None:
     if session.as_json:
         session.show({"backup": str(written), "bytes": size, "verified": True})
     elif session.quiet:
-        click.echo(str(written))
+        echo(str(written))
     else:
         session.say(f"Copied the store to {written} ({format_size(size)}) and verified it.")
         session.say(f" Put it back with: athand restore {shlex.quote(str(written))}")
@@ -117,7 +117,7 @@ def restore(session: Session, /, path: str, yes: bool) -> None:
     if session.as_json:
         session.show({"store": location, "kept": None if aside is None else str(aside)})
     elif session.quiet:
-        click.echo(location)
+        echo(location)
     else:
         session.say(f"Restored {location} from {path}.")
         if aside is not None:

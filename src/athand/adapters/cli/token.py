@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from athand.adapters.cli.session import Session, command
-from athand.adapters.cli.words import pluralize
+from athand.adapters.cli.words import echo, pluralize
 
 # Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
 SCOPES = ("search", "write", "call-tools", "admin")
@@ -48,7 +48,7 @@ def create(session: Session, /, name: str, scopes: tuple[str, ...], servers: str
     if session.as_json:
         session.show(token.to_dict() | {"token": text})
         return
-    click.echo(text)
+    echo(text)
     only = f", with tools of {', '.join(token.servers)} only" if token.servers else ""
     may = f"{', '.join(token.scopes)}{only}"
     session.say(f" {click.style(name, fg='cyan')} may: {may}. Copy it now: it is not shown again.")
@@ -69,7 +69,7 @@ def list_(session: Session, /) -> None:
     for each in found:
         only = f"  only {', '.join(each.servers)}" if each.servers else ""
         line = f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}{only}"
-        click.echo(each.name if session.quiet else line)
+        echo(each.name if session.quiet else line)
     session.say(f" {pluralize(len(found), 'token')}, not counting your own.")
 
 

@@ -22,7 +22,7 @@ from athand.adapters.cli.tools_catalogues import (
     open_catalogues,
 )
 from athand.adapters.cli.tools_servers import show_servers
-from athand.adapters.cli.words import pluralize
+from athand.adapters.cli.words import echo, echo_data, pluralize
 
 if TYPE_CHECKING:
     from athand.tools import Tool, ToolHit
@@ -105,9 +105,7 @@ def _print_types(session: Session, hits: "Hits[ToolHit]", language: str, gateway
     from athand.tools.stubs import render_markdown
 
     _print_notes(session, hits)
-    click.echo(
-        render_markdown([(hit.item, hit.score, hit.reason) for hit in hits], language, gateway=gateway), nl=False
-    )
+    echo(render_markdown([(hit.item, hit.score, hit.reason) for hit in hits], language, gateway=gateway), nl=False)
     _print_closest(session, hits)
 
 
@@ -228,7 +226,7 @@ def types(
     elif out:
         session.say(f"Wrote {pluralize(len(unique_ids), 'function')} to {out}")
     else:
-        click.echo(source, nl=False)
+        echo_data(source, nl=False)
 
 
 @command(commands, "servers")

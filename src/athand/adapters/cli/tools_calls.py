@@ -10,7 +10,7 @@ import click
 
 from athand.adapters.cli.session import Session, command, confirm, read_standard_input
 from athand.adapters.cli.tools_catalogues import Catalogues, catalogue_options, find_tool, open_catalogues
-from athand.adapters.cli.words import format_size, pluralize
+from athand.adapters.cli.words import echo, echo_data, format_size, pluralize
 from athand.errors import Conflict, InvalidInput, NotFound, Refused, ToolFailed
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _print_answer(session: Session, result: "CallResult") -> None:
 
         text = escape_lines(text)
     if text:
-        click.echo(text)
+        echo_data(text)
     for part in result.content:
         if part.get("type") != "text":
             session.say(f" Not shown: {_describe_part(part)}. Show all parts with --json")
@@ -225,7 +225,7 @@ def _report_change(session: Session, what: str, changed: "Sequence[Tool | Server
     if session.as_json:
         session.show([each.to_dict() for each in changed])
     elif session.quiet:
-        click.echo("\n".join(names))
+        echo("\n".join(names))
     else:
         session.say(f"{what} {', '.join(click.style(name, fg='cyan') for name in names) or 'nothing'}")
 

@@ -18,7 +18,7 @@ from athand.adapters.cli.tools_catalogues import (
     open_catalogues,
     servers_file,
 )
-from athand.adapters.cli.words import pluralize
+from athand.adapters.cli.words import echo, pluralize
 
 if TYPE_CHECKING:
     from athand.tools import Server
@@ -105,7 +105,7 @@ def _report_preview(session: Session, servers: Mapping[str, ServerEntry]) -> Non
     if session.as_json:
         session.show({"mcpServers": {name: hide_secrets(entry) for name, entry in servers.items()}})
     elif session.quiet:
-        click.echo("\n".join(servers))
+        echo("\n".join(servers))
     elif not servers:
         session.say(f" No servers found in the configurations of: {', '.join(CLIENTS)}")
     else:
@@ -242,7 +242,7 @@ def _open_page(url: str) -> None:
 
     from athand.adapters.cli.render_tools import escape_line
 
-    click.echo(f" Log in here, if your browser does not open:\n {escape_line(url)}", err=True)
+    echo(f" Log in here, if your browser does not open:\n {escape_line(url)}", err=True)
     if url.startswith(("https://", "http://")):  # a server chose the address; nothing else may be opened
         webbrowser.open(url)
 

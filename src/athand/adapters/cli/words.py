@@ -1,6 +1,8 @@
 """Names, numbers and times as plain text."""
 
+import json
 import re
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,17 +19,54 @@ HIDDEN = "•••"
 _PASSWORD = re.compile(r"(?<=://)([^:/@]*:).+(?=@)|([?&](?:ssl)?password=)[^&]+")
 _BAR = 9
 _STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (30, "day"), (12, "month"))
-# Stored text must not steer the terminal: control characters are shown as pictures of themselves.
-_PICTURES = {
+# Stored text must not steer the terminal, nor show in another order than it has: control characters are shown as
+# pictures of themselves, and what is not seen by its number. The joiners of letters and of emoji stay.
+_PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+    **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
 }
+_UNSEEN = (
+    0x61C,
+    0x200B,
+    0x200E,
+    0x200F,
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
+    *range(0xE0000, 0xE0080),
+)
+_PICTURES |= {code: f"<U+{code:04X}>" for code in _UNSEEN}
+_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+_ESCAPED_IN_JSON = re.compile(f"[\x7f-\x9f{''.join(map(chr, _UNSEEN))}]")
 
 
 def escape_controls(text: str) -> str:
-    """The text with control characters replaced by visible ones."""
+    """The text with what steers a terminal, and what is not seen on it, replaced by something visible."""
     return text.translate(_PICTURES)
+
+
+def echo(text: object = "", *, err: bool = False, nl: bool = True, color: bool | None = None) -> None:
+    """Print a text that may have colours of `click.style`; whatever else would steer the terminal is escaped."""
+    pieces = _STYLE.split(str(text))  # every second one is a colour
+    shown = "".join(piece if at % 2 else escape_controls(piece) for at, piece in enumerate(pieces))
+    click.echo(shown, err=err, nl=nl, color=color)
+
+
+def echo_data(text: str, *, nl: bool = True) -> None:
+    """Print what may be for a program: unchanged, unless a person sees it."""
+    (echo if sys.stdout.isatty() else click.echo)(text, nl=nl)
+
+
+def to_json(value: object, indent: int | None = None) -> str:
+    """The value as JSON, in which what steers a terminal is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _ESCAPED_IN_JSON.sub(_escape_in_json, text)
+
+
+def _escape_in_json(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
 
 
 def abbreviate_home(text: str) -> str:

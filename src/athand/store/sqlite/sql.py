@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -28,14 +27,11 @@ def add_functions(connection: apsw.Connection) -> None:
 def _path_matches(*given: Any) -> bool:
     """Whether a glob matches a path or one of its parent directories; PostgreSQL uses the regular expression."""
     path, glob, _ = given
-    return _matches(tuple(path.split("/")), tuple(glob.split("/")))
-
-
-@lru_cache(maxsize=1 << 14)
-def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
-    """Whether the patterns match the first names, compared one by one in linear time."""
-    if not patterns:
-        return True
-    if patterns[0] == "**":
-        return any(_matches(names[at:], patterns[1:]) for at in range(len(names) + 1 - (len(patterns) > 1)))
-    return bool(names) and fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
+    names, patterns = path.split("/"), glob.split("/")
+    reached = {0}  # numbers of names that may be matched so far
+    for at, pattern in enumerate(patterns, 1):
+        if pattern == "**":
+            reached = set(range(min(reached, default=len(names) + 1), len(names) + (at == len(patterns))))
+        else:
+            reached = {used + 1 for used in reached if used < len(names) and fnmatchcase(names[used], pattern)}
+    return bool(reached)
