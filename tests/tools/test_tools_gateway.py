@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from chaos.harness import MARK, Scene, handles, key, scene
 from tests.tools.patience import LIMIT, begun
+from tests.tools.servers.kit import FILES
 from tests.waiting import PATIENCE, eventually
 
 from athand.errors import InvalidInput, NotFound, Unavailable
@@ -387,3 +388,13 @@ def test_names_that_are_listed_twice_are_one_line_of_the_log(ours: Scene, caplog
     assert [record.getMessage() for record in caplog.records if "twice" in record.getMessage()] == [
         "DuplicateNames lists twice twice, maybe others too; the first of each counts."
     ]
+
+
+def test_one_malformed_tool_is_all_that_is_lost(tools, live) -> None:
+    broken = ({"name": "broken", "inputSchema": "none"}, {"description": "no name"}, "a text", {"name": 7})
+    live(listed=[*FILES, *broken])
+    assert {tool.name for tool in tools.list()} == {tool["name"] for tool in FILES}
+    (server,) = tools.servers()
+    assert server.state == "connected" and "broken (inputSchema: " in server.reason
+    (told,) = tools.servers(by_owner=False)
+    assert "left out" in told.reason and "broken" not in told.reason

@@ -156,6 +156,12 @@ def _check_tools(athand: "Athand", session: "Session") -> Check:
         more = f" (and {len(silent) - 1} more)" if len(silent) > 1 else ""
         problem = f"{text} · server “{to_one_line(silent[0].name)}” does not answer{more}: {reason}"
         return Check("tools", WARNING, problem, f"athand tools refresh {shlex.quote(silent[0].name)}")
+    partial = [each for each in servers if each.state == "connected" and each.reason]
+    if partial:
+        reason = to_one_line(partial[0].reason or "")
+        return Check(
+            "tools", WARNING, f"{text} · server “{to_one_line(partial[0].name)}”: {reason}", "athand tools servers"
+        )
     untrusted = [each for each in servers if each.state == "untrusted"]
     if waiting or untrusted:
         reason = (

@@ -10,6 +10,7 @@ import mcp_types as types
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from athand.distribution import DISTRIBUTION
 from athand.errors import Unavailable
@@ -22,6 +23,7 @@ from athand.tools.model import Listing
 log = logging.getLogger("athand")
 
 MOST_TOOLS, MOST_PAGES = 10_000, 200
+MOST_NAMED = 20  # malformed tools that are named
 MOST_CHARACTERS = 32_000_000  # of all definitions together
 
 # Transport and mode, tried in this order: some servers exit on an unknown request, some speak only SSE.
@@ -47,6 +49,7 @@ class Connection:
     async def list_tools(self) -> Listing:
         """All tools of all pages; the first of each name counts."""
         tools: dict[str, dict[str, Any]] = {}
+        self.diagnostics.left_out.clear()
         cursor, size = None, 0
         for _ in range(MOST_PAGES):
             page = await self.client.list_tools(cursor=cursor)
@@ -126,7 +129,38 @@ async def open_connection(
     ) as client:
         # Results are validated elsewhere: a malicious pattern must not block all other servers in this thread.
         setattr(client.session, "validate_tool_result", _skip_validation)  # noqa: B010
+        _leave_out_malformed_tools(client, diagnostics)
         yield Connection(client, diagnostics, requests)
+
+
+def _leave_out_malformed_tools(client: Client, diagnostics: Diagnostics) -> None:
+    """Make a list lose a tool that is not valid instead of being refused whole; the SDK has no other place for this."""
+    dispatcher: Any = client.session._dispatcher
+    send = dispatcher.send_raw_request
+
+    async def send_and_sort(method: str, *arguments: Any, **more: Any) -> Any:
+        raw = await send(method, *arguments, **more)
+        if method != "tools/list" or not isinstance(raw.get("tools"), list):
+            return raw
+        flaws = [_find_flaw(tool) for tool in raw["tools"]]
+        for tool, flaw in zip(raw["tools"], flaws, strict=True):
+            if flaw is not None and len(diagnostics.left_out) < MOST_NAMED:
+                name = tool.get("name") if isinstance(tool, dict) else None
+                diagnostics.left_out[sanitize(str(name)) if name else "a tool without a name"] = flaw
+        kept = [tool for tool, flaw in zip(raw["tools"], flaws, strict=True) if flaw is None]
+        return {**raw, "tools": kept}
+
+    dispatcher.send_raw_request = send_and_sort
+
+
+def _find_flaw(tool: Any) -> str | None:
+    """What is wrong with a tool of a list: the first field that is not valid; None if it is valid."""
+    try:
+        types.Tool.model_validate(tool, by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return sanitize(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    return None
 
 
 async def _skip_validation(name: str, result: types.CallToolResult) -> None:

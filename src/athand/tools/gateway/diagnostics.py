@@ -36,6 +36,7 @@ class Diagnostics:
     problem: str | None = None  # why we closed the connection
     exit_code: int | None = None
     status: int | None = None  # of the last HTTP response, if it was an error
+    left_out: dict[str, str] = field(default_factory=dict)  # tools of the last list that are not valid, and why
     _tail: bytes = field(default=b"", repr=False)
 
     def add_stderr(self, chunk: bytes) -> None:
@@ -51,6 +52,13 @@ class Diagnostics:
     def describe_error(self, error: BaseException) -> str:
         """The text of an error, with the secrets of this server masked."""
         return error_text(error, self.launch)
+
+    def describe_left_out(self) -> str | None:
+        """The tools that the last list has lost, in the words of `describe_failure`; None if there are none."""
+        if not self.left_out:
+            return None
+        count = f"{len(self.left_out)} of its tools {'is' if len(self.left_out) == 1 else 'are'} left out: not valid"
+        return "\n".join((count, "; ".join(f"{name} ({flaw})" for name, flaw in list(self.left_out.items()))))
 
     @property
     def needs_login(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -53,6 +53,14 @@ class UpstreamServer:
             self._schedule_retry()
         elif self._session is None and self._is_wanted:
             self._start_session(is_limited=True)
+
+    @property
+    def shown_state(self) -> ServerState:
+        """The state; while it is connected, with the tools that its list has lost."""
+        diagnostics = self._session.diagnostics if self._session is not None else None
+        if self.state.reason is not None or diagnostics is None:
+            return self.state
+        return replace(self.state, reason=diagnostics.describe_left_out())
 
     @property
     def is_starting(self) -> bool:

@@ -114,7 +114,7 @@ class Gateway:
 
     def states(self) -> dict[ServerKey, ServerState]:
         """The states of all requested servers."""
-        return {key: server.state for key, server in list(self._servers.items())}
+        return {key: server.shown_state for key, server in list(self._servers.items())}
 
     def forget(self, key: ServerKey) -> None:
         """Stop a server and drop its state."""
