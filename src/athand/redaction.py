@@ -7,8 +7,11 @@ passwords far more often than they contain one. Every search is linear: repetiti
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from string import punctuation
 from typing import NamedTuple
+
+from athand.errors import InvalidInput
 
 # Kind -> the prefixes of its tokens, and the pattern of the rest.
 _PREFIXED = {
@@ -204,6 +207,19 @@ class _Assignment(NamedTuple):
 def clean(text: str) -> str:
     """The text without private blocks and with secrets redacted."""
     return redact(strip_private(text))
+
+
+def refuse_secret(what: str, name: str) -> str:
+    """The name, which is shown everywhere: a secret or a private part in one is refused, not redacted."""
+    if not _is_public(name):
+        raise InvalidInput(f"{what} looks like a secret or has a private part. Choose another.")
+    return name
+
+
+@lru_cache(maxsize=256)
+def _is_public(name: str) -> bool:
+    """Whether a name has no secret in it; many memories have the same project or session."""
+    return clean(name) == name
 
 
 def strip_private(text: str) -> str:

@@ -1,5 +1,6 @@
 import html
 import json
+from functools import partial
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -7,10 +8,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from athand import redaction
+from athand.errors import InvalidInput
 from athand.flows.echo_masking import TypedSecrets
 from athand.flows.model import Observation
 from athand.flows.profiles import Profiles, load_profile
 from athand.flows.secrets import MASK, clean_url, clean_value, is_secret
+from athand.flows.validation import check_id, check_tool
 
 ANY, WALLET = Profiles().get("default"), Profiles().get("metamask")
 PHRASE = "abandon ability able about above absent absorb abstract absurd abuse acid zoo".split()
@@ -315,3 +318,15 @@ def test_hostile_texts_do_not_hang(part):
     clean_url(long)
     is_secret({"selector": long}, None, {}, ANY)
     assert long not in without(["see", f"x {long} y"], long, "hunter2")[1]
+
+
+def test_a_secret_is_no_key_and_no_name():
+    token = "ghp" + "_" + "A1b2C3d4" * 5
+    assert clean_value({token: 1, "note": {token: "x"}}) == {
+        "[redacted: GitHub token]": 1,
+        "note": {"[redacted: GitHub token]": "x"},
+    }
+    for check in (partial(check_id, "session_id"), partial(check_id, "app"), check_tool):
+        with pytest.raises(InvalidInput, match="looks like a secret") as error:
+            check(token)
+        assert token not in str(error.value)

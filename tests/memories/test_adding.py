@@ -254,3 +254,17 @@ def test_bad_input_is_named(memories, given, message):
     with pytest.raises(InvalidInput, match=message):
         memories.add_many([{"content": "fine"}, {"content": "x", **given}])
     assert memories.list() == []
+
+
+@one_engine
+@pytest.mark.parametrize("name", [SECRETS["GitHub token"], "<private>me</private>"])
+def test_a_secret_is_no_name(memories, name):
+    one, other = memories.add("Carts live in PostgreSQL"), memories.add("Carts live in Redis")
+    for refused in (
+        lambda: memories.start_session("shop", id=name),
+        lambda: memories.supersede(one.id, other.id, by=name),
+        lambda: memories.relate(one.id, other.id, "BUILDS_ON", by=name),
+    ):
+        with pytest.raises(InvalidInput, match="looks like a secret") as error:
+            refused()
+        assert name not in str(error.value)

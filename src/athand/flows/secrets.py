@@ -190,6 +190,10 @@ def _is_secret_parameter(name: str, value: str) -> bool:
     return bool(words & _SECRET_PARAMETERS or (words & _OPAQUE_PARAMETERS and _OPAQUE.fullmatch(value)))
 
 
+def _clean_key(name: str) -> str:
+    return name if len(name) < _MIN_TOKEN else _clean_cached(name)
+
+
 def map_texts(value: Any, change: Callable[[str, str], str], secret_fields: Sequence[str] = (), key: str = "") -> Any:
     """A JSON-like value with `change(text, key)` applied to its texts, and the values of secret fields masked."""
     if isinstance(value, str):
@@ -201,7 +205,9 @@ def map_texts(value: Any, change: Callable[[str, str], str], secret_fields: Sequ
             name: MASK for name, each in value.items() if isinstance(each, str) and each and is_secret_name(name, own)
         }
         return {
-            name: change(each, name) if isinstance(each, str) else map_texts(each, change, secret_fields, name)
+            _clean_key(name): change(each, name)
+            if isinstance(each, str)
+            else map_texts(each, change, secret_fields, name)
             for name, each in value.items()
         }
     if isinstance(value, (list, tuple)):

@@ -8,6 +8,7 @@ from typing import Any
 from athand.errors import InvalidInput
 from athand.flows.model import TARGETS, Observation
 from athand.inputs import check_name, check_text
+from athand.redaction import refuse_secret
 from athand.text_length import shorten
 from athand.types import plain
 
@@ -26,7 +27,7 @@ _LIST_KEYS = ("path", "frame", "options")
 
 def check_id(what: str, value: object) -> str:
     """An id of a session or app: a name that is no path."""
-    name = check_name(what, value)
+    name = refuse_secret(what, check_name(what, value))
     if name.startswith(".") or any(character in name for character in "/\\:\0") or not name.isprintable():
         raise InvalidInput(f"{what} {name!r} looks like a path. Use letters, digits, - and _.", code="BAD_ID")
     if len(name.encode("utf-8")) > _MAX_ID:
@@ -181,4 +182,4 @@ def to_storable(text: str) -> str:
 
 def check_tool(value: object) -> str:
     """The name of a tool."""
-    return check_name("tool", check_text("tool", value))
+    return refuse_secret("tool", check_name("tool", check_text("tool", value)))

@@ -32,6 +32,7 @@ from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryCorpus, MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
 from athand.parameters import AnswerLength, ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
+from athand.redaction import refuse_secret
 from athand.store import Passage, Snapshot, Store
 from athand.types import Candidate, Hit, Hits
 
@@ -262,7 +263,7 @@ class Memories(MemoryCorpus):
         now = self.now()
         with self.store.transaction() as transaction:
             old, new = (write.get_live(transaction, id_, now) for id_ in (old_id, new_id))
-            return relations.supersede(transaction, old, new, check_name("by", by), now)
+            return relations.supersede(transaction, old, new, refuse_secret("by", check_name("by", by)), now)
 
     def unsupersede(self, old_id: p.MemoryId) -> Memory:
         """Make a superseded memory valid again."""
@@ -276,9 +277,9 @@ class Memories(MemoryCorpus):
         with self.store.transaction() as transaction:
             source, target = (write.get_live(transaction, id_, now) for id_ in (source_id, target_id))
             if kind == relations.SUPERSEDES:
-                relations.supersede(transaction, target, source, check_name("by", by), now)
+                relations.supersede(transaction, target, source, refuse_secret("by", check_name("by", by)), now)
                 return Relation(source.id, target.id, kind, by, now)
-            return relations.relate(transaction, source, target, kind, check_name("by", by), now)
+            return relations.relate(transaction, source, target, kind, refuse_secret("by", check_name("by", by)), now)
 
     def related(self, id: p.MemoryId) -> RelatedList:
         """List the relations of a memory, and the memories at their other end."""

@@ -11,7 +11,7 @@ from athand.memories import rows
 from athand.memories.jsonl import Link
 from athand.memories.model import GLOBAL_SPACE, Memory, Session, SessionContext, Timeline
 from athand.memories.validation import check_project
-from athand.redaction import clean
+from athand.redaction import clean, refuse_secret
 from athand.store import Row, Snapshot, Transaction, new_id, one_of, select_in, to_datetime, to_microseconds
 from athand.types import Filter
 
@@ -23,7 +23,7 @@ def start(corpus: AnyCorpus, project: str, id_: str | None, started_at: object) 
     """Begins a session; one that has begun already goes on."""
     now = corpus.now()
     began = now if started_at is None else check_past("started_at", started_at, now)
-    session_id = new_id(now) if id_ is None else check_name("id", id_)
+    session_id = new_id(now) if id_ is None else refuse_secret("id", check_name("id", id_))
     with corpus.store.transaction(spaces=[check_project(project)]) as transaction:
         session = ensure(transaction, session_id, project, began)
     if session.project != project:

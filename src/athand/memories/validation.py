@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from athand.errors import InvalidInput
@@ -19,7 +18,7 @@ from athand.inputs import (
 )
 from athand.memories.model import GLOBAL_SPACE, WRITERS, Memory
 from athand.memories.sectors import MEMORY_TYPES, SECTOR_OF_TYPE, SECTORS, TIERS, classify
-from athand.redaction import clean
+from athand.redaction import clean, refuse_secret
 from athand.store import new_id
 
 Check = Callable[[Any], Any]
@@ -50,22 +49,9 @@ def _check_flag(value: object) -> bool:
     return value
 
 
-@lru_cache(maxsize=256)
-def _is_public(name: str) -> bool:
-    """Whether a name has no secret in it; many memories have the same project or session."""
-    return clean(name) == name
-
-
 def _public_name_check(what: str) -> Check:
-    """A check for names that are shown everywhere: a secret in one is refused, not redacted."""
-
-    def check(value: object) -> str:
-        name = check_name(what, value)
-        if not _is_public(name):
-            raise InvalidInput(f"{what} looks like a secret or has a private part. Choose another.")
-        return name
-
-    return check
+    """A check for names that are shown everywhere."""
+    return lambda value: refuse_secret(what, check_name(what, value))
 
 
 def check_project(value: object) -> str:
