@@ -1,0 +1,117 @@
+"""What a model is sent when Claude Code uses Athand: the tools it sees, answers it pays for, a whole task."""
+
+import json
+import re
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from tests.adapters.claude_code import converse, install
+from tests.adapters.model_api import Call
+from tests.tools.servers.kit import FILES, MAIL, Board, write_config
+
+from athand import Athand
+from athand.adapters.mcp.tool_list import DEFAULT_TOOLS
+
+PREFIX = "mcp__athand__"
+RELEASING = "# Releasing\n\nReleases for Tokyo go out before 18:00 there.\n\nThe tag is `tokyo-` and the date.\n"
+REMINDER = "Before a release for the Tokyo office look at the time there; the steps are in releasing.md"
+CHATTER = "More was said about it that nobody needs to know, though it stands in the note all the same. " * 20
+
+
+@pytest.fixture(scope="module")
+def claude():
+    return install()
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """Athand, as a client starts it: long memories, a document, and two other servers behind it."""
+    home = tmp_path_factory.mktemp("athand")
+    notes = home / "notes"
+    notes.mkdir()
+    (notes / "releasing.md").write_text(RELEASING)
+    board = Board(home / "board.json", (*FILES, *MAIL))
+    clock = Path(sysconfig.get_path("scripts")) / "mcp-server-time"
+    time = {"command": str(clock), "args": ["--local-timezone", "UTC"]}
+    write_config(home / "mcp.json", time=time, board=board.entry())
+    with Athand(home / "athand.db") as athand:
+        athand.documents.add(notes, folder_id="notes")
+        athand.memories.add(REMINDER)
+        for number in range(12):
+            athand.memories.add(f"Build {number} of the harbour service was deployed to staging. {CHATTER}")
+        athand.tools.load(home / "mcp.json")
+        athand.tools.wait()
+    entry = {"command": sys.executable, "args": ["-m", "athand", "mcp"], "env": {"ATHAND_HOME": str(home)}}
+    return {"athand": entry}
+
+
+def call(tool, **arguments):
+    return Call(PREFIX + tool, arguments)
+
+
+def test_a_model_that_sees_every_tool_reads_at_most_9000_characters(claude, servers, tmp_path):
+    tools = converse(claude, tmp_path, servers, iter(()), ENABLE_TOOL_SEARCH="false").tools(PREFIX)
+    assert {each["name"] for each in tools} == {PREFIX + name for name in DEFAULT_TOOLS}
+    schemas = [json.dumps(each["input_schema"], ensure_ascii=False, separators=(",", ":")) for each in tools]
+    sizes = [len(each["name"]) + len(each["description"]) for each in tools]
+    assert sum(sizes) + sum(map(len, schemas)) <= 9_000
+
+
+def test_answers_cost_a_model_what_they_may(claude, servers, tmp_path):
+    costs, hits = {}, {}
+
+    def ask():
+        found = yield call("search", query="which build of the harbour service was deployed to staging?")
+        costs["search"], hits["search"] = len(found.text), found.json["hits"]
+        added = yield call("memory_add", content="Build 13 of the harbour service failed. " + CHATTER)
+        costs["memory_add"] = len(added.text)
+        tools = yield call("search_tools", query="read or write a file", limit=3)
+        costs["search_tools"], hits["search_tools"] = len(tools.text), tools.json["hits"]
+
+    converse(claude, tmp_path, servers, ask())
+    assert {name: len(each) for name, each in hits.items()} == {"search": 5, "search_tools": 3}
+    assert costs["search"] <= 3_000 and costs["memory_add"] <= 250 and costs["search_tools"] <= 1_500
+
+
+def follow(hit):
+    """The call that a hit names."""
+    tool, id_ = re.match(r'(\w+)\("([^"]+)"', hit["next"]).groups()
+    return Call(PREFIX + tool, {"id": id_})
+
+
+def test_a_whole_task_is_done_with_the_tools_of_every_day(claude, servers, tmp_path):
+    """Find a memory, find a tool, call it, open a document; the model loads each tool before it calls it."""
+    learned = {}
+
+    def release():
+        names = [PREFIX + name for name in ("search", "open", "search_tools", "describe_tool", "call_tool")]
+        loaded = yield Call("ToolSearch", {"query": f"select:{','.join(names)}", "max_results": 5})
+        assert loaded.tools == names
+        hits = (yield call("search", query="what to do before a release for the Tokyo office?")).json["hits"]
+        learned["memory"] = (yield follow(hits[0])).json["text"]
+        tools = (yield call("search_tools", query="what time is it in Tokyo?")).json["hits"]
+        tool = next(each for each in tools if each["signature"] == "(timezone: string)")
+        learned["tool"] = (yield call("describe_tool", id=tool["id"])).json["input_schema"]
+        named = follow(tool)
+        time = yield Call(named.tool, {**named.arguments, "arguments": {"timezone": "Asia/Tokyo"}})
+        learned["time"] = time.json["structured"]
+        document = next(each for each in hits if each["corpus"] == "documents")
+        learned["document"] = (yield follow(document)).json["text"]
+
+    api = converse(claude, tmp_path, servers, release())
+    assert {each["name"] for each in api.tools(PREFIX)} >= {PREFIX + "call_tool", PREFIX + "open"}
+    assert learned["memory"] == REMINDER
+    assert learned["tool"]["required"] == ["timezone"]
+    assert learned["time"]["timezone"] == "Asia/Tokyo" and "+09:00" in learned["time"]["datetime"]
+    assert "before 18:00" in learned["document"] and "`tokyo-` and the date" in learned["document"]
+
+
+def test_tools_that_are_not_listed_at_first_are_named_and_explained(claude, servers, tmp_path):
+    """A client with many tools shows their names alone, and the instructions of each server."""
+    api = converse(claude, tmp_path, servers, iter(()))
+    assert not api.tools(PREFIX)
+    told = json.dumps(api.requests[0]["messages"])
+    assert all(PREFIX + name in told for name in DEFAULT_TOOLS)
+    assert "Begin with search, which asks everything at once" in told
