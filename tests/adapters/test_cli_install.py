@@ -1,14 +1,19 @@
+import base64
 import json
+import os
 import stat
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
 from athand.adapters.cli.install_clients import Client
+from athand.adapters.cli.install_shapes import stdio_entry
 from athand.adapters.cli.tools_servers import CLIENTS
 from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
+from athand.tools.clients import config_paths
 
 TOKEN = "t0ken-" + "x" * 40
 
@@ -33,16 +38,22 @@ def write(client, text, project=None):
 def servers(client, project=None):
     file = Client(client, project).file
     config = tomllib.loads(file.read_text()) if file.suffix == ".toml" else json.loads(file.read_text())
-    return config[{"vscode": "servers", "codex": "mcp_servers"}.get(client, "mcpServers")]
+    keys = {"vscode": "servers", "codex": "mcp_servers", "opencode": "mcp", "zed": "context_servers"}
+    return config[keys.get(client, "mcpServers")]
+
+
+def words(entry):
+    """The command of an entry with its arguments."""
+    return entry["command"] if isinstance(entry["command"], list) else [entry["command"], *entry["args"]]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_gets_an_entry_that_starts_this_athand(run, client):
     done = run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json")
     assert (done.code, done.json["action"]) == (0, "added")
-    entry = servers(client)["athand"]
-    assert Path(entry["command"]).is_absolute()
-    assert entry["args"] == ["mcp", "--store", str(Path.cwd() / "mine.db"), "--toolsets", "memories"]
+    command, *arguments = words(servers(client)["athand"])
+    assert Path(command).is_absolute()
+    assert arguments == ["mcp", "--store", str(Path.cwd() / "mine.db"), "--toolsets", "memories"]
     assert run("install", client, "--toolsets", "memories", "--store", "mine.db", "--json").json["action"] == "same"
     assert run("install", client, "--json").json["action"] == "replaced"
     assert run("uninstall", client, "--json").json["action"] == "removed"
@@ -51,7 +62,17 @@ def test_every_client_gets_an_entry_that_starts_this_athand(run, client):
 
 
 @pytest.mark.parametrize(
-    ("client", "file"), [("claude-code", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("vscode", ".vscode/mcp.json")]
+    ("client", "file"),
+    [
+        ("claude-code", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("copilot", ".github/mcp.json"),
+        ("opencode", "opencode.json"),
+        ("zed", ".zed/settings.json"),
+        ("kiro", ".kiro/settings/mcp.json"),
+        ("continue", ".continue/mcpServers/mcp.json"),
+    ],
 )
 def test_a_project_has_a_file_of_its_own(run, here, client, file):
     assert run("install", client, "--project").code == 0
@@ -59,10 +80,64 @@ def test_a_project_has_a_file_of_its_own(run, here, client, file):
     assert (here / file).is_file()
 
 
-def test_a_client_without_projects_says_so(run):
-    refused = run("install", "windsurf", "--project")
+@pytest.mark.parametrize("client", ["claude-desktop", "windsurf", "cline"])
+def test_a_client_without_projects_says_so(run, client):
+    refused = run("install", client, "--project")
     assert refused.code == 2
     assert "Leave --project out" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("client", "entry"),
+    [
+        ("copilot", {"type": "local", "command": "/a", "args": ["mcp"], "tools": ["*"]}),
+        ("opencode", {"type": "local", "command": ["/a", "mcp"], "enabled": True}),
+        ("zed", {"command": "/a", "args": ["mcp"]}),
+        ("cline", {"command": "/a", "args": ["mcp"]}),
+        ("kiro", {"command": "/a", "args": ["mcp"]}),
+        ("continue", {"command": "/a", "args": ["mcp"]}),
+    ],
+)
+def test_each_client_reads_its_own_kind_of_entry(client, entry):
+    assert stdio_entry(client, ["/a", "mcp"]) == entry
+
+
+@pytest.mark.parametrize("client", ["opencode", "cline"])
+def test_the_file_that_a_client_has_already_is_used(run, client):
+    unused = Client(client).file
+    used = next(each for each in config_paths(client, Path.home(), "linux", None, os.environ) if each != unused)
+    used.parent.mkdir(parents=True)
+    used.write_text("// mine\n{}\n")
+    assert run("install", client).code == 0
+    assert Client(client).file == used and used.read_text().startswith("// mine\n")
+    assert not unused.exists()
+
+
+def test_links_add_the_same_entry_with_one_click(run):
+    assert run("install", "cursor", "vscode").code == 2
+    links = run("install", "--link", "--toolsets", "memories", "--json").json
+    given = {
+        client: json.loads(run("install", client, "--toolsets", "memories", "--print", "--json").out)
+        for client in links
+    }
+    cursor = urlsplit(links["cursor"])
+    query = parse_qs(cursor.query)
+    assert (cursor.scheme, cursor.netloc, cursor.path) == ("cursor", "anysphere.cursor-deeplink", "/mcp/install")
+    assert json.loads(base64.b64decode(query["config"][0])) == given["cursor"]["entry"]
+    assert query["name"] == ["athand"]
+    vscode = json.loads(unquote(links["vscode"].removeprefix("vscode:mcp/install?")))
+    assert vscode == {"name": "athand", **given["vscode"]["entry"]}
+    assert run("install", "vscode", "--link", "--toolsets", "memories").out == links["vscode"] + "\n"
+    assert not Client("cursor").file.exists()
+
+
+def test_a_link_is_only_for_clients_that_know_it_and_holds_no_secret(run):
+    refused = run("install", "zed", "--link")
+    assert (refused.code, "athand install zed" in refused.err) == (2, True)
+    secret = run("install", "--link", "--store", "postgresql://me:hunter2@host/db")
+    assert secret.code == 2
+    assert "hunter2" not in secret.out + secret.err
+    assert run("install", "cursor", "--link", "--http").code == 2
 
 
 COMMENTED = """{
@@ -202,6 +277,12 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
         "gemini": {"httpUrl": "http://127.0.0.1:7325/mcp"},
         "windsurf": {"serverUrl": "http://127.0.0.1:7325/mcp"},
         "codex": {"url": "http://127.0.0.1:7325/mcp"},
+        "copilot": {"type": "http", "url": "http://127.0.0.1:7325/mcp", "tools": ["*"]},
+        "opencode": {"type": "remote", "url": "http://127.0.0.1:7325/mcp", "enabled": True},
+        "zed": {"url": "http://127.0.0.1:7325/mcp"},
+        "cline": {"type": "streamableHttp", "url": "http://127.0.0.1:7325/mcp"},
+        "kiro": {"url": "http://127.0.0.1:7325/mcp"},
+        "continue": {"type": "http", "url": "http://127.0.0.1:7325/mcp"},
     }
     for client, entry in entries.items():
         assert run("install", client, "--data-dir", folder, "--http").code == 0

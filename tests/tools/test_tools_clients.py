@@ -41,6 +41,16 @@ def _read(home: Path, client: str, project: Path | None = None) -> ClientServers
         ("codex", "darwin", {"CODEX_HOME": "/cx"}, "/cx/config.toml"),
         ("gemini", "linux", {}, "/home/ada/.gemini/settings.json"),
         ("windsurf", "linux", {}, "/home/ada/.codeium/windsurf/mcp_config.json"),
+        ("copilot", "linux", {}, "/home/ada/.copilot/mcp-config.json"),
+        ("copilot", "linux", {"COPILOT_HOME": "/c"}, "/c/mcp-config.json"),
+        ("opencode", "darwin", {}, "/home/ada/.config/opencode/opencode.json"),
+        ("opencode", "linux", {"XDG_CONFIG_HOME": "/x"}, "/x/opencode/opencode.jsonc"),
+        ("zed", "linux", {"XDG_CONFIG_HOME": "/x"}, "/x/zed/settings.json"),
+        ("zed", "darwin", {}, "/home/ada/.config/zed/settings.json"),
+        ("zed", "win32", {"APPDATA": "/roaming"}, "/roaming/Zed/settings.json"),
+        ("cline", "linux", {}, "/home/ada/.cline/data/settings/cline_mcp_settings.json"),
+        ("kiro", "linux", {}, "/home/ada/.kiro/settings/mcp.json"),
+        ("continue", "linux", {}, "/home/ada/.continue/mcpServers/mcp.json"),
     ],
 )
 def test_the_files_of_programs_are_known(
@@ -141,6 +151,36 @@ def test_windsurf_calls_an_address_server_url(tmp_path: Path) -> None:
     _write(tmp_path / ".codeium/windsurf/mcp_config.json", {"mcpServers": {"w": given}})
     expected = {"url": "https://w.example/mcp", "headers": {"A": "${env:A}"}, "excludeTools": ["rm"]}
     assert _read(tmp_path, "windsurf").servers == {"w": expected}
+
+
+def test_opencode_writes_a_command_as_one_list_and_servers_in_two_places(tmp_path: Path) -> None:
+    local = {"type": "local", "command": ["npx", "-y", "files"], "environment": {"K": "{env:KEY}"}, "enabled": False}
+    remote = {"type": "remote", "url": "https://o.example/mcp", "headers": {"A": "b"}}
+    own = {"type": "local", "command": ["/bin/athand", "mcp"]}
+    _write(tmp_path / ".config/opencode/opencode.json", {"mcp": {"files": local, "athand": own}})
+    _write(tmp_path / ".config/opencode/opencode.jsonc", {"mcp": {"servers": {"o": remote}}})
+    assert _read(tmp_path, "opencode").servers == {
+        "files": {"command": "npx", "args": ["-y", "files"], "env": {"K": "${KEY}"}, "enabled": False},
+        "o": {"url": "https://o.example/mcp", "headers": {"A": "b"}},
+    }
+
+
+def test_zed_copilot_cline_and_kiro_have_their_own_words(tmp_path: Path) -> None:
+    old = {"command": {"path": "z", "args": ["1"], "env": {"A": "b"}}}
+    _write(tmp_path / ".config/zed/settings.json", {"context_servers": {"z": old, "new": {"command": "n"}}})
+    assert _read(tmp_path, "zed").servers == {
+        "z": {"command": "z", "args": ["1"], "env": {"A": "b"}},
+        "new": {"command": "n"},
+    }
+    some = {"type": "local", "command": "c", "args": [], "tools": ["read[1]"]}
+    _write(tmp_path / ".copilot/mcp-config.json", {"mcpServers": {"c": some, "all": {**some, "tools": ["*"]}}})
+    converted = {"type": "local", "command": "c", "args": []}
+    assert _read(tmp_path, "copilot").servers == {"c": {**converted, "includeTools": ["read[[]1]"]}, "all": converted}
+    remote = {"type": "streamableHttp", "url": "https://c.example/mcp"}
+    path = _write(tmp_path / ".cline/data/settings/cline_mcp_settings.json", {"mcpServers": {"r": remote}})
+    assert parse_servers({"mcpServers": _read(tmp_path, "cline").servers}, path)["r"].transport == "http"
+    _write(tmp_path / ".kiro/settings/mcp.json", {"mcpServers": {"k": {"command": "k", "disabledTools": ["rm"]}}})
+    assert _read(tmp_path, "kiro").servers == {"k": {"command": "k", "excludeTools": ["rm"]}}
 
 
 def test_paths_of_a_project_stay_right_in_another_file(tmp_path: Path) -> None:

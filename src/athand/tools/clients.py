@@ -1,5 +1,6 @@
 """Imports servers from the files of other programs (Claude, Cursor, VS Code, Codex, …) in our format.
 
+docs/install.md says which page of each program documents its files.
 Files of a project are read only if the caller names the project, since they are as trustworthy as its folder.
 """
 
@@ -32,8 +33,23 @@ _PATHS: Mapping[str, tuple[str, ...]] = {
     "codex": ("{codex}/config.toml", "{project}/.codex/config.toml"),
     "gemini": ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
     "windsurf": ("{home}/.codeium/mcp_config.json", "{home}/.codeium/windsurf/mcp_config.json"),
+    "copilot": ("{copilot}/mcp-config.json", "{project}/.mcp.json", "{project}/.github/mcp.json"),
+    "opencode": (
+        "{xdg}/opencode/opencode.json",
+        "{xdg}/opencode/opencode.jsonc",
+        "{project}/opencode.json",
+        "{project}/opencode.jsonc",
+    ),
+    "zed": ("{zed}/settings.json", "{project}/.zed/settings.json"),
+    "cline": (
+        "{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        "{cline}",
+    ),
+    "kiro": ("{home}/.kiro/settings/mcp.json", "{project}/.kiro/settings/mcp.json"),
+    "continue": ("{continue}/mcpServers/mcp.json", "{project}/.continue/mcpServers/mcp.json"),
 }
 CLIENTS = tuple(_PATHS)
+_SERVERS_KEYS = {"codex": "mcp_servers", "zed": "context_servers"}  # mcpServers in most others
 _OWN_NAME = "athand"  # prefix of our own entries, also of those with only a URL
 _LARGEST = 64_000_000  # bytes; some programs keep whole conversations in the same file
 _KEYS = (
@@ -42,6 +58,7 @@ _KEYS = (
 ).split()
 _INPUT = re.compile(r"\$\{input:([^{}]+)\}")
 _ATHAND = re.compile(r"(?:.*[/\\])?athand(?:\.exe)?(?:[\[@=].*)?")
+_BRACED = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
@@ -65,6 +82,11 @@ def config_paths(
         "config": _config_folder(home, platform, variables),
         "codex": variables.get("CODEX_HOME") or f"{home}/.codex",
         "claude": variables.get("CLAUDE_CONFIG_DIR") or str(home),
+        "copilot": variables.get("COPILOT_HOME") or f"{home}/.copilot",
+        "cline": variables.get("CLINE_MCP_SETTINGS_PATH") or f"{home}/.cline/data/settings/cline_mcp_settings.json",
+        "continue": variables.get("CONTINUE_GLOBAL_DIR") or f"{home}/.continue",
+        "xdg": variables.get("XDG_CONFIG_HOME") or f"{home}/.config",
+        "zed": _zed_folder(home, platform, variables),
         "project": str(project),
     }
     wanted = [each for each in _PATHS[client] if project is not None or "{project}" not in each]
@@ -98,6 +120,12 @@ def _config_folder(home: Path, platform: str, environment: Json) -> str:
     return environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
 
 
+def _zed_folder(home: Path, platform: str, environment: Json) -> str:
+    if platform == "darwin":
+        return f"{home}/.config/zed"
+    return f"{_config_folder(home, platform, environment)}/{'Zed' if platform == 'win32' else 'zed'}"
+
+
 def _parse(path: Path) -> dict[str, Any]:
     data = read_bytes(path, _LARGEST)
     if path.suffix != ".toml":
@@ -110,8 +138,11 @@ def _parse(path: Path) -> dict[str, Any]:
 
 def _iter_servers(client: str, config: Json, project: Path | None) -> Iterator[tuple[str, Any]]:
     """The servers in a parsed file, wherever this program keeps them."""
-    if client == "codex":
-        yield from _object(config, "mcp_servers").items()
+    if client == "opencode":
+        yield from _iter_opencode(_object(config, "mcp"))
+        return
+    if client in _SERVERS_KEYS:
+        yield from _object(config, _SERVERS_KEYS[client]).items()
         return
     if client == "vscode":
         yield from (_object(config, "mcp.servers") or _object(_object(config, "mcp"), "servers")).items()
@@ -123,6 +154,14 @@ def _iter_servers(client: str, config: Json, project: Path | None) -> Iterator[t
         yield from _object(_object(_object(config, "projects"), str(project)), "mcpServers").items()
 
 
+def _iter_opencode(servers: Json) -> Iterator[tuple[str, Any]]:
+    """The servers of opencode; version 2 has them one level deeper, in `servers`, where 1 may have a server."""
+    nested = _object(servers, "servers")
+    is_server = any(isinstance(nested.get(key), str | list) for key in ("type", "command", "url"))
+    yield from (each for each in servers.items() if not nested or is_server or each[0] not in ("servers", "timeout"))
+    yield from nested.items() if not is_server else ()
+
+
 def _object(config: Json, key: str) -> Json:
     value = config.get(key)
     return value if isinstance(value, Mapping) else {}
@@ -132,10 +171,11 @@ def _add_server(found: ClientServers, client: str, name: str, raw: Any, path: Pa
     """Add a server in our format, or a note why not."""
     if not isinstance(raw, Mapping):
         found.notes.append(f"The server {name!r} in {path} is no object; it was left out.")
-    elif _is_athand(raw) or (name.startswith(_OWN_NAME) and "command" not in raw):
+    elif _is_athand(translated := _TRANSLATORS.get(client, dict)(raw)) or (
+        name.startswith(_OWN_NAME) and "command" not in raw
+    ):
         found.notes.append(f"The server {name!r} in {path} is Athand itself; it was left out.")
     else:
-        translated = _TRANSLATORS.get(client, dict)(raw)
         converted = {key: translated[key] for key in _KEYS if translated.get(key) is not None}
         is_of_project = project is not None and path.is_relative_to(project)
         found.servers[name] = _make_absolute(converted, path, is_of_project)
@@ -235,6 +275,32 @@ def _from_windsurf(raw: Json) -> dict[str, Any]:
     return {**raw, "url": raw.get("serverUrl") or raw.get("url"), "excludeTools": excluded}
 
 
+def _from_copilot(raw: Json) -> dict[str, Any]:
+    tools = raw.get("tools")
+    return {**raw, "includeTools": None if tools in (["*"], "*") else _escape_patterns(tools)}
+
+
+def _from_opencode(raw: Json) -> dict[str, Any]:
+    """Convert opencode: a command is one list, a type is local or remote, and `{env:NAME}` is a variable."""
+    filled: dict[str, Any] = _map_strings(dict(raw), lambda text: _BRACED.sub(r"${\1}", text))
+    words = filled.get("command")
+    if isinstance(words, list):
+        filled |= {"command": words[0] if words else None, "args": words[1:] or None}
+    return {**filled, "type": None, "env": filled.get("environment")}
+
+
+def _from_zed(raw: Json) -> dict[str, Any]:
+    """Convert Zed: older versions wrote an object as the command."""
+    older = _object(raw, "command")
+    if not older:
+        return dict(raw)
+    return {**raw, "command": older.get("path"), "args": older.get("args"), "env": older.get("env")}
+
+
+def _from_kiro(raw: Json) -> dict[str, Any]:
+    return {**raw, "excludeTools": _escape_patterns(raw.get("disabledTools"))}
+
+
 def _escape_patterns(names: Any) -> list[str] | None:
     """Escape names so that as patterns they match only themselves."""
     if not isinstance(names, list):
@@ -246,4 +312,8 @@ _TRANSLATORS: Mapping[str, Callable[[Json], dict[str, Any]]] = {
     "codex": _from_codex,
     "gemini": _from_gemini,
     "windsurf": _from_windsurf,
+    "copilot": _from_copilot,
+    "opencode": _from_opencode,
+    "zed": _from_zed,
+    "kiro": _from_kiro,
 }

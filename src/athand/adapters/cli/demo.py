@@ -127,7 +127,7 @@ def _list_next_steps(
         ("Search over HTTP", f"curl -s '{server['url']}/v1/search?query=cancel+an+order'{on}-H {header}"),
         ("Search the same store on the command line", f'ATHAND_HOME={folder}{on}{program} search "cancel an order"'),
         (
-            "Add the server to Claude Code (or to cursor, vscode, codex, gemini, windsurf)",
+            "Add the server to Claude Code (or to another of: athand install)",
             f"{program} install claude-code --name athand-demo{on}--http {server['mcp']} --data-dir {folder}",
         ),
         ("Stop the server and delete the demo's data", f"{program} demo --stop{where}"),

@@ -264,6 +264,7 @@ def _is_running(process: int) -> bool:
 
 def _check_clients() -> Check:
     from athand.adapters.cli.install_clients import Client
+    from athand.adapters.cli.install_shapes import get_command
     from athand.adapters.cli.tools_servers import CLIENTS
 
     installed = []
@@ -272,8 +273,8 @@ def _check_clients() -> Check:
             entry = Client(name).entry
         except AthandError as error:
             return Check("clients", WARNING, to_one_line(str(error)), f"athand install {name} --print")
-        command = entry.get("command") if entry else None
-        if isinstance(command, str) and shutil.which(command) is None:
+        command = get_command(entry) if entry else None
+        if command is not None and shutil.which(command) is None:
             text = f"{name} starts {to_one_line(command)}, which does not exist"
             return Check("clients", WARNING, text, f"athand install {name}")
         installed += [name] if entry is not None else []

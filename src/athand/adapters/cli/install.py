@@ -30,7 +30,7 @@ _project = click.option(
 )
 _name = click.option("--name", metavar="NAME", default="athand", show_default=True, help="The name of the entry.")
 _print = click.option("--print", "only_print", is_flag=True, help="Only show the entry; write nothing.")
-_WITHOUT_PROJECTS = ("claude-desktop", "windsurf")
+_WITHOUT_PROJECTS = ("claude-desktop", "windsurf", "cline")
 _HIDDEN_HEADER = "Bearer …"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONFIG")
@@ -57,6 +57,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
     help="Offer these toolsets, such as memories,documents, or all.",
 )
 @click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile of flows does.")
+@click.option("--link", "as_link", is_flag=True, help="Print the links that add Athand with one click; write nothing.")
 @_print
 def install(
     session: Session,
@@ -68,13 +69,14 @@ def install(
     token_file: str | None,
     toolsets: str | None,
     profile: str | None,
+    as_link: bool,
     only_print: bool,
 ) -> None:
     """Add Athand to an MCP client.
 
     Writes one entry into the client's configuration, leaves the rest of the file as it is, and keeps a copy of the
-    previous file beside it. CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini or windsurf. Without
-    CLIENT, lists the clients and says which of them have Athand.
+    previous file beside it. CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, copilot,
+    opencode, zed, cline, kiro or continue. Without CLIENT, lists the clients and says which of them have Athand.
 
     \b
     Examples:
@@ -84,11 +86,17 @@ def install(
       athand install vscode --project
       athand install codex --http
       athand install cursor --name athand-work --store ~/work.db
+      athand install --link
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.cli.install_clients import Client
 
     folder = Path.cwd() if project else None
     _check_name(name)
+    if as_link:
+        if project or url or only_print:
+            raise InvalidInput("A link adds Athand for the user, by its command. Leave --project, --http, --print out.")
+        _show_links(session, client, name, toolsets, profile)
+        return
     if client is None:
         if url or toolsets or profile or only_print:
             raise InvalidInput(f"Which client? Put one of {', '.join(CLIENTS)} right after: athand install")
@@ -171,7 +179,7 @@ def _create_stdio_entry(
     session: Session, client: "Client", toolsets: str | None, profile: str | None
 ) -> dict[str, Any]:
     """The entry of a server that the client starts, with the options that lead to the same store."""
-    from athand.adapters.cli.install_clients import stdio_entry
+    from athand.adapters.cli.install_shapes import stdio_entry
 
     for name in _NOT_PASSED_ON:
         if os.environ.get(name) and not (session.store or session.data_dir):
@@ -209,14 +217,14 @@ def _create_http_entry(
     session: Session, client: "Client", url: str, token_file: str | None, *, with_token: bool
 ) -> dict[str, Any]:
     """The entry of a server that is running already."""
-    from athand.adapters.cli.install_clients import http_entry
+    from athand.adapters.cli.install_shapes import http_entry
 
     _check_url(url, client)
     return http_entry(client.name, url, _get_token(session, client, url, token_file) if with_token else "")
 
 
 def _check_url(url: str, client: "Client") -> None:
-    from athand.adapters.cli.install_clients import WITHOUT_URL
+    from athand.adapters.cli.install_shapes import WITHOUT_URL
 
     if not re.fullmatch(r"https?://\S+", url):
         raise InvalidInput(f"{url!r} is no address. Write it like this: --http {DEFAULT_URL}")
@@ -305,13 +313,36 @@ def _show_entry(session: Session, client: "Client", entry: Mapping[str, Any]) ->
     echo(client.format_entry(public) if entry else "")
 
 
+def _show_links(session: Session, client: str | None, name: str, toolsets: str | None, profile: str | None) -> None:
+    """Print the links of the clients that know such links, or only that of one of them."""
+    from athand.adapters.cli.install_clients import Client
+    from athand.adapters.cli.install_shapes import WITH_LINK, make_link
+
+    if client is not None and client not in WITH_LINK:
+        raise InvalidInput(f"{client} knows no such links; {' and '.join(WITH_LINK)} do. Use: athand install {client}")
+    links = {}
+    for each in WITH_LINK if client is None else (client,):
+        entry = _create_stdio_entry(session, Client(each, None, name), toolsets, profile)
+        if _hide_secrets(entry) != entry:
+            raise InvalidInput("A link is read by others, and a password must not be in it. Leave it out of --store.")
+        links[each] = make_link(each, name, entry)
+    if session.as_json:
+        session.show(links)
+        return
+    for each, link in links.items():
+        session.say(f" {click.style(each, bold=True)}")
+        click.echo(link)
+
+
 def _hide_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The entry without the token, the password in a store's address, and the values of variables."""
     shown = {name: {"Authorization": _HIDDEN_HEADER} if "headers" in name else each for name, each in entry.items()}
-    if isinstance(variables := entry.get("env"), Mapping):
-        shown["env"] = dict.fromkeys(variables, HIDDEN)
-    if isinstance(words := entry.get("args"), list):
-        shown["args"] = [hide_password(word) if isinstance(word, str) else word for word in words]
+    for key in ("env", "environment"):
+        if isinstance(variables := entry.get(key), Mapping):
+            shown[key] = dict.fromkeys(variables, HIDDEN)
+    for key in ("args", "command"):
+        if isinstance(words := entry.get(key), list):
+            shown[key] = [hide_password(word) if isinstance(word, str) else word for word in words]
     return shown
 
 

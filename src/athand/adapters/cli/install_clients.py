@@ -19,12 +19,15 @@ from athand.types import Noun
 NAME = "athand"
 _MAX_BYTES = 64_000_000
 _BOM = b"\xef\xbb\xbf"
-_SERVERS_KEYS = {"vscode": "servers", "codex": "mcp_servers"}
-_WITH_TYPE = ("claude-code", "vscode")
-_URL_KEYS = {"gemini": "httpUrl", "windsurf": "serverUrl"}
-_HEADERS_KEYS = {"codex": "http_headers"}
-WITHOUT_URL = ("claude-desktop",)
-_PREFERRED_FILES = {"vscode": "Code/User/mcp.json", "windsurf": "windsurf/mcp_config.json"}
+_SERVERS_KEYS = {"vscode": "servers", "codex": "mcp_servers", "opencode": "mcp", "zed": "context_servers"}
+# The ends of the paths that may hold our entry, the best first, where a client has several files.
+_FILES = {
+    "vscode": ("Code/User/mcp.json", "Insiders/User/mcp.json", ".vscode/mcp.json"),
+    "windsurf": ("windsurf/mcp_config.json", "codeium/mcp_config.json"),
+    "copilot": ("mcp-config.json", ".github/mcp.json"),
+    "opencode": ("opencode.json", "opencode.jsonc"),
+    "cline": ("data/settings/cline_mcp_settings.json", "cline_mcp_settings.json"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,14 @@ class Client:
     @property
     def file(self) -> Path:
         """The file that names the client's servers."""
-        own = config_paths(self.name, Path.home(), sys.platform, None, os.environ)
-        if self.project is None:
-            wanted = [each for each in own if str(each).endswith(_PREFERRED_FILES.get(self.name, ""))]
-            others = [each for each in own if each.name == wanted[0].name and each.is_file()]
-            return wanted[0] if wanted[0].is_file() or not others else others[0]
-        theirs = config_paths(self.name, Path.home(), sys.platform, self.project, os.environ)
-        if len(theirs) == len(own):
+        files = config_paths(self.name, Path.home(), sys.platform, None, os.environ)
+        if self.project is not None:
+            everywhere = config_paths(self.name, Path.home(), sys.platform, self.project, os.environ)
+            files = everywhere[len(files) :]
+        if not files:
             raise InvalidInput(f"{self.name} has no configuration of a project. Leave --project out.")
-        return theirs[-1]
+        wanted = [file for end in _FILES.get(self.name, ("",)) for file in files if str(file).endswith(end)]
+        return next((file for file in wanted if file.is_file()), (wanted or files)[0])
 
     @property
     def command_arguments(self) -> str:
@@ -161,19 +163,6 @@ class Client:
                 f"{self.file} cannot be changed without loss. Nothing was written. "
                 f"Change it by hand; the entry is shown by: athand install {self.command_arguments} --print"
             )
-
-
-def stdio_entry(client: str, words: list[str]) -> dict[str, Any]:
-    """The entry of a server that the client starts by a command."""
-    own = {"type": "stdio"} if client in _WITH_TYPE else {}
-    return {**own, "command": words[0], "args": words[1:]}
-
-
-def http_entry(client: str, url: str, token: str) -> dict[str, Any]:
-    """The entry of a server that is running already."""
-    own = {"type": "http"} if client in _WITH_TYPE else {}
-    headers = {"Authorization": f"Bearer {token}"}
-    return {**own, _URL_KEYS.get(client, "url"): url, _HEADERS_KEYS.get(client, "headers"): headers}
 
 
 def _drop_empty(config: Mapping[str, Any]) -> dict[str, Any]:

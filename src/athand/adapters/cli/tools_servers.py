@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 commands = click.Group()
 
 # Written out, because importing them would load the engine for `--help`; a test compares them with the engine's.
-CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "windsurf")
+CLIENTS = (
+    *("claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "windsurf"),
+    *("copilot", "opencode", "zed", "cline", "kiro", "continue"),
+)
 _server = click.argument("server")
 ServerEntry = Mapping[str, Any]
 
@@ -43,9 +46,9 @@ def import_(
 ) -> None:
     """Import the servers of other programs.
 
-    Reads the configurations of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI and Windsurf, or only
-    those of the given programs. The servers are copied to your own file of servers; the programs keep theirs. Nothing
-    is started.
+    Reads the configurations of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, GitHub
+    Copilot CLI, opencode, Zed, Cline, Kiro and Continue, or only those of the given programs. The servers are copied
+    to your own file of servers; the programs keep theirs. Nothing is started.
 
     \b
     Examples:
