@@ -19,7 +19,8 @@ from typing import Any
 
 from athand.tools.definitions import parse_definition
 from athand.tools.model import Flag
-from athand.tools.poisoning import Neighbours, scan_definition
+from athand.tools.poisoning.neighbours import Neighbours
+from athand.tools.poisoning.scan import scan_definition
 from benchmarks import real_tools
 from benchmarks.data import shared_folder
 from benchmarks.tables import table

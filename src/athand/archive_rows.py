@@ -24,7 +24,6 @@ from athand.tools.calls import DECISIONS
 from athand.tools.catalogue import StoredTool
 from athand.tools.config import TRANSPORTS
 from athand.tools.model import STATES, Rule
-from athand.tools.poisoning.scan import scan_definition
 from athand.tools.rows import put_rule
 from athand.tools.scoring import INDEX
 from athand.tools.servers import NONE, list_rows, put_server
@@ -163,6 +162,8 @@ def _read_server(line: Line) -> dict[str, Any]:
 
 def _read_tool(line: Line) -> StoredTool:
     """A tool; its definition must be the one that its hash was made of."""
+    from athand.tools.poisoning.scan import scan_definition  # slow to import
+
     definition = definitions.from_json(check_text("definition", line.get("definition"), longest=_LONGEST_DEFINITION))
     hash_ = definitions.content_hash(definition)
     if hash_ != line.get("hash"):

@@ -25,7 +25,8 @@ from athand.tools.gateway.diagnostics import Diagnostics, LoginNeeded
 from athand.tools.model import Definition, Launch
 from athand.tools.oauth import StoredLogin
 from athand.tools.oauth.token_store import TokenStore
-from athand.tools.poisoning import Neighbours, scan_definition
+from athand.tools.poisoning.neighbours import Neighbours
+from athand.tools.poisoning.scan import scan_definition
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from athand.tools.definitions import parse_definition
 from athand.tools.model import Definition, Flag
-from athand.tools.poisoning import Neighbours, scan_definition
 from athand.tools.poisoning.cues import CUES
 from athand.tools.poisoning.decode import _BASE64, _ESCAPED, _HEX
-from athand.tools.poisoning.neighbours import _ORDER
+from athand.tools.poisoning.neighbours import _ORDER, Neighbours
 from athand.tools.poisoning.phrases import _DANGEROUS, _HIDDEN, _ODD
-from athand.tools.poisoning.scan import _ESCAPES, _PADDING, _UNSEEN_STYLE
+from athand.tools.poisoning.scan import _ESCAPES, _PADDING, _UNSEEN_STYLE, scan_definition
 
 
 def _flags(description: str, name: str = "weather", server: str = "home", **more: Any) -> tuple[Flag, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from athand.documents import chunking, keyphrases
+from athand.documents import keyphrases
 from athand.documents.extract import ChunkSpan, Extract, FileKind, Marker, UnreadableFile
 from athand.documents.model import Chunk
 from athand.documents.readers import Readers
@@ -56,6 +56,8 @@ def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: File
     kind = detect_kind(path)
     extract = _redact_extract(readers.read(kind, data))
     kind = kind or FileKind("text")
+    from athand.documents import chunking  # its grammars take a while to compile; a search needs none
+
     spans = chunking.chunk_text(extract, kind)
     outline = [[each.title, each.level, each.line] for each in chunking.extract_outline(extract, kind)[:_MAX_OUTLINE]]
     row = {

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 # In the order that breaks ties: a feeling or a lesson is rarer than a fact, so its cues say more.
@@ -128,9 +129,9 @@ def classify(text: str) -> str:
 
 def _count_cues(sector: str, text: str) -> int:
     # Only of ASCII is it certain that lower case finds the same.
-    if text.isascii() and (cues := _LOWER_PATTERNS.get(sector)):
+    if text.isascii() and (cues := _compile_lower_cues(sector)):
         return len(cues.findall(text.lower()))
-    return len(_PATTERNS[sector].findall(text))
+    return len(_compile_cues(sector).findall(text))
 
 
 def _compile_patterns(cues: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
@@ -139,8 +140,13 @@ def _compile_patterns(cues: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Patt
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", flags)
 
 
-_PATTERNS = {sector: _compile_patterns(_CUES[sector]) for sector in SECTORS}
-# For lower case, in which the cues are written: they are found in a third of the time.
-_LOWER_PATTERNS = {
-    sector: _compile_patterns(_CUES[sector], re.NOFLAG) for sector in SECTORS if "(?-i:" not in _CUES[sector]
-}
+@cache
+def _compile_cues(sector: str) -> re.Pattern[str]:
+    """The cues of a sector, compiled when a memory is first classified: a search needs none."""
+    return _compile_patterns(_CUES[sector])
+
+
+@cache
+def _compile_lower_cues(sector: str) -> re.Pattern[str] | None:
+    """The cues in lower case, as they are written: they are found in a third of the time."""
+    return None if "(?-i:" in _CUES[sector] else _compile_patterns(_CUES[sector], re.NOFLAG)

@@ -14,7 +14,6 @@ from athand.tools.catalogue import StoredTool
 from athand.tools.config_files import canonical_path
 from athand.tools.context import ToolContext
 from athand.tools.model import Rule, Tool
-from athand.tools.poisoning.scan import scan_definition
 from athand.tools.scoring import INDEX
 
 Spaces = Sequence[str] | None
@@ -25,6 +24,8 @@ def approve(context: ToolContext, id_: str, spaces: Spaces) -> Tool:
     before = _get_stored_tool(context, id_, spaces)
     after = replace(before, state="approved")
     if before.offered is not None:
+        from athand.tools.poisoning.scan import scan_definition  # slow to import
+
         hash_ = definitions.content_hash(before.offered)
         flags = scan_definition(before.offered, before.server)
         after = replace(after, definition=before.offered, hash=hash_, offered=None, flags=flags)

@@ -16,7 +16,6 @@ from athand.tools.definitions import to_passage, tool_id
 from athand.tools.masking import indexed_definition, is_plain_name
 from athand.tools.model import Definition, Flag
 from athand.tools.poisoning.neighbours import Neighbours
-from athand.tools.poisoning.scan import scan_definition
 from athand.tools.scoring import INDEX
 from athand.types import Noun, Vectors
 
@@ -209,6 +208,8 @@ class _FlagFinder:
     def find(self, definition: Definition) -> tuple[Flag, ...]:
         """The flags of one of the definitions."""
         if id(definition) not in self._found:
+            from athand.tools.poisoning.scan import scan_definition  # slow to import
+
             self._found[id(definition)] = scan_definition(definition, self._offer.server, self._neighbours)
         return self._found[id(definition)]
 
