@@ -42,6 +42,7 @@ def run(monkeypatch, capsys, tmp_path):
     """Runs the command line in this process, on a store of its own."""
     monkeypatch.setenv("ATHAND_STORE", str(tmp_path / "store.db"))
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("ATHAND_PROJECT", "default")  # not the repository that the tests run in
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["athand", *arguments])

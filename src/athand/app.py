@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -22,6 +23,7 @@ from athand.errors import AthandError, DataError, InvalidInput, NotFound
 from athand.flows import Flows
 from athand.inputs import check_path, check_text
 from athand.memories import Memories
+from athand.memories.projects import mark_others
 from athand.parameters import (
     LONGEST_ID,
     Catalogues,
@@ -29,6 +31,7 @@ from athand.parameters import (
     FolderIds,
     Help,
     HitId,
+    Home,
     Limit,
     MinScore,
     Name,
@@ -108,6 +111,7 @@ class Athand:
         folder_id: FolderIds = None,
         catalogue: Catalogues = None,
         app: Annotated[Name | None, Help("Only flows of this app; default: all apps")] = None,
+        home: Home = None,
     ) -> Hits[Hit]:
         """Find what fits a task: memories, documents, tools and recorded UI flows, best first, each with why.
 
@@ -115,7 +119,23 @@ class Athand:
         """
         filters = {"project": project, "folder_id": folder_id, "catalogue": catalogue, "app": app}
         request = SearchRequest.check(self.corpora, query, corpora, limit, min_score, **filters)
-        if Tools.name not in request.corpora or not query.strip():
+        if home is not None and not (project or folder_id or app):
+            return self._search_from(replace(request, home=home))
+        return self._search(request)
+
+    def _search_from(self, request: SearchRequest) -> Hits[Hit]:
+        """What fits in one project and globally; then, up to the limit, memories and documents of other projects."""
+        hits = self._search(request)
+        of_projects = {name: each for name, each in request.corpora.items() if each.has_home}
+        if len(hits) >= request.limit or not of_projects:
+            return hits
+        elsewhere = self._search(replace(request, corpora=of_projects, home=None))
+        known = {hit.id for hit in hits}
+        others = [hit for hit in elsewhere if hit.id not in known]
+        return mark_others(hits, others[: request.limit - len(hits)], elsewhere)
+
+    def _search(self, request: SearchRequest) -> Hits[Hit]:
+        if Tools.name not in request.corpora or not request.question.text.strip():
             return search(self._store, request)
         return self.tools.wait_while_empty(request.question, lambda: search(self._store, request))
 
@@ -251,5 +271,6 @@ def _choices(settings: Settings) -> Choices:
         threshold=settings.search_threshold,
         alpha=settings.search_alpha,
         policy=settings.tool_policy,
+        unannotated=settings.unannotated_tools,
         tokens=settings.data_folder / "logins",
     )

@@ -31,7 +31,11 @@ _TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
 }
-_CHOICES = {"device": ("auto", "cpu", "gpu"), "tool_policy": ("first", "quarantine", "accept")}
+_CHOICES = {
+    "device": ("auto", "cpu", "gpu"),
+    "tool_policy": ("first", "quarantine", "accept"),
+    "unannotated_tools": ("ask", "allow", "deny"),
+}
 _RANGES = {
     "search_limit": (1, 100),
     "search_threshold": (0, 1),
@@ -56,6 +60,7 @@ class Settings:
     search_threshold: float = 0.35
     search_alpha: float = 0.7
     tool_policy: str = "first"
+    unannotated_tools: str = "ask"
     chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
     extensions: str | None = None  # folders of browser extensions that agents may load, separated as in PATH

@@ -120,6 +120,7 @@ class Corpus(ABC, Generic[RequestT, HitT]):
     same_meaning: ClassVar[float | None] = None  # a hit that means at least so much the same is never noise
     facet: ClassVar[str]  # what the items belong to: projects, folders, ...
     filters: ClassVar[frozenset[str]] = frozenset()  # of a search over all corpora, those that are understood
+    has_home: ClassVar[bool] = False  # its items are of projects, of which a caller works on one
     own_filter: ClassVar[str | None] = None  # where this filter is given, this corpus is meant
 
     def __init_subclass__(cls) -> None:

@@ -82,6 +82,9 @@ ByWriter = Annotated[bool, FromCaller("may_write")]  # whether the caller may ch
 AnswerLength = Annotated[int | None, FromCaller("longest_answer")]
 
 
+Home = Annotated[str | None, FromCaller("project")]  # the project that the caller works on: what others have comes last
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a service method, as surfaces offer it."""
@@ -160,7 +163,7 @@ Limit = Annotated[int, Range(1, 1000), Help("Maximum number of results")]
 MinScore = Annotated[Fraction | None, Help("Leave out results that score less, 0 to 1")]
 LONGEST_ID = 4096  # the path of a document is a part of some
 HitId = Annotated[str, Length(1, LONGEST_ID), Help("The id of a hit, or the place of a document")]
-Project = Annotated[Name | None, Help("Only this project; default: all projects")]
+Project = Annotated[Name | None, Help("Only this project; default: all, yours first")]
 HomeProject = Annotated[Name, Help("The project it belongs to")]
 ContinuationToken = Annotated[str | None, Help("From the previous page, to get the next; keep the other arguments")]
 FilePath = Annotated[str | PathLike[str], Length(1, 4096), Help("A path on the machine that Athand runs on")]

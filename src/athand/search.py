@@ -29,6 +29,7 @@ class SearchRequest:
     corpora: Corpora  # those that are searched
     limit: int
     least: float | None
+    home: str | None = None  # the project that the corpora which have projects are asked about
 
     @classmethod
     def check(
@@ -51,10 +52,11 @@ class SearchRequest:
 
     def question_to(self, corpus: AnyCorpus) -> CorpusQuestion:
         """The question to one corpus, with the least total in its own measure."""
+        question = replace(self.question, project=self.home) if self.home and corpus.has_home else self.question
         if self.least is None:
-            return self.question
+            return question
         least = to_total(corpus.points, self.least) - _ROUNDING
-        return replace(self.question, min_total=min(1.0, max(0.0, least)))
+        return replace(question, min_total=min(1.0, max(0.0, least)))
 
 
 @dataclass(frozen=True, slots=True)

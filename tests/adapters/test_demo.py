@@ -57,6 +57,20 @@ def ask(server, path, token=None):
     return answer.status, content
 
 
+def speak_mcp(server, conversation):
+    """Run a conversation of an MCP client with the server that a demo left."""
+    headers = {"Authorization": f"Bearer {Path(server['token_file']).read_text().strip()}"}
+
+    async def run():
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as connection,
+            Client(streamable_http_client(f"{server['url']}/mcp", http_client=connection)) as client,
+        ):
+            await conversation(client)
+
+    anyio.run(run)
+
+
 def test_all_four_corpora_answer_one_question(shown):
     first, *_ = shown["questions"]
     assert set(first["facets"]) >= {"memories", "documents", "tools", "flows"}
@@ -94,8 +108,6 @@ def test_the_server_answers_who_has_the_token_and_nobody_else(shown):
 
 
 def test_what_an_agent_gets_of_the_demo_keeps_to_its_budget(shown):
-    server = shown["server"]
-    headers = {"Authorization": f"Bearer {Path(server['token_file']).read_text().strip()}"}
     question = shown["questions"][0]["query"]
 
     async def measure(client, name, **arguments):
@@ -103,17 +115,43 @@ def test_what_an_agent_gets_of_the_demo_keeps_to_its_budget(shown):
         assert not found.is_error, found
         return len(json.dumps(found.structured_content, ensure_ascii=False, separators=(",", ":")))
 
-    async def talk():
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as connection,
-            Client(streamable_http_client(f"{server['url']}/mcp", http_client=connection)) as client,
-        ):
-            assert await measure(client, "search", query=question) <= 3_000
-            assert await measure(client, "search", query=question, limit=10) <= 6_000
-            assert await measure(client, "search_tools", query="list the branches of a repository", limit=3) <= 1_500
-            assert await measure(client, "memory_add", content="Branches start from main.") <= 250
+    async def talk(client):
+        assert await measure(client, "search", query=question) <= 3_000
+        assert await measure(client, "search", query=question, limit=10) <= 6_000
+        assert await measure(client, "search_tools", query="list the branches of a repository", limit=3) <= 1_500
+        assert await measure(client, "memory_add", content="The kettle in the kitchen leaks.") <= 250
 
-    anyio.run(talk)
+    speak_mcp(shown["server"], talk)
+
+
+def test_an_agent_with_the_tools_of_every_day_starts_the_branch_of_the_demo(shown, tmp_path):
+    """It finds how branches begin, reads the document, walks the way to the ticket, and calls the tool of git."""
+    repository = tmp_path / "harbour"
+    git = ["git", "-C", str(repository), "-c", "user.name=m", "-c", "user.email=m@example.org"]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(repository)], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
+
+    async def work(client):
+        async def call(name, **arguments):
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, result.content
+            return result.structured_content
+
+        memory = (await call("memory_search", query="what do branches start from?"))["hits"][0]
+        assert "from main" in memory["snippet"]
+        assert "develop" in (await call("open", id=memory["id"]))["supersedes"][0]["title"]
+        passage = (await call("search", query="how an agent starts a branch", corpora=["documents"]))["hits"][0]
+        assert "branch for ticket 9" in (await call("open", id=passage["id"]))["text"]
+        walk = (await call("search", query="open ticket 9", corpora=["flows"]))["hits"][0]
+        assert any("Ticket 9" in step for step in (await call("open", id=walk["id"]))["steps"])
+        tool = (await call("search_tools", query="start a new branch"))["hits"][0]
+        assert tool["id"] == "git__git_create_branch" and "branch_name: string" in tool["signature"]
+        asked = {"repo_path": str(repository), "branch_name": "9-cart-total", "base_branch": "main"}
+        await call("call_tool", id=tool["id"], arguments=asked)
+
+    speak_mcp(shown["server"], work)
+    branches = subprocess.run([*git, "branch", "--list"], capture_output=True, text=True, check=True).stdout
+    assert "9-cart-total" in branches
 
 
 def test_stopping_leaves_no_process_and_no_file(newcomer, shown):

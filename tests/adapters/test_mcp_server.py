@@ -413,7 +413,7 @@ def test_what_the_log_says_is_told_to_a_client_that_asked(workspace, mode, monke
 
 
 def test_names_of_files_that_are_no_unicode_do_no_harm():
-    result = render_result(operations()["memory_brief"], "a name \udcff in an answer")
+    result = render_result(operations()["memory_brief"], "a name \udcff in an answer", {})
     assert json.loads(result.model_dump_json())["content"][0]["text"] == "a name ? in an answer"
 
 
@@ -422,7 +422,7 @@ def test_a_screenshot_comes_with_the_picture_unless_that_is_too_large(tmp_path, 
     answer = {"path": str(tmp_path / "seen.png")}
 
     def kinds():
-        return [each.type for each in render_result(operations()["ui_screenshot"], answer).content]
+        return [each.type for each in render_result(operations()["ui_screenshot"], answer, {}).content]
 
     assert kinds() == ["text", "image"]
     monkeypatch.setattr(render, "_MAX_IMAGE_BYTES", 8)

@@ -77,24 +77,22 @@ def test_all_operations_on_tools_answer_as_their_schemas_say(call, board, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("used", "tool", "instead"),
+    ("used", "tool"),
     [
-        ("call_tool", "write_file", "call_tool_write"),
-        ("call_tool", "remove_file", "call_tool_destructive"),
-        ("call_tool_write", "remove_file", "call_tool_destructive"),
-        ("call_tool_write", "read_file", "call_tool"),
-        ("call_tool_destructive", "write_file", "call_tool_write"),
+        ("call_tool_write", "remove_file"),
+        ("call_tool_write", "read_file"),
+        ("call_tool_destructive", "write_file"),
     ],
 )
-def test_a_tool_of_another_kind_is_refused_with_the_name_of_what_calls_it(call, used, tool, instead):
+def test_a_tool_of_another_kind_is_refused_with_the_name_of_what_calls_it(call, used, tool):
     call("add_tools", server="files", tools=list(FILES))
-    with pytest.raises(Refused, match=rf"Call it with {instead}\."):
+    with pytest.raises(Refused, match=r"Call it with call_tool\."):
         call(used, id=f"files__{tool}")
 
 
 def test_where_a_rule_wants_somebody_to_be_asked_nothing_is_called(call, board):
     call("set_tool_rule", pattern="*__read_*", decision="ask")
-    with pytest.raises(Refused, match="athand tools call files__read_file"):
+    with pytest.raises(Refused, match="athand tools rule files__read_file allow"):
         call("call_tool", id="files__read_file", arguments={"path": "a"})
     assert board.calls == []
 

@@ -21,6 +21,7 @@ class DocumentContext(Corpus[Any, DocumentHit]):
     points = ((0.0, 0.0), (0.32, 0.1), (0.38, 0.25), (0.59, 0.5), (1.0, 1.0))
     facet = "folders"
     filters = frozenset({"project", "folder_id"})
+    has_home = True
     own_filter = "folder_id"
 
     def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:

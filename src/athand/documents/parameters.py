@@ -5,7 +5,7 @@ from typing import Annotated
 
 from athand.parameters import Help, Length, Name, PathText, Range
 
-FolderId = Annotated[Name, Help("The id of a folder, see list_folders")]
+FolderId = Annotated[Name, Help("The id of a folder, as hits give it")]
 NewFolderId = Annotated[Name | None, Help("The id that the folder gets; default: made from its name")]
 AnyFolderId = Annotated[Name | None, Help("Only this folder; default: all folders")]
 FolderProject = Annotated[Name | None, Help("The project that the folder belongs to; default: all projects")]

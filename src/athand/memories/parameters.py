@@ -42,7 +42,7 @@ NewMemories = Annotated[
 ]
 
 # Finding
-SearchProject = Annotated[Name | None, Help("Only this project and global memories; default: all projects")]
+SearchProject = Annotated[Name | None, Help("Only this project and global memories; default: all, yours first")]
 OfSector = Annotated[_Sector | None, Help("Only memories of this sector; default: all sectors")]
 OfTier = Annotated[
     _Tier | None, Help("Only memories of this tier, which says where they are found; default: all tiers")

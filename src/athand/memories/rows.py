@@ -250,3 +250,9 @@ def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
         by_tier=count_by("i.tier"),
         by_type=count_by("i.memory_type"),
     )
+
+
+def projects(snapshot: Snapshot) -> list[str]:
+    """The names of all projects that have memories, in order."""
+    found = snapshot.rows("SELECT DISTINCT project FROM memories WHERE is_deleted = 0 ORDER BY project")
+    return [row[0] for row in found]

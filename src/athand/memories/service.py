@@ -26,12 +26,13 @@ from athand.memories.model import (
     Timeline,
     to_passage,
 )
+from athand.memories.projects import begin_at_home, describe_unknown_project
 from athand.memories.salience import BY_CALLER, BY_DEEMPHASIZE
 from athand.memories.schema import SCHEMA
 from athand.memories.scoring import PROJECT
 from athand.memories.search import MemoryCorpus, MemoryRanking, MemorySearchRequest
 from athand.memories.validation import check_project
-from athand.parameters import AnswerLength, ByWriter, FilePath, HomeProject, Limit, MinScore, Project, Question
+from athand.parameters import AnswerLength, ByWriter, FilePath, Home, HomeProject, Limit, MinScore, Project, Question
 from athand.redaction import refuse_secret
 from athand.store import Passage, Snapshot, Store
 from athand.types import Candidate, Hit, Hits
@@ -57,6 +58,7 @@ class Memories(MemoryCorpus):
     same_meaning = 0.4
     facet = "projects"
     filters = frozenset({"project"})
+    has_home = True
 
     def __init__(
         self, store: Store, embedder: LazyEmbedder, *, documents: SearchDocuments | None = None, **options: Any
@@ -125,11 +127,40 @@ class Memories(MemoryCorpus):
         reinforce: p.Reinforce = True,
         weights: p.PlainWeights = None,
         may_write: ByWriter = True,
+        home: Home = None,
     ) -> Hits[MemoryHit]:
         """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
         Superseded memories are left out unless `include_superseded` is true.
         """
+        options = {name: value for name, value in locals().items() if name not in ("self", "project", "home")}
+
+        def look(**where: Any) -> Hits[Any]:
+            return self._search(**options | where)
+
+        if project is None and home is not None:
+            return begin_at_home(look, home, limit)
+        return self._note_unknown(look(project=project), project)
+
+    def _search(
+        self,
+        query: str,
+        *,
+        project: str | None,
+        limit: int,
+        session: str | None,
+        include_documents: bool,
+        reinforce: bool,
+        may_write: bool,
+        sector: str | None,
+        tier: str | None,
+        memory_type: str | None,
+        tags: Sequence[str],
+        min_salience: float,
+        in_session: str | None,
+        **options: Any,
+    ) -> Hits[Any]:
+        """The memories of one project and the global ones, or all; with documents if they are wanted."""
         filters = {
             "sector": sector,
             "tier": tier,
@@ -139,27 +170,32 @@ class Memories(MemoryCorpus):
             "in_session": in_session,
         }
         request = search.make_request(
-            self,
-            query,
-            project=project,
-            filters=filters,
-            limit=limit,
-            min_score=min_score,
-            include_superseded=include_superseded,
-            session=session,
-            as_of=as_of,
-            mode=mode,
-            weights=weights,
+            self, query, project=project, filters=filters, limit=limit, session=session, **options
         )
         hits: Hits[Any] = self.find(request)
         if reinforce and may_write and hits:
             hits = search.recall(self, hits, request)
-        if include_documents:
-            found = self.search_documents(query, project=project, limit=limit)
-            corrections = {**found.did_you_mean, **hits.did_you_mean}
-            notes = (*hits.notes, *found.notes)
-            hits = Hits([*hits, *found], notes=notes, did_you_mean=corrections, freshness=found.freshness)
+        return self._add_documents(hits, query, project, limit) if include_documents else hits
+
+    def _add_documents(self, hits: Hits[Any], query: str, project: str | None, limit: int) -> Hits[Any]:
+        found = self.search_documents(query, project=project, limit=limit)
+        corrections = {**found.did_you_mean, **hits.did_you_mean}
+        notes = (*hits.notes, *found.notes)
+        return Hits([*hits, *found], notes=notes, did_you_mean=corrections, freshness=found.freshness)
+
+    def _note_unknown(self, hits: Hits[Any], project: str | None) -> Hits[Any]:
+        """The hits with a note if nothing was ever kept in the project that was asked for."""
+        if project is None or any(getattr(hit.item, "project", None) == project for hit in hits):
+            return hits
+        known = self.projects()
+        if project not in known and known:
+            hits.notes = (*hits.notes, describe_unknown_project(project, known))
         return hits
+
+    def projects(self) -> Sequence[str]:
+        """The names of all projects that have memories."""
+        with self.store.snapshot() as snapshot:
+            return rows.projects(snapshot)
 
     def search_documents(self, query: Question, project: Project = None, limit: Limit = 10) -> Hits[Hit]:
         """Search the documents of a project and those of no project."""

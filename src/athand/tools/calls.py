@@ -17,7 +17,7 @@ _MOST_KEPT = 8  # truncated results that are kept for reading on
 _MOST_CHARACTERS = 16_000_000
 _LONGEST_REASON = 4_000  # characters of an error text or of a diff in a message
 
-Confirm = Callable[[Tool, Mapping[str, Any]], bool]
+Confirm = Callable[[Tool, Mapping[str, Any]], bool | None]  # None if nobody can be asked
 
 
 def check_state(tool: Tool, as_hash: str | None = None) -> None:
@@ -36,29 +36,51 @@ def check_state(tool: Tool, as_hash: str | None = None) -> None:
 def check_kind(tool: Tool, kinds: Collection[str] | None) -> None:
     """Raise Refused if the kind of the tool is not among those the caller allows."""
     if kinds is not None and tool.kind not in kinds:
-        name = {"read": "call_tool", "write": "call_tool_write", "destructive": "call_tool_destructive"}[tool.kind]
         effect = "changes things" if tool.kind == "write" else "may destroy something, as far as its server says"
-        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else effect}. Call it with {name}.")
+        raise Refused(f"{tool.id} {'only reads' if tool.kind == 'read' else effect}. Call it with call_tool.")
 
 
-def find_decision(rules: Sequence[Rule], tool: Tool) -> str:
-    """The strictest decision of all rules that match the tool; "allow" if none matches."""
-    decisions = {rule.decision for rule in rules if fnmatchcase(tool.id, rule.pattern)}
-    return next((each for each in DECISIONS if each in decisions), "allow")
+def find_decision(rules: Sequence[Rule], tool: Tool) -> Rule | None:
+    """The strictest of all rules that match the tool; None if none does."""
+    matching = {rule.decision: rule for rule in rules if fnmatchcase(tool.id, rule.pattern)}
+    return next((matching[each] for each in DECISIONS if each in matching), None)
 
 
-def check_rules(rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None) -> None:
+def decide_without_rule(tool: Tool, unannotated: str) -> str:
+    """What becomes of an agent's call that no rule is about: a tool that may destroy something is asked about.
+
+    `unannotated` is the decision for a tool whose server does not say what it does.
+    """
+    if tool.kind != "destructive":
+        return "allow"
+    hints = {"readOnlyHint", "destructiveHint"} & tool.annotations.keys()
+    return "ask" if hints else unannotated
+
+
+def check_rules(
+    rules: Sequence[Rule], tool: Tool, arguments: Mapping[str, Any], confirm: Confirm | None, otherwise: str = "allow"
+) -> None:
     """Raise Refused if a rule denies the call, or if it must be confirmed and is not."""
-    decision = find_decision(rules, tool)
+    rule = find_decision(rules, tool)
+    decision = rule.decision if rule else otherwise
+    reason = f"The rule {rule.pattern!r}" if rule else f"No rule is about {tool.id}, and what {_describe_risk(tool)}"
     if decision == "deny":
-        raise Refused(f"A rule of yours denies {tool.id}. See: athand tools rules")
-    if decision == "ask" and confirm is None:
+        raise Refused(f"{reason} denies {tool.id}. See: athand tools rules")
+    if decision == "allow":
+        return
+    agreed = confirm(tool, arguments) if confirm else None
+    if agreed is None:
         raise Refused(
-            f"A rule of yours wants to be asked about {tool.id}, and nobody is here to answer. "
-            f"Call it with: athand tools call {tool.id}, or see the rule: athand tools rules"
+            f"{tool.id} was not called. {reason} wants a person to be asked, and nobody can be asked here. "
+            f"Allow it with: athand tools rule {tool.id} allow"
         )
-    if decision == "ask" and confirm is not None and not confirm(tool, arguments):
+    if not agreed:
         raise Refused(f"{tool.id} was not called: the answer was no.")
+
+
+def _describe_risk(tool: Tool) -> str:
+    hints = {"readOnlyHint", "destructiveHint"} & tool.annotations.keys()
+    return "may destroy something" if hints else "does not say whether it changes anything"
 
 
 def check_size(max_chars: object) -> int:

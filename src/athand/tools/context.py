@@ -12,6 +12,7 @@ from athand.inputs import check_choice
 from athand.store import Passage, Snapshot, Store
 from athand.text import text_hash
 from athand.tools import rows
+from athand.tools.calls import DECISIONS
 from athand.tools.catalogue_index import CatalogueIndexCache
 from athand.tools.model import ToolHit
 from athand.tools.schema import SCHEMA
@@ -32,6 +33,7 @@ class Choices:
     threshold: float = THRESHOLD
     alpha: float = ALPHA
     policy: str = "first"
+    unannotated: str = "ask"  # an agent's call of a tool whose server does not say what it does: allow, ask or deny
     search_seconds: float = 10.0
     idle_seconds: float = 300.0
     tokens: Path | None = None  # the folder of OAuth tokens
@@ -56,6 +58,7 @@ class ToolContext(Corpus[Any, ToolHit]):
         **options: Any,
     ) -> None:
         check_choice("tool policy", choices.policy, POLICIES)
+        check_choice("unannotated tools", choices.unannotated, DECISIONS)
         super().__init__(store, embedder, **options)
         self.environment = environment
         self.choices = choices

@@ -29,7 +29,7 @@ Arguments = Annotated[
 Seconds = Annotated[
     Annotated[float, Range(0, 3600, exclusive=True)] | None, Help("Maximum seconds to wait for the answer")
 ]
-MaxChars = Annotated[int, Range(1), Help("Maximum number of characters to return; read_on returns the rest")]
+MaxChars = Annotated[int, Range(1), Help("Maximum number of characters to return; the answer says how to read on")]
 Continuation = Annotated[str, Help("The continuation of the answer that was cut")]
 
 LoggedTool = Annotated[Name | None, Help("Only calls of this tool; default: all tools")]

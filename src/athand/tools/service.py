@@ -193,10 +193,10 @@ class Tools(ToolContext):
         catalogue: Catalogues = None,
         mode: p.ToolMode = None,
     ) -> Hits[ToolHit]:
-        """Find the tools that can do something, best first, each with its input schema and why it fits.
+        """Find the tools that can do something, best first, each with its parameters and why it fits.
 
         If no tool fits, none is returned, and `closest` has the nearest names. A tool that was found is called with
-        call_tool, call_tool_write or call_tool_destructive, as its `kind` says.
+        call_tool.
         """
         request = search.make_request(
             self,
@@ -277,20 +277,26 @@ class Tools(ToolContext):
         max_chars: int | None = None,
         caller: str = "python",
         relay: Relay | None = None,
+        careful: bool = False,
     ) -> CallResult:
         """Call a tool if it is approved, the rules allow it, and the arguments match its schema.
 
-        The call is logged under the name of the caller. What its server asks and tells meanwhile goes to `relay`.
+        The call is logged under the name of the caller. What its server asks and tells meanwhile goes to `relay`. A
+        careful caller asks about what may destroy something, where no rule decides.
         """
         most = None if max_chars is None else calls.check_size(max_chars)
         tool = self.describe(id, catalogue=catalogue)
         with self._log.record(tool, arguments, caller):
-            return self._call(tool, arguments, kinds=kinds, confirm=confirm, seconds=seconds, most=most, relay=relay)
+            decision = calls.decide_without_rule(tool, self.choices.unannotated) if careful else "allow"
+            return self._call(
+                tool, arguments, decision, kinds=kinds, confirm=confirm, seconds=seconds, most=most, relay=relay
+            )
 
     def _call(
         self,
         tool: Tool,
         arguments: Mapping[str, Any] | str | None,
+        otherwise: str,
         *,
         kinds: Collection[str] | None,
         confirm: calls.Confirm | None,
@@ -303,7 +309,7 @@ class Tools(ToolContext):
         from athand.tools.validate import validate_arguments
 
         checked = validate_arguments(arguments, tool.input_schema)
-        calls.check_rules(self.rules(catalogue=tool.catalogue), tool, checked, confirm)
+        calls.check_rules(self.rules(catalogue=tool.catalogue), tool, checked, confirm, otherwise)
         key = (tool.catalogue, tool.server)
 
         def check() -> None:

@@ -35,6 +35,7 @@ def config(**given: Any) -> None:
       search_threshold   minimum score of these results, from 0 to 1
       search_alpha       weight of meaning against words in these searches
       tool_policy        new tools: first, quarantine or accept
+      unannotated_tools  an agent calls a tool that does not say what it does: ask, allow or deny
       chromium           the browser's executable; default: found by itself
       flow_window_hours  maximum age of the sessions that predictions use
       extensions         folders of browser extensions that agents may load, separated by :

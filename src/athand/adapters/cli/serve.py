@@ -13,6 +13,7 @@ from athand.adapters.cli.options import complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.token import AGENT_SCOPES, SCOPES
 from athand.adapters.cli.tools_catalogues import servers_file
+from athand.adapters.project import find_project
 from athand.errors import AthandError, InvalidInput, Refused
 
 if TYPE_CHECKING:
@@ -175,7 +176,20 @@ def _print_ready(session: Session, url: str, folder: Path, *, has_mcp: bool) -> 
     help="What the agent may do; may be repeated; default: all but admin.",
 )
 @click.option("--admin", is_flag=True, help="Let the agent also approve tools, add folders and write files.")
-def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: tuple[str, ...], admin: bool) -> None:
+@click.option(
+    "--project",
+    metavar="NAME",
+    help="The project that is worked on; default: ATHAND_PROJECT, else the git repository of the working folder.",
+)
+def mcp(
+    session: Session,
+    /,
+    toolsets: str | None,
+    profile: str | None,
+    scopes: tuple[str, ...],
+    admin: bool,
+    project: str | None,
+) -> None:
     """Serve MCP on standard input and output, for a client that starts it.
 
     \b
@@ -196,7 +210,15 @@ def mcp(session: Session, /, toolsets: str | None, profile: str | None, scopes: 
 
     context = AppContext(lambda: _open_for_serving(session), session.corpora)
     granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
-    mcp_server = create_mcp_server(context, toolsets=_split_names(toolsets), profile=profile, scopes=granted)
+    found = find_project(project, Path.cwd())
+    mcp_server = create_mcp_server(
+        context,
+        toolsets=_split_names(toolsets),
+        profile=profile,
+        scopes=granted,
+        project=found,
+        asks_roots=not found.is_named,
+    )
     serve(fds, context, mcp_server)
 
 

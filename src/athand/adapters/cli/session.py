@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from athand.adapters.cli.words import echo, to_json
+from athand.adapters.project import DEFAULT, FoundProject, find_project
 from athand.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ class Session:
     no_cache: bool = False
     as_json: bool = False
     quiet: bool = False
+    project: "FoundProject | None" = None  # that this command works on, where none was named
     corpora: "tuple[type[AnyCorpus], ...]" = ()  # of a program of one's own, beside the four
 
     def open(self) -> "Athand":
@@ -47,6 +51,11 @@ class Session:
         if self.no_cache:
             settings = replace(settings, no_cache=True)
         return Athand(self.store, model=self.model, settings=settings, corpora=self.corpora)
+
+    @property
+    def home(self) -> str | None:
+        """The project that searches begin with, where work is done in one and none was named."""
+        return self.project.name if self.project else None
 
     def show(self, value: Any) -> None:
         """Print the data as JSON."""
@@ -158,7 +167,10 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], cl
         def run(**arguments: Any) -> None:
             session = start_session(click.get_current_context(), **{each: arguments.pop(each) for each in names})
             logging.getLogger("athand").setLevel(logging.ERROR if session.quiet else logging.WARNING)
+            _find_project(session, arguments)
             function(session, **arguments)
+            if session.project is not None and not session.as_json:
+                session.say(f" Project {session.project}; another one with --project NAME")
 
         run.__doc__ = function.__doc__
         shared = common_options(run)
@@ -167,6 +179,18 @@ def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], cl
         return group.command(name, cls=LazyCommand)(shared)
 
     return decorate
+
+
+def _find_project(session: Session, arguments: dict[str, Any]) -> None:
+    """Where a command is about a project and none was named: finds that of the working folder."""
+    if "project" not in arguments or arguments["project"] not in (None, DEFAULT):
+        return
+    if click.get_current_context().get_parameter_source("project") is not ParameterSource.DEFAULT:
+        return
+    found = find_project(None, Path.cwd())
+    if found.is_known:
+        session.project = found
+        arguments["project"] = found.name if arguments["project"] == DEFAULT else None
 
 
 class SectionedGroup(click.Group):

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp import types
 
+from athand.adapters.mcp.advice import translate_advice
 from athand.adapters.mcp.lean import make_lean
 from athand.adapters.mcp.tool_list import WRAPPED, is_wrapped
 from athand.adapters.operations import Operation
@@ -18,10 +19,14 @@ _MAX_IMAGE_BYTES = 1_000_000
 _NO_HITS = "Nothing fits."
 
 
-def render_result(operation: Operation, answer: Any, *, is_lean: bool = True) -> types.CallToolResult:
+def render_result(
+    operation: Operation, answer: Any, offered: Mapping[str, Operation], *, is_lean: bool = True
+) -> types.CallToolResult:
     """The answer of an operation as structured content and as text, both with the same facts."""
     answer = _replace_surrogates(answer)
     shown = make_lean(operation, answer) if is_lean else answer
+    if isinstance(shown, dict) and (notes := shown.get("notes")):
+        shown["notes"] = [translate_advice(each, offered) for each in notes]
     content: list[types.ContentBlock] = [types.TextContent(text=_render_text(shown, is_lean=is_lean))]
     if operation.name == "ui_screenshot":
         content += _load_image(answer)
@@ -29,10 +34,10 @@ def render_result(operation: Operation, answer: Any, *, is_lean: bool = True) ->
     return types.CallToolResult(content=content, structured_content=structured)
 
 
-def render_error(error: AthandError) -> types.CallToolResult:
-    """An error that a model can read and do something about."""
+def render_error(error: AthandError, offered: Mapping[str, Operation]) -> types.CallToolResult:
+    """An error that a model can read and do something about, with the tools that it is offered."""
     about = {"kind": type(error).__name__, **({"code": error.code} if error.code else {})}
-    text = types.TextContent(text=_replace_surrogates(str(error)))
+    text = types.TextContent(text=_replace_surrogates(translate_advice(str(error), offered)))
     return types.CallToolResult(content=[text], is_error=True, _meta={ERROR_META: about})
 
 

@@ -19,6 +19,7 @@ from athand.adapters.mcp.resources import Resources
 from athand.adapters.mcp.tool_list import UI_PREFIX, ToolList, default_limit, render_instructions
 from athand.adapters.operations import AGENT, DEFAULT_SCOPES, AppContext, Caller, Operation, list_toolsets
 from athand.adapters.operations.threads import Threads
+from athand.adapters.project import NO_PROJECT, FoundProject
 
 CALLER = "athand.caller"  # key of the caller in the ASGI scope, set by the HTTP server
 _RESOURCE_NOT_FOUND = -32002  # before 2026-07-28; since then INVALID_PARAMS
@@ -39,17 +40,23 @@ def create_mcp_server(
     profile: str | None = None,
     scopes: Collection[str] = DEFAULT_SCOPES,
     threads: Threads | None = None,
+    project: FoundProject = NO_PROJECT,
+    asks_roots: bool = False,
 ) -> Server[Any]:
-    """A server; `scopes` are those of a caller whom the transport does not identify."""
+    """A server; `scopes` and `project` are those of a caller whom the transport does not identify.
+
+    With `asks_roots` the roots of the one client say which project it is, where it has some.
+    """
     tools = ToolList(toolsets, _ui_prefix(profile), ctx.corpora)
-    dispatcher = Dispatcher(ctx, threads or Threads())
-    handlers = _McpHandlers(dispatcher, ctx, tools, replace(AGENT, scopes=frozenset(scopes)), profile)
+    dispatcher = Dispatcher(ctx, tools, threads or Threads(), asks_roots=asks_roots)
+    caller = replace(AGENT, scopes=frozenset(scopes), project=project.name if project.is_known else None)
+    handlers = _McpHandlers(dispatcher, ctx, tools, caller, profile)
     server: Server[Any] = Server(
         "athand",
         version=__version__,
         title="Athand",
         description="Finds what an agent can use: memories, documents, tools and UI flows, with scores that say why.",
-        instructions=render_instructions(tools.operations),
+        instructions=render_instructions(tools.operations, project),
         cache_hints=dict.fromkeys(_CACHED_LISTS, _CACHE_HINT),
         get_tool_input_schema=handlers.input_schema,
         on_list_tools=handlers.list_tools,
@@ -150,8 +157,10 @@ class _McpHandlers:
 
     def _find_defaults(self, operation: Operation) -> Mapping[str, Any]:
         """Arguments in place of those that are not given."""
-        limit = default_limit(operation)
-        return {**({"limit": limit} if limit else {}), **self._default_arguments.get(operation.name, {})}
+        found: dict[str, Any] = dict(self._default_arguments.get(operation.name, {}))
+        if limit := default_limit(operation):
+            found["limit"] = limit
+        return found
 
     def _find_caller(self, context: RequestContext) -> Caller:
         """Who asks. Whatever the token, an MCP client is an agent: what it writes is not a person's word."""

@@ -10,6 +10,7 @@ from athand.adapters.mcp.lean import DETAIL, find_shape, make_lean_schema
 from athand.adapters.operations import ALWAYS, Operation, list_toolsets, operations
 from athand.adapters.operations.answers import Schema
 from athand.adapters.operations.context import OwnCorpora
+from athand.adapters.project import NO_PROJECT, FoundProject
 from athand.errors import InvalidInput
 
 # The tools of every day, with the parameters that agents need. All others are taken too, and listed with any choice
@@ -54,8 +55,7 @@ _INSTRUCTIONS = {
         "get_document_text to read one."
     ),
     "search_tools": (
-        "To do something you have no tool for: search_tools, then describe_tool for its parameters, then call_tool. "
-        "A tool that changes things is called with call_tool_write or call_tool_destructive, where you have these."
+        "To do something you have no tool for: search_tools, describe_tool if its parameters are not clear, call_tool."
     ),
     "knowledge_search": "Before you drive a browser, ask knowledge_search what was done there before.",
 }
@@ -167,6 +167,8 @@ def _wrap_schema(answer: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {WRAPPED: answer}, "required": [WRAPPED]}
 
 
-def render_instructions(tools: Collection[str]) -> str:
-    """The server instructions: a few sentences on the offered tools."""
-    return "\n".join([_INTRODUCTION, *(text for tool, text in _INSTRUCTIONS.items() if tool in tools)])
+def render_instructions(tools: Collection[str], project: FoundProject = NO_PROJECT) -> str:
+    """The server instructions: a few sentences on the project and the offered tools."""
+    where = f"You work on the project {project}: memories are kept there, and searches begin there."
+    about = [where] if project.is_known else []
+    return "\n".join([_INTRODUCTION, *about, *(text for tool, text in _INSTRUCTIONS.items() if tool in tools)])

@@ -22,6 +22,7 @@ class Caller:
     scopes: frozenset[str]
     writer: str = "agent"  # who writes down what this caller stores: "agent" or "user"
     servers: frozenset[str] | None = None  # the tool servers that it may reach; None: all of them
+    project: str | None = None  # that it works on, where that is known
     client: "Relay | None" = field(default=None, compare=False, repr=False)  # where it can be asked during a call
 
     @property

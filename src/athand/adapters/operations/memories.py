@@ -6,7 +6,15 @@ from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import row
 from athand.errors import Refused
 from athand.memories import Memories, Memory
-from athand.memories.parameters import ChangingSession, ExpectedUpdatedAt, MemoryChanges, MemoryId
+from athand.memories.parameters import (
+    BriefProject,
+    BriefTokens,
+    ChangingSession,
+    ExpectedUpdatedAt,
+    MemoryChanges,
+    MemoryId,
+)
+from athand.memories.projects import describe_unknown_project
 from athand.memories.validation import OPTIONAL
 from athand.parameters import ByReader, Choice, Help, HomeProject, Name
 
@@ -53,6 +61,17 @@ def memory_folder(
     return ctx.athand.memories.folder(project).run(given)
 
 
+def memory_brief(ctx: AppContext, project: BriefProject = "default", max_tokens: BriefTokens = 800) -> str:
+    """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
+    memories = ctx.athand.memories
+    if text := memories.brief(project, max_tokens):
+        return text
+    known = memories.projects()
+    if known and project not in known:
+        return describe_unknown_project(project, known)
+    return f"Nothing is remembered of {project} yet. Keep decisions, preferences and hard-won facts with memory_add."
+
+
 def _write(name: str, method: Any, title: str, **options: Any) -> Any:
     return row(name, method, title, **{"scope": "write", "kind": "write", **options})
 
@@ -65,7 +84,7 @@ OPERATIONS = (
     _write("memory_add", Memories.add, "Remember"),
     _write("memory_supersede", Memories.supersede, "Supersede a memory"),
     row("memory_timeline", Memories.timeline, "Memories around one"),
-    row("memory_brief", Memories.brief, "Brief on a project"),
+    row("memory_brief", memory_brief, "Brief on a project", path="memories/brief", toolset="memories"),
     row("memory_get", Memories.get, "Read a memory"),
     row("memory_list", Memories.list, "List memories"),
     # Destructive: the old text is lost, which memory_supersede keeps.

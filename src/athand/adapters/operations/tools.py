@@ -1,22 +1,65 @@
 """Operations on tools: search, describe and call them, and what their owner decides about them."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from athand.adapters.operations.caller import AGENT, ByCaller
+from athand.adapters.operations.caller import AGENT, ByCaller, Caller
 from athand.adapters.operations.context import AppContext
 from athand.adapters.operations.model import Operation, row
 from athand.parameters import Catalogues, FilePath, Help, Length, Name
+from athand.text_length import shorten
 from athand.tools import Tools
-from athand.tools.model import DEFAULT, CallResult, Rule, Server
+from athand.tools.model import DEFAULT, CallResult, Rule, Server, Tool
 from athand.tools.parameters import Arguments, MaxChars, OwnCatalogue, Seconds, ServerName, ToolId
 
 _MAX_CHARS = 20_000  # of an answer, by default
 
 
+_CONSENT = {"type": "object", "properties": {"call": {"type": "boolean", "title": "Call it"}}, "required": ["call"]}
+_MOST_SHOWN = 1_000  # characters of arguments in a question
+
+
+def call_tool(
+    ctx: AppContext,
+    id: ToolId,
+    arguments: Arguments = None,
+    max_chars: MaxChars = _MAX_CHARS,
+    seconds: Seconds = None,
+    catalogue: Catalogues = None,
+    caller: ByCaller = AGENT,
+) -> CallResult:
+    """Call a tool of any server, with the id and the parameters that search_tools gives.
+
+    What may destroy something, or does not say so, is called only if a rule of the owner allows it or the user agrees.
+    """
+    where = ctx.resolve_catalogues(catalogue)
+    return ctx.athand.tools.call(
+        id,
+        arguments,
+        catalogue=where,
+        seconds=seconds,
+        max_chars=max_chars,
+        caller=caller.name,
+        confirm=partial(_ask_person, caller),
+        relay=caller.client,
+        careful=True,
+    )
+
+
+def _ask_person(caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> bool | None:
+    """Whether the person behind the client agrees to a call; None if the client cannot ask."""
+    shown = shorten(json.dumps(arguments, ensure_ascii=False), _MOST_SHOWN)
+    answer = caller.ask(f"May {tool.id} be called? Its kind is {tool.kind}. Arguments: {shown}", _CONSENT)
+    if answer is None:
+        return None
+    return answer.get("action") == "accept" and bool((answer.get("content") or {}).get("call"))
+
+
 def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResult]:
-    """An operation that calls tools of one kind; refused where a rule says ask, as operations cannot ask a person."""
+    """An operation that calls tools of one kind, which clients can allow one by one; refused where a rule says ask."""
 
     def call(
         ctx: AppContext,
@@ -44,11 +87,6 @@ def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResu
     return call
 
 
-call_tool = _make_call(
-    "call_tool",
-    "read",
-    'Call a tool of the kind "read". A tool that changes something is refused, with the name of what calls it.',
-)
 call_tool_write = _make_call(
     "call_tool_write", "write", 'Call a tool of the kind "write": it adds or changes something, and destroys nothing.'
 )
@@ -147,7 +185,7 @@ def _admin(name: str, run: Any, title: str, **options: Any) -> Operation:
 OPERATIONS = (
     row("search_tools", Tools.search, "Search tools"),
     row("describe_tool", Tools.describe, "Describe a tool"),
-    _call_row(call_tool, "tools/call", "Call a tool that only reads", "read"),
+    _call_row(call_tool, "tools/call", "Call a tool", "destructive"),
     _call_row(call_tool_write, "tools/call_write", "Call a tool that changes something", "write"),
     _call_row(call_tool_destructive, "tools/call_destructive", "Call a tool that may destroy something", "destructive"),
     row("read_on", Tools.read_on, "Read on in a long answer", scope="call-tools"),
