@@ -6,7 +6,7 @@ Files of a project are read only if the caller names the project, since they are
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,13 @@ _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 @dataclass(slots=True)
 class ClientServers:
-    """The servers of a program in our format, notes for the user, and the files that were read."""
+    """The servers of a program in our format, notes for the user, and the files that were read.
+
+    Those of the names in `incomplete` do not work here without what a note says.
+    """
 
     servers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    incomplete: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
 
@@ -97,14 +101,21 @@ def read_client(
     client: str, home: Path, platform: str, project: Path | None = None, environment: Json | None = None
 ) -> ClientServers:
     """All servers of a program. Missing files are skipped; broken ones are noted."""
+    return read_files(client, config_paths(client, home, platform, project, environment), project)
+
+
+def read_files(client: str, paths: Iterable[Path], project: Path | None = None) -> ClientServers:
+    """The servers of a program in some of its files."""
     found = ClientServers()
-    for path in config_paths(client, home, platform, project, environment):
+    for path in paths:
         try:
             config = _parse(path)
             for name, raw in _iter_servers(client, config, project):
                 _add_server(found, client, name, raw, path, project)
             found.files.append(path)
-            found.notes += _replace_inputs(config, found.servers) if client == "vscode" else []
+            if client == "vscode":
+                found.incomplete |= {name for name, raw in found.servers.items() if _INPUT.search(repr(raw))}
+                found.notes += _replace_inputs(config, found.servers)
         except NotFound:
             continue
         except AthandError as error:
@@ -179,7 +190,9 @@ def _add_server(found: ClientServers, client: str, name: str, raw: Any, path: Pa
         converted = {key: translated[key] for key in _KEYS if translated.get(key) is not None}
         is_of_project = project is not None and path.is_relative_to(project)
         found.servers[name] = _make_absolute(converted, path, is_of_project)
-        found.notes += _describe_losses(name, raw, found.servers[name])
+        losses = [*_describe_losses(name, raw, found.servers[name])]
+        found.notes += losses
+        found.incomplete |= {name} if losses else set()
 
 
 def _is_athand(raw: Json) -> bool:

@@ -100,6 +100,13 @@ def write_user_config(path: Path, servers: Mapping[str, Mapping[str, Any]], *, r
         return _merge(path.resolve(), servers, replace=replace)
 
 
+def read_user_config(path: Path) -> Mapping[str, Any]:
+    """The servers in the user's file as they are written; none if there is no file."""
+    _, config, key = _read_user_config(path.resolve())
+    servers: Mapping[str, Any] = config.get(key, {})
+    return servers
+
+
 def remove_from_user_config(path: Path, name: str) -> bool:
     """Remove a server from the user's file; whether it was there."""
     with _open_for_writing(path.resolve()):

@@ -105,7 +105,7 @@ def install(
     target = Client(client, folder, name)
     _check_server_options(url, token_file, has_more=bool(toolsets or profile))
     if url is None:
-        entry = _create_stdio_entry(session, target, toolsets, profile)
+        entry = create_stdio_entry(session, target, toolsets, profile)
     else:
         entry = _create_http_entry(session, target, url, token_file, with_token=not only_print)
     if only_print:
@@ -175,8 +175,8 @@ def own_command() -> list[str]:
     return [str(found)] if found else [sys.executable, "-m", "athand"]
 
 
-def _create_stdio_entry(
-    session: Session, client: "Client", toolsets: str | None, profile: str | None
+def create_stdio_entry(
+    session: Session, client: "Client", toolsets: str | None = None, profile: str | None = None
 ) -> dict[str, Any]:
     """The entry of a server that the client starts, with the options that lead to the same store."""
     from athand.adapters.cli.install_shapes import stdio_entry
@@ -322,7 +322,7 @@ def _show_links(session: Session, client: str | None, name: str, toolsets: str |
         raise InvalidInput(f"{client} knows no such links; {' and '.join(WITH_LINK)} do. Use: athand install {client}")
     links = {}
     for each in WITH_LINK if client is None else (client,):
-        entry = _create_stdio_entry(session, Client(each, None, name), toolsets, profile)
+        entry = create_stdio_entry(session, Client(each, None, name), toolsets, profile)
         if _hide_secrets(entry) != entry:
             raise InvalidInput("A link is read by others, and a password must not be in it. Leave it out of --store.")
         links[each] = make_link(each, name, entry)
@@ -331,7 +331,7 @@ def _show_links(session: Session, client: str | None, name: str, toolsets: str |
         return
     for each, link in links.items():
         session.say(f" {click.style(each, bold=True)}")
-        click.echo(link)
+        echo(link)
 
 
 def _hide_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 import os
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from athand.adapters.editing import jsonc, toml
@@ -72,32 +73,46 @@ class Client:
         return self.file.is_file() or (folder.is_dir() and folder not in (Path.home(), self.project))
 
     @property
+    def servers(self) -> Mapping[str, Any]:
+        """The entries in the file as it is now."""
+        return self._get_servers(self._parse(self.read_data()))
+
+    @property
     def entry(self) -> Mapping[str, Any] | None:
         """Our entry in the file as it is now; None if there is none."""
-        found = self._get_servers(self._parse(self._read_data())).get(self.entry_name)
+        found = self.servers.get(self.entry_name)
         return found if isinstance(found, Mapping) else None
 
     def put(self, entry: Mapping[str, Any], now: datetime) -> Change:
         """Add or replace our entry; a file that has it already is not touched."""
-        before = self._parse(self._read_data())
-        if self._get_servers(before).get(self.entry_name) == entry:
+        before = self.servers
+        if before.get(self.entry_name) == entry:
             return Change(self.name, str(self.file), "same")
-        after = {**before, self._servers_key: {**self._get_servers(before), self.entry_name: dict(entry)}}
-        text = self._read_text()
-        action = "replaced" if self.entry_name in self._get_servers(before) else "added"
-        return self._write(self._put_entry(text, entry), after, action, now)
+        action = "replaced" if self.entry_name in before else "added"
+        return self._write(self.edit(put={self.entry_name: entry}), action, now)
 
     def remove(self, now: datetime) -> Change:
         """Remove our entry; the rest of the file stays."""
-        before = self._parse(self._read_data())
-        if self.entry_name not in self._get_servers(before):
+        if self.entry_name not in self.servers:
             return Change(self.name, str(self.file), "same")
-        others = {name: each for name, each in self._get_servers(before).items() if name != self.entry_name}
-        return self._write(self._remove_entry(self._read_text()), {**before, self._servers_key: others}, "removed", now)
+        return self._write(self.edit(remove=[self.entry_name]), "removed", now)
+
+    def edit(self, *, put: Mapping[str, Any] = MappingProxyType({}), remove: Collection[str] = ()) -> bytes:
+        """The file's data without some entries and with others; BadData if that is impossible without loss."""
+        data = self.read_data() or b""
+        before, text = self._parse(data), to_text(data, self.file)
+        for name in remove:
+            text = self._remove_entry(text, name)
+        for name, entry in put.items():
+            text = self._put_entry(text, name, entry)
+        others = {name: each for name, each in self._get_servers(before).items() if name not in remove}
+        new = (_BOM if data.startswith(_BOM) else b"") + text.encode()
+        self._check_text(new, {**before, self._servers_key: {**others, **put}})
+        return new
 
     def format_entry(self, entry: Mapping[str, Any]) -> str:
         """The entry as it is written into the file."""
-        return self._put_entry("", entry).strip()
+        return self._put_entry("", self.entry_name, entry).strip()
 
     @property
     def _servers_key(self) -> str:
@@ -107,22 +122,20 @@ class Client:
     def _is_toml(self) -> bool:
         return self.file.suffix == ".toml"
 
-    def _put_entry(self, text: str, entry: Mapping[str, Any]) -> str:
-        path = (self._servers_key, self.entry_name)
+    def _put_entry(self, text: str, name: str, entry: Mapping[str, Any]) -> str:
+        path = (self._servers_key, name)
         return toml.put_table(text, path, entry) if self._is_toml else jsonc.put(text, path, dict(entry))
 
-    def _remove_entry(self, text: str) -> str:
-        path = (self._servers_key, self.entry_name)
+    def _remove_entry(self, text: str, name: str) -> str:
+        path = (self._servers_key, name)
         return toml.remove_table(text, path) if self._is_toml else jsonc.remove(text, path)
 
-    def _read_data(self) -> bytes | None:
+    def read_data(self) -> bytes | None:
+        """The content of the file; None if there is none."""
         try:
             return read_bytes(self.file, _MAX_BYTES)
         except NotFound:
             return None
-
-    def _read_text(self) -> str:
-        return to_text(self._read_data() or b"", self.file)
 
     def _parse(self, data: bytes | None) -> dict[str, Any]:
         if not self._is_toml:
@@ -138,20 +151,25 @@ class Client:
             raise BadData(f"{self._servers_key} in {self.file} must be an object of servers by name. Correct it there.")
         return servers
 
-    def _write(self, text: str, wanted: Mapping[str, Any], action: str, now: datetime) -> Change:
-        """Write the text if it parses to `wanted`; a copy of the previous file is kept beside it."""
-        old = self._read_data()
-        data = (_BOM if old and old.startswith(_BOM) else b"") + text.encode()
-        self._check_text(data, wanted)
-        place = resolve_file(self.file, self.project)
-        backup = None if old is None else back_up(place, old, now)
+    def _write(self, data: bytes, action: str, now: datetime) -> Change:
+        """Write the file; a copy of the previous one is kept beside it."""
+        old = self.read_data()
+        backup = None if old is None else self.back_up(old, now)
         try:
-            replace_file(place, data, instead_of=old)
+            self.replace(data, instead_of=old)
         except BaseException:
             if backup is not None:
                 backup.unlink(missing_ok=True)
             raise
         return Change(self.name, str(self.file), action, None if backup is None else str(backup))
+
+    def back_up(self, data: bytes, now: datetime) -> Path:
+        """Keep a copy of the file's data beside it."""
+        return back_up(resolve_file(self.file, self.project), data, now)
+
+    def replace(self, data: bytes, *, instead_of: bytes | None) -> None:
+        """Replace the file atomically, if nobody else has changed it."""
+        replace_file(resolve_file(self.file, self.project), data, instead_of=instead_of)
 
     def _check_text(self, data: bytes, wanted: Mapping[str, Any]) -> None:
         try:

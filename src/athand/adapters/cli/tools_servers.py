@@ -19,6 +19,7 @@ from athand.adapters.cli.tools_catalogues import (
     servers_file,
 )
 from athand.adapters.cli.words import echo, pluralize
+from athand.errors import InvalidInput
 
 if TYPE_CHECKING:
     from athand.tools import Server
@@ -40,9 +41,18 @@ ServerEntry = Mapping[str, Any]
 @click.argument("clients", metavar="[PROGRAM]...", nargs=-1, type=click.Choice(CLIENTS))
 @click.option("--project", metavar="DIR", help="Also import the servers that they have for the project in this folder.")
 @click.option("--replace", is_flag=True, help="Replace servers of the same name that have other settings.")
+@click.option("--take-over", is_flag=True, help="Move the servers of one program: it starts Athand in their place.")
+@click.option("--give-back", is_flag=True, help="Undo --take-over for one program.")
 @click.option("--print", "only_print", is_flag=True, help="Only show what was found, without secrets; write nothing.")
 def import_(
-    session: Session, /, clients: tuple[str, ...], project: str | None, replace: bool, only_print: bool
+    session: Session,
+    /,
+    clients: tuple[str, ...],
+    project: str | None,
+    replace: bool,
+    take_over: bool,
+    give_back: bool,
+    only_print: bool,
 ) -> None:
     """Import the servers of other programs.
 
@@ -50,11 +60,23 @@ def import_(
     Copilot CLI, opencode, Zed, Cline, Kiro and Continue, or only those of the given programs. The servers are copied
     to your own file of servers; the programs keep theirs. Nothing is started.
 
+    With --take-over the servers leave the program's file, and Athand is added to it: the program then finds and calls
+    their tools through Athand, instead of showing all of them to the model. --give-back undoes it.
+
     \b
     Examples:
       athand tools import --print
       athand tools import cursor claude-code
+      athand tools import --take-over cursor
+      athand tools import --give-back cursor
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    if take_over or give_back:
+        if len(clients) != 1 or project or replace or (take_over and give_back) or (give_back and only_print):
+            raise InvalidInput("Name one program, and nothing else: athand tools import --take-over cursor")
+        from athand.adapters.cli.tools_transfer import transfer
+
+        transfer(session, clients[0], is_back=give_back, only_print=only_print)
+        return
     found = {client: _read_client(client, project) for client in clients or CLIENTS}
     servers = _merge_servers(found)
     file = servers_file(session)
