@@ -69,6 +69,11 @@ def test_what_may_destroy_something_is_called_when_the_person_agrees(workspace, 
     assert f"files__{name}" in person.asked[0] and '{"path": "a"}' in person.asked[0]
 
 
+def test_a_client_that_only_lets_its_person_accept_has_agreed(workspace, board):
+    assert not call(workspace, "remove_file", elicitation_callback=Person("accept")).is_error
+    assert len(board.calls) == 1
+
+
 @pytest.mark.parametrize(("action", "content"), [("accept", {"call": False}), ("decline", {}), ("cancel", {})])
 def test_nothing_is_called_when_the_person_does_not_agree(workspace, board, action, content):
     refused = call(workspace, "remove_file", elicitation_callback=Person(action, **content))

@@ -55,7 +55,7 @@ def _ask_person(caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> boo
     answer = caller.ask(f"May {tool.id} be called? Its kind is {tool.kind}. Arguments: {shown}", _CONSENT)
     if answer is None:
         return None
-    return answer.get("action") == "accept" and bool((answer.get("content") or {}).get("call"))
+    return answer.get("action") == "accept" and bool((answer.get("content") or {}).get("call", True))
 
 
 def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResult]:
