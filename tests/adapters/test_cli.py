@@ -1,4 +1,5 @@
 import io
+import json
 import os
 import subprocess
 import sys
@@ -213,3 +214,59 @@ def test_the_package_carries_its_model():
 
     folder = Path(athand.__file__).parent / "embed" / "athand_static_1"
     assert {file.name for file in folder.iterdir()} >= {"model.safetensors", "tokenizer.json"}
+
+
+def test_a_question_needs_no_quotes(run):
+    id_ = add(run, "Staging deploys need the VPN", "--project", "shop")
+    for words in (("search",), ("memory", "search")):
+        found = run(*words, "deploys", "to", "staging", "--project", "shop", "--json").json
+        assert [hit["id"] for hit in found["hits"]] == [id_]
+    for group in ("docs", "tools", "flows"):
+        assert run(group, "search", "deploys", "to", "staging", "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("memory", "show", "nope"), {"type": "NotFound", "exit_code": 1}),
+        (("memory", "add"), {"type": "MissingParameter", "exit_code": 2}),
+        (("search", "x", "--limit", "0"), {"type": "BadParameter", "exit_code": 2}),
+    ],
+)
+def test_with_json_an_error_is_json_too(run, arguments, error):
+    refused = run(*arguments, "--json")
+    assert refused.out == ""
+    told = json.loads(refused.err)["error"]
+    assert error.items() <= told.items()
+    assert told["message"]
+    assert "{" not in run(*arguments).err
+
+
+def test_a_mistyped_store_is_no_new_store(run, tmp_path):
+    mistyped = tmp_path / "wrok.db"
+    for arguments in (("search", "x"), ("memory", "list"), ("status",), ("docs", "status"), ("export", "x.zip")):
+        refused = run(*arguments, "--store", str(mistyped))
+        assert (refused.code, refused.out) == (1, "")
+        assert f"There is no store {mistyped}" in refused.err
+    assert not mistyped.exists()
+    assert run("store", "init", "--store", str(mistyped)).code == 0
+    assert run("memory", "list", "--store", str(mistyped), "--json").json == []
+
+
+def test_what_ascii_lacks_is_replaced_in_the_output_and_escaped_in_json(run, tmp_path):
+    add(run, "Café ☕ needs the VPN")
+    run("memory", "add", "The café ☕ opens at nine", "--project", "shop")
+    for encoding in ("ascii", "latin-1"):
+
+        def show(*words, encoding=encoding):
+            environment = {**os.environ, "PYTHONIOENCODING": encoding}
+            command = [sys.executable, "-m", "athand", *words]
+            return subprocess.run(command, capture_output=True, check=True, env=environment)
+
+        shown = show("search", "vpn")
+        assert "\\u2615 needs the VPN" in shown.stdout.decode(encoding)
+        assert "1 hit in" in shown.stderr.decode(encoding)
+        found = json.loads(show("search", "vpn", "--json").stdout.decode("ascii"))
+        assert found["hits"][0]["item"]["content"] == "Café ☕ needs the VPN"
+        for words in (("status",), ("memory", "list"), ("doctor",), ("--help",), ("memory", "stats")):
+            show(*words).stdout.decode(encoding)

@@ -62,7 +62,8 @@ def test_the_list_of_commands_imports_none_of_them():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert "doctor" in shown.stdout
-    assert set(eval(shown.stderr)) <= {"athand.adapters.cli.main", "athand.adapters.cli.session"}
+    shared = {f"athand.adapters.cli.{name}" for name in ("main", "session", "words", "plain_writer")}
+    assert set(eval(shown.stderr)) <= shared
 
 
 def test_the_list_of_a_subjects_commands_loads_no_engine():
@@ -97,7 +98,8 @@ def test_an_option_has_type_range_choices_default_and_help_of_the_parameter_of_i
         (("tools", "search", "x", "--store", "{not_a_zip}"), 65),
         (("models", "download", "all-MiniLM-L6-v2"), 69),
         (("backup", "/proc/nowhere/x.db"), 74),
-        (("search", "x", "--store", "/proc/nowhere/x.db"), 74),
+        (("search", "x", "--store", "/proc/nowhere/x.db"), 1),
+        (("memory", "add", "x", "--store", "/proc/nowhere/x.db"), 74),
     ],
 )
 def test_exit_codes_tell_what_went_wrong(run, tmp_path, monkeypatch, arguments, code):

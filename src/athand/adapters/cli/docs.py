@@ -25,10 +25,10 @@ _WINDOW = 100_000  # characters that are read at once
 
 
 @command(_find_commands, "search")
-@click.argument("question")
+@options.query
 @options.of("documents:Documents.search", "folder_id", "path", "limit", "min_score")
 @options.explain
-def search(session: Session, /, question: str, explain: bool, **given: Any) -> None:
+def search(session: Session, /, query: str, explain: bool, **given: Any) -> None:
     """Ask a question in plain words: the passages that answer it.
 
     Each is shown with its file and line, its headings, the lines that match, and the parts of its score.
@@ -42,7 +42,7 @@ def search(session: Session, /, question: str, explain: bool, **given: Any) -> N
 
     started = time.perf_counter()
     with session.open() as athand:
-        hits = athand.documents.search(question, **options.drop_unset(given))
+        hits = athand.documents.search(query, **options.drop_unset(given))
         seconds = time.perf_counter() - started
         print_answer(session, athand, hits, seconds, explain=explain, corpora=("documents",))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 commands = click.Group()
 
 
-@command(commands, "add")
+@command(commands, "add", creates=True)
 @click.argument("path", metavar="FOLDER")
 @options.of("documents:Documents.add", "folder_id", flags="--name")
 @options.of("documents:Documents.add", "project")

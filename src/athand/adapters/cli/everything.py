@@ -30,7 +30,7 @@ def _complete_corpus(context: click.Context, parameter: click.Parameter, typed: 
 
 
 @command(_top, "search")
-@click.argument("query")
+@options.query
 @options.of("app:Athand.search", "corpora", metavar="NAME", shell_complete=_complete_corpus)
 @options.of("app:Athand.search", "project", "folder_id", "app", "limit", "min_score")
 @options.explain
@@ -61,7 +61,7 @@ def make_corpus_search(group: click.Group, corpus: "type[AnyCorpus]") -> click.C
 
     method = getattr(corpus, "search")  # noqa: B009  # the base class has none
 
-    @click.argument("query")
+    @options.query
     @options.of(method, *(name for name in parameters_of(method) if name != "query"))
     @options.explain
     def search(session: Session, query: str, explain: bool, **given: Any) -> None:

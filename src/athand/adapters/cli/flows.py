@@ -70,7 +70,7 @@ def sessions(session: Session, /, limit: int, **filters: Any) -> None:
 
 
 @command(find_commands, "search")
-@click.argument("query")
+@options.query
 @_only_session
 @filter_options
 @options.of("flows.service:Flows.search", "limit", "min_score")
@@ -271,7 +271,7 @@ def _write_file(file: Path, source: str, *, force: bool) -> None:
         raise Conflict(f"{file} exists already. Overwrite it with --force, or choose another --output.") from error
 
 
-@command(move_commands, "import")
+@command(move_commands, "import", creates=True)
 @click.argument("folder")
 @options.of("flows.service:Flows.import_", "app")
 def import_(session: Session, /, folder: str, app: str) -> None:

@@ -35,7 +35,7 @@ def browser_options(function: Command) -> Command:
     return function
 
 
-@command(record_commands, "record")
+@command(record_commands, "record", creates=True)
 @click.argument("url", required=False)
 @options.of("flows.service:Flows.start_session", "goal", metavar="TEXT")
 @options.of("flows.service:Flows.start_session", "app")

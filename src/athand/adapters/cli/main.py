@@ -3,6 +3,8 @@
 import atexit
 import gc
 import importlib
+import itertools
+import json
 import logging
 import os
 import sys
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand import __version__
+from athand.adapters.cli.plain_writer import make_writable
 from athand.adapters.cli.session import Session, common_options, start_session
 from athand.adapters.cli.words import echo, escape_controls
 from athand.errors import AthandError
@@ -54,7 +57,7 @@ _SECTIONS = {
         "import": ("store", "Read an exported file into this store."),
         "backup": ("store", "Copy the store to a file while it is in use."),
         "restore": ("store", "Put a backup in the place of the store."),
-        "store": ("store", "Copy the store to another engine, or distribute it over machines."),
+        "store": ("store", "Create a store, copy it to another engine, or distribute it over machines."),
     },
     "Try": {
         "demo": ("demo", "Try Athand in a minute, on a store of its own."),
@@ -138,22 +141,27 @@ def main() -> None:
     """Run the command line; every failure is one sentence on stderr and the right exit code."""
     _collect_garbage_rarely()
     _open_closed_streams()
+    sys.stdout, sys.stderr = make_writable(sys.stdout), make_writable(sys.stderr)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_TerminalFormatter("%(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler])
     try:
         cli(prog_name="athand", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        if not _wants_json():
+            error.show()
+            sys.exit(error.exit_code)
+        _fail(error, error.format_message(), error.exit_code)
     except AthandError as error:
-        _fail(_with_quote(error), error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        echo("Interrupted.", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _fail(error, _with_quote(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt) as error:
+        if not _wants_json():
+            echo("Interrupted.", err=True)
+            sys.exit(EXIT_INTERRUPTED)
+        _fail(error, "Interrupted.", EXIT_INTERRUPTED)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}.", EXIT_IO)
+        _fail(error, f"{where}{error.strerror or error}.", EXIT_IO)
 
 
 def _collect_garbage_rarely() -> None:
@@ -186,6 +194,17 @@ def _with_quote(error: AthandError) -> str:
     return f"{error}\n{escape_lines(error.quote)}"
 
 
-def _fail(message: str, code: int) -> None:
+def _wants_json() -> bool:
+    """Whether --json was given: also where the arguments could not be read, so that no session knows it."""
+    return "--json" in itertools.takewhile(lambda word: word != "--", sys.argv[1:])
+
+
+def _fail(error: BaseException, message: str, code: int) -> None:
+    """Print the error to standard error, for people or as JSON, and exit."""
+    if _wants_json():
+        details = {"type": type(error).__name__, "message": message, "exit_code": code}
+        of_program = getattr(error, "code", None)
+        echo(json.dumps({"error": details | ({"code": of_program} if of_program else {})}), err=True)
+        sys.exit(code)
     echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True, color=_COLOR)
     sys.exit(code)

@@ -33,7 +33,7 @@ _CLEARABLE: dict[str, tuple[str, Any]] = {
 # Add and find
 
 
-@command(_find_commands, "add")
+@command(_find_commands, "add", creates=True)
 @click.argument("content")
 @options.of("memories:Memories.add", "project", "session", *_DETAILS)
 @options.of("memories:Memories.add", "written_by", default="user")
@@ -77,7 +77,7 @@ def _print_added(session: Session, added: "Memory") -> None:
 
 
 @command(_find_commands, "search")
-@click.argument("query")
+@options.query
 @options.of("memories:Memories.search", *_FILTERS, "limit", "min_score", "include_superseded", "include_documents")
 @options.of("memories:Memories.search", "as_of", "mode", "session", "reinforce")
 @options.of("memories:Memories.search", "weights", type=click.Choice(("default", "seed")), default="default")
@@ -102,7 +102,7 @@ def search(session: Session, /, query: str, weights: str, explain: bool, **given
 
 
 @command(_find_commands, "documents")
-@click.argument("query")
+@options.query
 @options.of("memories:Memories.search_documents", "project", "limit")
 def documents(session: Session, /, query: str, **given: Any) -> None:
     """Search the documents of a project; without a project, those of all folders."""

@@ -86,7 +86,7 @@ def sessions(session: Session, /, **given: Any) -> None:
         session.say("No sessions. Begin one with: athand memory start-session")
 
 
-@command(commands, "start-session")
+@command(commands, "start-session", creates=True)
 @options.of("memories:Memories.start_session", "project", "id", "started_at")
 def start_session(session: Session, /, **given: Any) -> None:
     """Begin a session; give its id to `add`, `search` and `end-session`.

@@ -62,7 +62,7 @@ def _write_to_standard_output(memories: "Memories", project: str | None) -> None
         sys.stdout.buffer.flush()
 
 
-@command(commands, "import")
+@command(commands, "import", creates=True)
 @click.argument("path")
 @options.of("memories:Memories.import_", "project", "format")
 def import_(session: Session, /, path: str, **given: str | None) -> None:

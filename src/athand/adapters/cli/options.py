@@ -42,6 +42,13 @@ _METAVARS = {
     "path": "PATTERN",
 }
 
+
+def _join_words(context: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> str:
+    return " ".join(words)
+
+
+# A question in quotes, or as several words.
+query = click.argument("query", nargs=-1, required=True, callback=_join_words)
 memory_id = click.argument("id", metavar="ID")
 folder_id = click.argument("folder_id", metavar="FOLDER")
 document_id = click.argument("document_id", metavar="DOCUMENT")

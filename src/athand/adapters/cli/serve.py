@@ -37,7 +37,7 @@ _profile = click.option(
 )
 
 
-@command(_top, "serve")
+@command(_top, "serve", creates=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", default=7325, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 takes any free port."
@@ -165,7 +165,7 @@ def _print_ready(session: Session, url: str, folder: Path, *, has_mcp: bool) -> 
     session.say(" Stop it with Ctrl-C.")
 
 
-@command(_top, "mcp")
+@command(_top, "mcp", creates=True)
 @_toolsets
 @_profile
 @click.option(

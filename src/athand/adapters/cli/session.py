@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from athand.adapters.cli.words import echo, to_json
 from athand.adapters.project import DEFAULT, FoundProject, find_project
-from athand.errors import InvalidInput
+from athand.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,7 @@ class Session:
     as_json: bool = False
     quiet: bool = False
     project: "FoundProject | None" = None  # that this command works on, where none was named
+    creates: bool = False  # whether the command may create the store that --store names
     corpora: "tuple[type[AnyCorpus], ...]" = ()  # of a program of one's own, beside the four
 
     def open(self) -> "Athand":
@@ -50,12 +51,22 @@ class Session:
         settings = load_settings(data_dir=self.data_dir)
         if self.no_cache:
             settings = replace(settings, no_cache=True)
+        if not self.creates:
+            self._check_exists()
         return Athand(self.store, model=self.model, settings=settings, corpora=self.corpora)
 
     @property
     def home(self) -> str | None:
         """The project that searches begin with, where work is done in one and none was named."""
         return self.project.name if self.project else None
+
+    def _check_exists(self) -> None:
+        """Raise NotFound if --store names a file that is not there: most likely it is mistyped."""
+        if not self.store or "://" in self.store or self.store == ":memory:":
+            return
+        if not Path(self.store).expanduser().exists():
+            create = shlex.join(["athand", "store", "init", "--store", self.store])
+            raise NotFound(f"There is no store {self.store}. Check the path, or create the store with: {create}")
 
     def show(self, value: Any) -> None:
         """Print the data as JSON."""
@@ -158,14 +169,18 @@ class LazyCommand(click.Command):
         self._params = params
 
 
-def command(group: click.Group, name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A command of a group that takes the common options and gets a `Session` as its first argument."""
+def command(group: click.Group, name: str, *, creates: bool = False) -> Callable[[Callable[..., None]], click.Command]:
+    """A command of a group that takes the common options and gets a `Session` as its first argument.
+
+    One that `creates` makes the store that --store names, if it is not there.
+    """
 
     def decorate(function: Callable[..., None]) -> click.Command:
         names = ("store", "data_dir", "model", "no_cache", "as_json", "quiet")
 
         def run(**arguments: Any) -> None:
-            session = start_session(click.get_current_context(), **{each: arguments.pop(each) for each in names})
+            given = {each: arguments.pop(each) for each in names}
+            session = start_session(click.get_current_context(), creates=creates, **given)
             logging.getLogger("athand").setLevel(logging.ERROR if session.quiet else logging.WARNING)
             _find_project(session, arguments)
             function(session, **arguments)

@@ -19,7 +19,27 @@ _top = click.Group()
 
 @click.group("store")
 def store() -> None:
-    """Copy the store to another engine, or distribute it over machines."""
+    """Create a store, copy it to another engine, or distribute it over machines."""
+
+
+@command(store, "init", creates=True)
+def init(session: Session) -> None:
+    """Create the store, if it is not there yet.
+
+    Commands that write create it, too; those that only read a store that --store names want it to be there.
+
+    \b
+    Example:
+      athand store init --store ~/work.db
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    with session.open() as athand:
+        location = athand.status().store["location"]
+    if session.as_json:
+        session.show({"store": location})
+    elif session.quiet:
+        echo(location)
+    else:
+        session.say(f"The store is {location}")
 
 
 @command(store, "copy")
@@ -142,7 +162,7 @@ def export(session: Session, /, path: str, force: bool) -> None:
     _report_archive(session, done, f"Exported to {path}")
 
 
-@command(_top, "import")
+@command(_top, "import", creates=True)
 @click.argument("path")
 def import_(session: Session, /, path: str) -> None:
     """Read an exported file into this store.

@@ -39,7 +39,7 @@ _gateway = click.option("--gateway", metavar="URL", help="The address that the t
 
 
 @command(commands, "search")
-@click.argument("query")
+@options.query
 @options.of("tools.service:Tools.search", "limit", "threshold", "alpha", "server")
 @catalogue_options
 @click.option(

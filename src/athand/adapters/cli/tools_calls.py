@@ -307,7 +307,7 @@ def rules(session: Session, /, **given: Any) -> None:
         session.say(' No rules: every approved tool may be called. Add one with: athand tools rule "*__delete_*" ask')
 
 
-@command(decision_commands, "rule")
+@command(decision_commands, "rule", creates=True)
 @click.argument("pattern")
 @click.argument("decision", type=click.Choice(("allow", "ask", "deny", "remove")))
 @click.option("--catalogue", metavar="NAME", help="Only for tools of this catalogue; default: all catalogues.")
@@ -332,7 +332,7 @@ def rule(session: Session, /, pattern: str, decision: str, catalogue: str | None
         session.say(f"Tools that match {pattern} {effects.get(decision, 'no longer have this rule')}.")
 
 
-@command(decision_commands, "trust")
+@command(decision_commands, "trust", creates=True)
 @_project
 @_yes
 def trust(session: Session, /, path: str | None, yes: bool) -> None:

@@ -37,7 +37,7 @@ _server = click.argument("server")
 ServerEntry = Mapping[str, Any]
 
 
-@command(commands, "import")
+@command(commands, "import", creates=True)
 @click.argument("clients", metavar="[PROGRAM]...", nargs=-1, type=click.Choice(CLIENTS))
 @click.option("--project", metavar="DIR", help="Also import the servers that they have for the project in this folder.")
 @click.option("--replace", is_flag=True, help="Replace servers of the same name that have other settings.")
@@ -153,7 +153,7 @@ def _report_import(session: Session, update: "ConfigUpdate", file: Path) -> None
     session.say(" Connect to them with:  athand tools servers")
 
 
-@command(commands, "load")
+@command(commands, "load", creates=True)
 @click.argument("config", metavar="FILE")
 @click.option(
     "--catalogue",

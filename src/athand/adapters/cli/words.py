@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from athand.adapters.cli.plain_writer import lacks_characters
+
 if TYPE_CHECKING:
     from athand.memories import Memory, Related
     from athand.memories import Session as MemorySession
@@ -61,7 +63,7 @@ def echo_data(text: str, *, nl: bool = True) -> None:
 
 def to_json(value: object, indent: int | None = None) -> str:
     """The value as JSON, in which what steers a terminal is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=lacks_characters(sys.stdout), indent=indent)
     return _ESCAPED_IN_JSON.sub(_escape_in_json, text)
 
 
