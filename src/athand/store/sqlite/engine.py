@@ -247,9 +247,9 @@ class SqliteStore:
         """A store in which every row can be read: this one, or a copy without damaged rows, and which these are."""
         with self._borrow_for_long() as connection:
             damaged = find_damaged_rows(connection, self.schemas)
-            if self._folder is None or all(row.is_derived for row in damaged):
-                yield self, ()
-                return
+        if self._folder is None or all(row.is_derived for row in damaged):
+            yield self, ()
+            return
         with index_file(Path(self.location)) as path:
             with self._borrow_for_long() as connection:
                 backup.copy_pages(connection, path)
