@@ -80,3 +80,14 @@ def converse(command: list[str], folder: Path, servers: dict[str, Any], script: 
         )
     assert done.returncode == 0 and done.stdout.strip() == LAST_WORD, (done.stdout, done.stderr)
     return api
+
+
+def list_servers(command: list[str], home: Path) -> str:
+    """The servers that Claude Code has with this home, and whether it could connect to them."""
+    own = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    words = [*command, "mcp", "list"]
+    done = subprocess.run(
+        words, cwd=home, env={**_ENVIRONMENT, **own}, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -7,7 +7,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from tests.adapters.claude_code import converse, install
+from tests.adapters.claude_code import converse, install, list_servers
 from tests.adapters.model_api import Call
 from tests.tools.servers.kit import FILES, MAIL, Board, write_config
 
@@ -115,3 +115,9 @@ def test_tools_that_are_not_listed_at_first_are_named_and_explained(claude, serv
     told = json.dumps(api.requests[0]["messages"])
     assert all(PREFIX + name in told for name in DEFAULT_TOOLS)
     assert "Begin with search, which asks everything at once" in told
+
+
+def test_after_athand_install_it_reports_the_server_connected(claude, run, tmp_path):
+    assert run("install", "claude-code", "--data-dir", str(tmp_path / "data")).code == 0
+    (line,) = [each for each in list_servers(claude, Path.home()).splitlines() if each.startswith("athand:")]
+    assert line.endswith("Connected")

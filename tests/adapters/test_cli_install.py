@@ -93,7 +93,7 @@ def test_a_client_without_projects_says_so(run, client):
         ("copilot", {"type": "local", "command": "/a", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", {"type": "local", "command": ["/a", "mcp"], "enabled": True}),
         ("zed", {"command": "/a", "args": ["mcp"]}),
-        ("cline", {"command": "/a", "args": ["mcp"]}),
+        ("cline", {"command": "/a", "args": ["mcp"], "timeout": 60}),
         ("kiro", {"command": "/a", "args": ["mcp"]}),
         ("continue", {"command": "/a", "args": ["mcp"]}),
     ],
@@ -280,7 +280,7 @@ def test_a_running_server_is_reached_with_its_token(run, tmp_path):
         "copilot": {"type": "http", "url": "http://127.0.0.1:7325/mcp", "tools": ["*"]},
         "opencode": {"type": "remote", "url": "http://127.0.0.1:7325/mcp", "enabled": True},
         "zed": {"url": "http://127.0.0.1:7325/mcp"},
-        "cline": {"type": "streamableHttp", "url": "http://127.0.0.1:7325/mcp"},
+        "cline": {"type": "streamableHttp", "url": "http://127.0.0.1:7325/mcp", "timeout": 60},
         "kiro": {"url": "http://127.0.0.1:7325/mcp"},
         "continue": {"type": "http", "url": "http://127.0.0.1:7325/mcp"},
     }

@@ -78,7 +78,8 @@ def test_servers_move_behind_athand_and_back_to_the_byte(run, user_file, client,
     assert set(ours(user_file)) == set(moved["moved"])
     assert ours(user_file)["github"]["env"] == {"TOKEN": "hunter2"}
     assert Path(moved["backup"]).read_text() == text
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (file, user_file)] == [0o640, 0o600]
+    own = (user_file, user_file.with_name("taken-over.json"))
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (file, *own)] == [0o640, 0o600, 0o600]
     assert give_back(run, client)["moved"] == moved["moved"]
     assert file.read_text() == text
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -148,6 +149,15 @@ def test_a_server_of_two_programs_stays_until_both_have_it_back(run, user_file):
     give_back(run, "claude-code")
     assert ours(user_file) == {}
     assert names("claude-code") == names("cursor") == {"github"}
+
+
+def test_who_removes_athand_is_told_how_to_get_the_servers_back(run):
+    write("cursor", CURSOR)
+    take_over(run, "cursor")
+    assert "athand tools import --give-back cursor" in run("uninstall", "cursor").err
+    give_back(run, "cursor")
+    assert names("cursor") == BOTH
+    assert "--give-back" not in run("uninstall", "cursor").err
 
 
 def test_an_entry_of_athand_that_is_there_already_stays(run):
@@ -228,6 +238,17 @@ def test_whenever_a_take_over_is_interrupted_no_server_is_lost(run, user_file, m
     give_back(run, "cursor")
     assert file.read_text() == CURSOR
     assert ours(user_file) == {}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", STEPS[2:4], ids=lambda each: each[1])
+def test_an_interrupted_take_over_can_be_undone_at_once(run, user_file, monkeypatch, step, when):
+    file = write("cursor", CURSOR)
+    kill(monkeypatch, step, when, lambda: run("tools", "import", "--take-over", "cursor"))
+    give_back(run, "cursor")
+    assert file.read_text() == CURSOR
+    assert ours(user_file) == {}
+    assert list(file.parent.iterdir()) == [file]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

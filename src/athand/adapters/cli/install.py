@@ -163,6 +163,16 @@ def uninstall(session: Session, /, client: str | None, project: bool, name: str,
     if change.action != "same" and _revoke_own_token(session, target):
         session.say(f" The token of {target.name} is revoked.")
     _report_change(session, target, change, "Athand is not in {client}", "Removed Athand from {client}")
+    _warn_of_taken_over(session, target)
+
+
+def _warn_of_taken_over(session: Session, client: "Client") -> None:
+    """Say so if the client's servers are behind Athand, since it does not reach them any more."""
+    from athand.adapters.cli.tools_transfer import has_taken_over
+
+    if client.project is None and has_taken_over(session, client.name):
+        session.say(f" Servers of {client.name} are still behind Athand. Give them back with:")
+        session.say(f" athand tools import --give-back {client.name}")
 
 
 # Entries

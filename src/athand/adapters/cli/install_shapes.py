@@ -18,7 +18,10 @@ _HTTP_TYPES = {
 }
 _URL_KEYS = {"gemini": "httpUrl", "windsurf": "serverUrl"}
 _HEADERS_KEYS = {"codex": "http_headers"}
-_MORE: Mapping[str, Mapping[str, Any]] = {"copilot": {"tools": ["*"]}}  # without it, none of the tools is offered
+_MORE: Mapping[str, Mapping[str, Any]] = {
+    "copilot": {"tools": ["*"]},  # without it, none of the tools is offered
+    "cline": {"timeout": 60},  # seconds; without it, Cline gives up after three, which a busy machine needs to start us
+}
 
 
 def stdio_entry(client: str, words: list[str]) -> dict[str, Any]:

@@ -69,6 +69,11 @@ def transfer(session: Session, name: str, *, is_back: bool, only_print: bool) ->
         session.say(f" Undo it with: athand tools import --give-back {name}")
 
 
+def has_taken_over(session: Session, name: str) -> bool:
+    """Whether servers of a client are behind Athand."""
+    return name in _read_record(servers_file(session))
+
+
 def _preview(session: Session, ready: Mapping[str, Entries]) -> None:
     if session.as_json:
         session.show({"mcpServers": {name: hide_secrets(entry) for name, entry in ready.items()}})
