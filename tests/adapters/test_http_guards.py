@@ -354,7 +354,9 @@ def test_what_takes_too_long_is_answered_in_time(small, monkeypatch):
     real = route_table.operation_timeout
     monkeypatch.setattr(route_table, "operation_timeout", lambda operation: real(operation) / 600)
     with small() as gateway, searching_without_end(gateway, monkeypatch):
-        assert is_problem(gateway.get("/v1/search", params=SEARCHING), 504)
+        answer = gateway.get("/v1/search", params=SEARCHING)
+        assert is_problem(answer, 504)
+        assert "It is told to stop" in answer.text
         assert gateway.get("/healthz").status_code == 200
 
 

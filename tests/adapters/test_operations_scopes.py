@@ -13,7 +13,6 @@ from athand.store.values import digest
 
 READER, WRITER = (Caller(scope, frozenset([scope])) for scope in ("search", "write"))
 READS, WRITES = ([each for each in operations().values() if each.scope == scope] for scope in ("search", "write"))
-COUNTS_OF_TOOLS = "tool_uses"  # how often each was found, by whomever
 MARKER = "zyzzogeton"
 LONG = (
     f"Nobody but the owner of {MARKER} may know that the blue key of the second vault lies below the old stone stairs"
@@ -87,16 +86,25 @@ def rows_of(store):
     """A hash over all rows of each table; full-text indexes have tables of their own."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     with store.athand.memories.store.snapshot() as snapshot:
-        names = [row[0] for row in snapshot.rows(tables) if row[0] != COUNTS_OF_TOOLS]
+        names = [row[0] for row in snapshot.rows(tables)]
         return {name: digest(snapshot.rows(f"SELECT * FROM {name}")) for name in names}
 
 
 @pytest.mark.parametrize("operation", READS, ids=lambda each: each.name)
-def test_who_may_only_search_changes_no_row(store, given, operation):
+def test_who_may_only_search_changes_no_row(store, given, operation, monkeypatch):
+    monkeypatch.setattr("athand.tools.usage._FLUSH_AFTER", 1)  # what is counted is written at once
     own = {"session": "a-new-one"} if operation.name == "memory_search" else {}
     before = rows_of(store)
     assert operation.perform(store, {**given[operation.name], **own}, caller=READER) is not None
     assert rows_of(store) == before
+
+
+@pytest.mark.parametrize(("scopes", "counted"), [("search", 0), ("search write", 1), ("search call-tools", 1)])
+def test_a_search_of_tools_is_counted_if_its_caller_may_change_something(store, given, scopes, counted):
+    before = store.athand.tools.stats().searches
+    caller = Caller("one", frozenset(scopes.split()))
+    assert operations()["search_tools"].perform(store, given["search_tools"], caller=caller)
+    assert store.athand.tools.stats().searches == before + counted
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""The tool servers that may be reached on behalf of a caller: all of them, unless its token has a limit."""
+"""What is done with tools on behalf of a caller: which servers may be reached, and whether its searches are counted."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 _reachable: ContextVar[frozenset[str] | None] = ContextVar("reachable_servers", default=None)
+_is_counted: ContextVar[bool] = ContextVar("searches_counted", default=True)
 
 
 @contextmanager
@@ -21,6 +22,21 @@ def limit_servers(names: Collection[str] | None) -> Iterator[None]:
 def reachable_servers() -> frozenset[str] | None:
     """The names of the servers that may be reached; None: all of them."""
     return _reachable.get()
+
+
+@contextmanager
+def count_searches(is_counted: bool) -> Iterator[None]:
+    """Whether searches within change the counters of tools: not those of a caller who may change nothing."""
+    token = _is_counted.set(is_counted)
+    try:
+        yield
+    finally:
+        _is_counted.reset(token)
+
+
+def are_searches_counted() -> bool:
+    """Whether a search may change the counters."""
+    return _is_counted.get()
 
 
 def may_reach(server: str) -> bool:

@@ -2,12 +2,14 @@
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from athand.errors import AthandError, StoreError
 from athand.store import Store
 from athand.tools import rows
+from athand.tools.access import are_searches_counted
 from athand.tools.catalogue import CatalogueUpdate
 from athand.tools.context import ToolContext
 from athand.tools.model import Tool, ToolStats
@@ -27,7 +29,9 @@ class UsageCounter:
         self._lock = threading.Lock()
 
     def count_search(self, tools: Sequence[Tool]) -> None:
-        """Count a search, and the tokens of its hits."""
+        """Count a search, and the tokens of its hits, if its caller may change anything."""
+        if not are_searches_counted():
+            return
         self._add(searches=1, shown=sum(map(rows.estimate_tool_tokens, tools)))
         if self._amounts.get("searches", 0) >= _FLUSH_AFTER:
             self.flush()
@@ -62,16 +66,16 @@ class UsageCounter:
         self._add(embedded=update.embedded, reused=update.reused)
 
     def stats(self, context: ToolContext) -> ToolStats:
-        """All counters, and the numbers of servers and tools."""
-        self.flush()
+        """All counters, with those that are not yet written, and the numbers of servers and tools."""
         model_id = context.embedder.attempt(lambda model: model.model_id)
+        with self._lock:
+            amounts = Counter(self._amounts)
         with self._store.snapshot() as snapshot:
-            amounts = rows.get_usage_totals(snapshot)
+            amounts.update(rows.get_usage_totals(snapshot))
             servers, tools, tokens = rows.count_all(snapshot)
         indexed = sum(self._store.counts(INDEX.corpus).values())
         missing = len(self._store.missing_vectors(INDEX.corpus, model_id, 0, indexed + 1)) if model_id else indexed
-        searches, shown = amounts.get("searches", 0), amounts.get("shown", 0)
-        embedded, reused = amounts.get("embedded", 0), amounts.get("reused", 0)
+        searches, shown, embedded, reused = (amounts[name] for name in ("searches", "shown", "embedded", "reused"))
         return ToolStats(
             servers=servers,
             tools=tools,
@@ -79,8 +83,8 @@ class UsageCounter:
             cached=indexed - missing,
             searches=searches,
             hit_rate=reused / (embedded + reused) if embedded + reused else 0.0,
-            calls=amounts.get("calls", 0),
-            failures=amounts.get("failures", 0),
+            calls=amounts["calls"],
+            failures=amounts["failures"],
             tokens_of_all=tokens,
             tokens_per_search=shown // searches if searches else 0,
             tokens_saved=max(0, tokens * searches - shown),

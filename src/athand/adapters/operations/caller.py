@@ -45,6 +45,11 @@ class Caller:
         """Whether it may change anything."""
         return "write" in self.scopes
 
+    @property
+    def may_call(self) -> bool:
+        """Whether it may call tools."""
+        return "call-tools" in self.scopes
+
     def ask(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
         """Ask the person behind the client, and wait for the answer; None if the client cannot ask one.
 

@@ -13,7 +13,7 @@ from athand.adapters.operations.arguments import make_model, plain_argument, sch
 from athand.adapters.operations.caller import AGENT, Caller
 from athand.adapters.operations.context import AppContext
 from athand.parameters import Choice, FromCaller, Help, Parameter, parameters_of
-from athand.tools.access import limit_servers
+from athand.tools.access import count_searches, limit_servers
 
 ALWAYS = "everything"  # the toolset that is part of every choice of toolsets
 KINDS = ("read", "write", "destructive")
@@ -101,7 +101,7 @@ class Operation:
             keywords["progress"] = progress or _ignore_progress
         outcome = "ok"
         try:
-            with limit_servers(caller.servers):
+            with limit_servers(caller.servers), count_searches(caller.may_write or caller.may_call):
                 answer = plain_answer(self._call(ctx, keywords, caller))
             return hide_texts(answer, self.answer, given) if self.scope == "write" and not caller.may_read else answer
         except Exception as error:

@@ -9,7 +9,7 @@ from athand.adapters.http.middleware import ROUTE
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import RouteRule
 
-_MAY_CONTINUE = "It may still be done; look before you ask again."
+_IS_STOPPED = "It is told to stop; what it has written stays, so look before you ask again."
 
 
 class TimeoutMiddleware:
@@ -38,7 +38,7 @@ class TimeoutMiddleware:
         if task.done() and not task.cancelled():
             return task.result()
         if response.close():
-            await ProblemResponse(status, f"{reason} {_MAY_CONTINUE}")(scope, receive, send)
+            await ProblemResponse(status, f"{reason} {_IS_STOPPED}")(scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
