@@ -18,6 +18,21 @@ PREFIX = "mcp__athand__"
 RELEASING = "# Releasing\n\nReleases for Tokyo go out before 18:00 there.\n\nThe tag is `tokyo-` and the date.\n"
 REMINDER = "Before a release for the Tokyo office look at the time there; the steps are in releasing.md"
 CHATTER = "More was said about it that nobody needs to know, though it stands in the note all the same. " * 20
+# What a model looks for, in the words that it would choose, and the tool that is to come first.
+WISHES = {
+    "remember decision": "memory_add",
+    "save note memory": "memory_add",
+    "past decisions": "memory_search",
+    "conventions preferences": "memory_search",
+    "project brief": "memory_brief",
+    "replace outdated memory": "memory_supersede",
+    "search knowledge base": "search",
+    "open search result": "open",
+    "find documents": "find_documents",
+    "read document text": "get_document_text",
+    "discover tools": "search_tools",
+    "call tool of another server": "call_tool",
+}
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +136,16 @@ def test_after_athand_install_it_reports_the_server_connected(claude, run, tmp_p
     assert run("install", "claude-code", "--data-dir", str(tmp_path / "data")).code == 0
     (line,) = [each for each in list_servers(claude, Path.home()).splitlines() if each.startswith("athand:")]
     assert line.endswith("Connected")
+
+
+def test_the_client_finds_each_tool_by_what_it_is_for(claude, servers, tmp_path):
+    """The client searches names and descriptions, among some twenty tools of its own."""
+    first = {}
+
+    def look():
+        for wish in WISHES:
+            found = yield Call("ToolSearch", {"query": wish, "max_results": 5})
+            first[wish] = found.tools[0].removeprefix(PREFIX)
+
+    converse(claude, tmp_path, servers, look())
+    assert first == WISHES

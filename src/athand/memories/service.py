@@ -92,7 +92,7 @@ class Memories(MemoryCorpus):
         id: p.NewId = None,
         key: p.Key = None,
     ) -> Memory:
-        """Keep a text for good. Secrets in it are removed before it is written.
+        """Remember a decision, preference, gotcha, fact or note for later sessions. Secrets in it are removed first.
 
         A text that says the same as an existing memory reinforces that one: `deduplicated` is true. `similar` lists
         existing memories that resemble it; if the new one replaces one of those, call `supersede()`.
@@ -129,7 +129,7 @@ class Memories(MemoryCorpus):
         may_write: ByWriter = True,
         home: Home = None,
     ) -> Hits[MemoryHit]:
-        """Find memories: decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
+        """Recall past decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
         Superseded memories are left out unless `include_superseded` is true.
         """
@@ -237,7 +237,7 @@ class Memories(MemoryCorpus):
             return sessions.timeline(snapshot, anchor, before, after, self.now(), each)
 
     def brief(self, project: p.BriefProject = "default", max_tokens: p.BriefTokens = 800) -> str:
-        """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
+        """Recall what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
                 snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self.now()

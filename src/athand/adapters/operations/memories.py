@@ -62,7 +62,7 @@ def memory_folder(
 
 
 def memory_brief(ctx: AppContext, project: BriefProject = "default", max_tokens: BriefTokens = 800) -> str:
-    """Summarize what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
+    """Recall what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
     memories = ctx.athand.memories
     if text := memories.brief(project, max_tokens):
         return text
