@@ -8,7 +8,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
@@ -19,9 +19,10 @@ from athand.embed import LazyEmbedder, embed_texts
 from athand.errors import NotFound, Unavailable
 from athand.rank import Factor, KeywordQuery, Part, explain_all, prepare
 from athand.store import Index, Passage, Schema, Snapshot, Store
-from athand.text import tokenize
+from athand.text import are_near, replace_words, tokenize
 from athand.types import Calibration, Candidate, Candidates, Filter, Hit, Hits, Query, Statistics, Vector, Vectors, Why
 
+CORRECTED = 50  # candidates that mean what a query without its typos does
 BATCH = 512  # passages that are embedded or indexed together
 
 TRACES = "traces of deleted ones stay on disk while another process reads the store. Then run: athand reindex"
@@ -68,6 +69,16 @@ class Answer:
     keywords: KeywordQuery
     calibration: Calibration | None  # None where vectors could not be compared
     notes: tuple[str, ...]
+
+
+def merge_candidates(found: Candidates, others: Candidates) -> Candidates:
+    """All candidates of two queries, each with its better cosine; words and statistics are those of the first."""
+    passages = {(each.space, each.id): each for each in found.passages}
+    for other in others.passages:
+        one = passages.setdefault((other.space, other.id), other)
+        if other.cosine is not None and (one.cosine is None or one.cosine < other.cosine):
+            passages[other.space, other.id] = replace(one, cosine=other.cosine)
+    return replace(found, passages=tuple(passages.values()))
 
 
 def empty_answer(index: Index, note: str) -> Answer:
@@ -219,10 +230,23 @@ class Corpus(ABC, Generic[RequestT, HitT]):
 
     def ask(self, snapshot: Snapshot, query: Query, known: Candidates | None = None) -> Answer:
         """The candidates of a query, or those known already; a note says why meaning could not be compared."""
-        found = known or snapshot.candidates(self.index, query)
+        found = known or self.add_corrected(snapshot, query, snapshot.candidates(self.index, query))
         keywords = prepare(found.words, found.statistics, self.index.weights)
         calibration = query.calibration if found.by_vector else None
         return Answer(found, keywords, calibration, self._notes(query, found))
+
+    def add_corrected(self, snapshot: Snapshot, query: Query, found: Candidates) -> Candidates:
+        """The candidates, with those that mean what the query does once its typos are corrected.
+
+        A passage has the better one of its two cosines. Two edits are too many to be sure of a meaning.
+        """
+        sure = {word: meant for word, meant in found.corrections.items() if are_near(word, meant)}
+        if not sure or not found.by_vector:
+            return found
+        text = replace_words(query.text, sure)
+        vector = self.embedder.attempt(lambda model: model.embed_query(text))
+        corrected = replace(query, text=text, words=(), vector=vector, candidates=CORRECTED)
+        return merge_candidates(found, snapshot.candidates(self.index, corrected))
 
     def find(self, request: RequestT) -> Hits[HitT]:
         """The hits of a request, best first; only those that are returned are filled in."""

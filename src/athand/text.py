@@ -13,6 +13,7 @@ from typing import Literal
 
 import Stemmer
 
+MOST_EDITS = 2  # of a mistyped word
 PREFIX_LENGTH = 3
 _CACHED_WORDS = 1 << 16
 # Longer runs of letters are data (base64, hashes), not words; they are cut, not dropped.
@@ -140,7 +141,12 @@ def expand_synonyms(words: Iterable[str], table: Mapping[str, Sequence[str]]) ->
 
 def allowed_edits(word: str) -> int:
     """The allowed edit distance: 0 for very short words, 1 up to five letters, 2 beyond."""
-    return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else 2
+    return 0 if len(word) < PREFIX_LENGTH else 1 if len(word) <= 5 else MOST_EDITS
+
+
+def replace_words(text: str, others: Mapping[str, str]) -> str:
+    """The text with other words in the place of some, which are given folded."""
+    return _WORD.sub(lambda word: others.get(fold(word[0]), word[0]), text)
 
 
 def are_near(one: str, other: str) -> bool:

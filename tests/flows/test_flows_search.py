@@ -141,6 +141,19 @@ def test_a_typo_is_mended_and_said(filled):
     assert hits.did_you_mean == {"revael": "reveal"}
 
 
+def test_a_session_without_one_successful_action_is_found_only_by_those_who_ask_for_failures(athand):
+    flows = fill(athand.flows, hours_ago(1))
+    flows.start_session(app="garden", goal="Water the tulips", id="failed")
+    flows.record("failed", tool="ui_describe_screen", before=Observation(screen="beds"))
+    error = {"code": "no_such_element", "message": "There is no tap."}
+    flows.record("failed", tool="ui_click", target={"testId": "tulip-tap"}, ok=False, error=error)
+    assert "failed" not in {hit.session_id for hit in flows.search("water the tulips")}
+    for options in ({"filters": {"outcome": "error"}}, {"scope": {"session": "failed"}}):
+        assert first(flows, "water the tulips", **options).session_id == "failed"
+    flows.record("failed", tool="ui_click", target={"testId": "tulip-tap"})
+    assert first(flows, "water the tulips").session_id == "failed"
+
+
 def test_a_correction_never_comes_from_another_app(filled):
     assert filled.search("hotls").did_you_mean == {"hotls": "hotels"}
     assert not filled.search("hotls", filters={"app": "mail"}).did_you_mean

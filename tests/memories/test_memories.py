@@ -124,6 +124,21 @@ def test_a_typo_is_corrected_and_said(memories):
     assert len(hits) == 1
 
 
+def test_two_typos_in_a_question_find_what_one_does(athand, memories):
+    memories.add("Staging deploys need the VPN")
+    memories.add("Tokens rotate every 12 hours")
+    memories.add("Mira owns the billing service")
+    for question, meant in (
+        ("how do I deply to stagin?", "Staging deploys need the VPN"),
+        ("when do tokns rotat?", "Tokens rotate every 12 hours"),
+        ("who owns the biling servce?", "Mira owns the billing service"),
+    ):
+        for hits in (memories.search(question), athand.search(question)):
+            assert hits[0].item.content == meant
+            assert hits[0].score > 0.7
+            assert len(hits.did_you_mean) == 2 or "rotat" in question
+
+
 def test_limit_and_min_score_are_respected(memories):
     memories.add_many({"content": f"deploy number {number}"} for number in range(30))
     assert len(memories.search("deploy", limit=7)) == 7

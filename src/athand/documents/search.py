@@ -65,13 +65,13 @@ def rank_chunks(
 ) -> DocumentRanking:
     """Fetches candidates of these folders and ranks them; those below the minimum score are dropped."""
     query = replace(request.query, spaces=spaces)
-    few = _candidates_below_path(snapshot, query) if request.has_path else None
+    few = _candidates_below_path(context, snapshot, query) if request.has_path else None
     answer = context.ask(snapshot, query, few)
     ranking = rank_candidates(request, answer)
     return replace(ranking, matches=best_chunk_per_document(ranking.matches)) if request.once else ranking
 
 
-def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | None:
+def _candidates_below_path(context: DocumentContext, snapshot: Snapshot, query: Query) -> Candidates | None:
     """All chunks below a path as candidates, when they are few: faster than filtering the best of all folders."""
     inside, values = one_of("i.space", query.spaces or (), "space")
     rows = snapshot.rows(
@@ -82,7 +82,8 @@ def _candidates_below_path(snapshot: Snapshot, query: Query) -> Candidates | Non
     if sum(chunks for _, chunks in rows) > _MAX_CHUNKS_BELOW_PATH:
         return None
     unfiltered = snapshot.candidates(INDEX, replace(query, filter=Filter(), candidates=1))
-    return replace(unfiltered, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
+    found = replace(unfiltered, passages=snapshot.passages_of(INDEX, query, [id_ for id_, _ in rows]))
+    return context.add_corrected(snapshot, query, found)
 
 
 def rank_candidates(request: DocumentSearchRequest, answer: Answer) -> DocumentRanking:

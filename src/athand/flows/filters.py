@@ -57,6 +57,8 @@ _SESSION_CONDITIONS = {
 _STEP_CONDITIONS = {"screen": "t.screen = :screen", "outcome": "t.is_ok = :outcome"}
 _STEP_EXISTS = "EXISTS (SELECT 1 FROM flow_steps t WHERE t.space = i.space AND {own} AND {conditions})"
 
+_HAS_SUCCESS = _STEP_EXISTS.format(own="t.session = i.id", conditions="t.is_ok = 1 AND t.action <> ''")
+
 
 @dataclass(frozen=True, slots=True)
 class FlowFilters:
@@ -98,6 +100,13 @@ class FlowFilters:
     def step_condition(self, now: datetime) -> Filter:
         """The condition for steps, where `p` is the passage of a step and `i` its session."""
         return self._condition(now, "p.created_at", "t.id = p.id")
+
+    def search_condition(self, now: datetime) -> Filter:
+        """The condition for steps that a search finds: of sessions without success only if a filter asks for them."""
+        found = self.step_condition(now)
+        if {"outcome", "session"} & self.values.keys():
+            return found
+        return Filter(" AND ".join(filter(None, (found.where, _HAS_SUCCESS))), found.parameters)
 
     def _condition(self, now: datetime, time: str, own: str) -> Filter:
         where = [_SESSION_CONDITIONS[name] for name in self.values if name in _SESSION_CONDITIONS]

@@ -71,7 +71,7 @@ def make_request(
         words=words,
         synonyms=_synonyms(words, profiles),
         spaces=None if app is None else (app,),
-        filter=chosen.step_condition(now),
+        filter=chosen.search_condition(now),
         candidates=max(CANDIDATES, limit),
     )
     return FlowSearchRequest(query, limit, least, once, to_microseconds(now), problems)

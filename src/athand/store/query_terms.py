@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from athand.bounded_cache import BoundedCache
-from athand.text import PREFIX_LENGTH, allowed_edits, nearest_words, stems
+from athand.text import MOST_EDITS, PREFIX_LENGTH, allowed_edits, nearest_words, stems
 from athand.types import Query, QueryWord, Variant
 
 # The worth of a variant, relative to the word itself (benchmarks/tune.py).
@@ -17,6 +17,7 @@ PREFIX_EXPANSIONS = 4
 # Only the first words of a query count, up to this many: more add noise and time, not meaning.
 LONGEST_QUERY = 64
 _CACHED_LEXICONS = 8
+_LONGEST_ENDING = 3  # of a word after its stem: -ing
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,7 @@ def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
     written = lexicon.of_length(min(low for low, _ in lengths), max(high for _, high in lengths))
     near = dict(zip(words, nearest_words(words, written, edits), strict=True))
     rest = [word for word in words if not near[word][1]]
-    known_stems = list(dict.fromkeys(lexicon.stems_of(written))) if rest else []
-    short = stems(rest)
-    forms = nearest_words(short, known_stems, list(map(allowed_edits, short)))
+    forms = _nearest_stems(rest, lexicon) if rest else []
     as_words = {
         word: (least, dict(zip(found, lexicon.stems_of(found), strict=True))) for word, (least, found) in near.items()
     }
@@ -133,3 +132,15 @@ def _nearest_terms(words: Sequence[str], vocabulary: Vocabulary) -> dict[str, tu
         word: (least, dict(zip(found, found, strict=True))) for word, (least, found) in zip(rest, forms, strict=True)
     }
     return as_words | as_stems
+
+
+def _nearest_stems(words: Sequence[str], lexicon: Lexicon) -> list[tuple[int, list[str]]]:
+    """For each word its edit distance, or that of its stem, to the nearest stems: `deply` is near that of `deploys`."""
+    short = stems(words)
+    lengths = [len(word) for word in (*words, *short)]
+    longer = lexicon.of_length(min(lengths) - MOST_EDITS, max(lengths) + MOST_EDITS + _LONGEST_ENDING)
+    known = list(dict.fromkeys(lexicon.stems_of(longer)))
+    forms = (*words, *short)
+    found = nearest_words(forms, known, list(map(allowed_edits, forms)))
+    pairs = zip(found[: len(words)], found[len(words) :], strict=True)
+    return [min(pair, key=lambda each: (not each[1], each[0])) for pair in pairs]
