@@ -66,6 +66,7 @@ def walk(folder, site):
     yield from _flows(folder)
     yield from _browser(site)
     yield "search", {"query": "staging VPN"}
+    yield "open", {"id": "new"}
     yield "status", {}
     yield "check_store", {}
     yield "reindex", {"corpora": ["memories"]}

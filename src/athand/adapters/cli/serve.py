@@ -5,7 +5,7 @@ import shlex
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import ssl
 
     from athand.adapters.http.app import ServerOptions
+    from athand.adapters.mcp.startup_answers import StartupAnswers
+    from athand.adapters.mcp.stdio_fds import StdioFds
     from athand.app import Athand
 
 log = logging.getLogger("athand")
@@ -204,13 +206,16 @@ def mcp(
     from athand.adapters.mcp.stdio_fds import StdioFds
 
     fds = StdioFds()
+    granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
+    found = find_project(project, Path.cwd())
+    options = {"toolsets": toolsets, "profile": profile, "scopes": sorted(granted), "project": str(found)}
+    first = _find_startup_answers(session, fds, options)
+    first.begin()  # before the imports below, which take most of a second
     from athand.adapters.mcp.server import create_mcp_server
     from athand.adapters.mcp.stdio import serve
     from athand.adapters.operations import AppContext
 
     context = AppContext(lambda: _open_for_serving(session), session.corpora)
-    granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
-    found = find_project(project, Path.cwd())
     mcp_server = create_mcp_server(
         context,
         toolsets=_split_names(toolsets),
@@ -219,7 +224,21 @@ def mcp(
         project=found,
         asks_roots=not found.is_named,
     )
-    serve(fds, context, mcp_server)
+    serve(fds, context, mcp_server, first)
+
+
+def _find_startup_answers(session: Session, fds: "StdioFds", options: dict[str, Any]) -> "StartupAnswers":
+    """The answers kept from an earlier start with these options; none where they depend on more than the options."""
+    from athand.adapters.mcp.startup_answers import StartupAnswers, find_file
+    from athand.config import load_settings
+
+    if options["profile"] or session.corpora:
+        return StartupAnswers(fds, None)
+    try:
+        folder = load_settings(data_dir=session.data_dir).data_folder
+    except AthandError:  # told to whoever asks for something of the store
+        return StartupAnswers(fds, None)
+    return StartupAnswers(fds, find_file(folder, options))
 
 
 def _split_names(names: str | None) -> list[str] | None:

@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from athand.adapters.mcp.request_validation import has_wrong_id, wrong_id_error
+from athand.adapters.mcp.startup_answers import StartupAnswers
 from athand.adapters.mcp.stdio_fds import StdioFds
 from athand.adapters.operations import AppContext
 from athand.errors import AthandError
@@ -33,11 +34,11 @@ Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
-def serve(fds: StdioFds, ctx: AppContext, server: Server[Any]) -> NoReturn:
+def serve(fds: StdioFds, ctx: AppContext, server: Server[Any], first: StartupAnswers) -> NoReturn:
     """Serve until the client disconnects or a signal arrives, close everything, and exit the process."""
     threading.Thread(target=_open_store, args=(ctx,), name="athand-open", daemon=True).start()
     try:
-        code = anyio.run(_run_until_end, fds, server)
+        code = anyio.run(_run_until_end, fds, server, first)
     except Exception:
         log.exception("The MCP server has failed")
         code = 1
@@ -57,10 +58,10 @@ def _open_store(ctx: AppContext) -> None:
         log.warning("%s", error)
 
 
-async def _run_until_end(fds: StdioFds, server: Server[Any]) -> int:
+async def _run_until_end(fds: StdioFds, server: Server[Any], first: StartupAnswers) -> int:
     async with anyio.create_task_group() as tasks:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            tasks.start_soon(_StdioSession(fds).run, server, tasks.cancel_scope)
+            tasks.start_soon(_StdioSession(fds, first).run, server, tasks.cancel_scope)
             async for number in signals:
                 tasks.cancel_scope.cancel()
                 return _EXIT_INTERRUPTED if number == signal.SIGINT else 0
@@ -70,9 +71,10 @@ async def _run_until_end(fds: StdioFds, server: Server[Any]) -> int:
 class _StdioSession:
     """Reads and writes messages; requests made before the client closed stdin are still answered."""
 
-    def __init__(self, fds: StdioFds) -> None:
+    def __init__(self, fds: StdioFds, first: StartupAnswers) -> None:
         self._fds = fds
-        self._pending: set[str] = set()  # ids of unanswered requests
+        self._first = first
+        self._pending: dict[str, str | None] = {}  # unanswered requests by id, with the method if its answer is kept
 
     async def run(self, server: Server[Any], server_scope: anyio.CancelScope) -> None:
         """Serve until the client disconnects, then cancel the server's scope."""
@@ -90,7 +92,8 @@ class _StdioSession:
 
     async def _receive(self, incoming: Incoming, outgoing: Outgoing) -> None:
         """Read messages; a line that is not one is answered with a JSON-RPC parse error."""
-        limiter, read = anyio.CapacityLimiter(1), self._fds.stdin.readline
+        limiter, read = anyio.CapacityLimiter(1), self._first.readline
+        self._first.end()
         async with incoming, outgoing:
             while line := await anyio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=limiter):
                 if line.strip():
@@ -109,20 +112,30 @@ class _StdioSession:
             await outgoing.send(SessionMessage(wrong_id_error()))
             return
         if isinstance(message, types.JSONRPCRequest):
-            self._pending.add(str(message.id))
+            if message.method == "initialize":
+                self._first.learn_client(message.params)
+            self._pending[str(message.id)] = self._first.find_method(message.method, message.params)
         elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
-            self._pending.discard(str((message.params or {}).get("requestId")))
+            self._pending.pop(str((message.params or {}).get("requestId")), None)
         await incoming.send(SessionMessage(message))
 
     async def _send(self, answers: MemoryObjectReceiveStream[SessionMessage]) -> None:
         limiter = anyio.CapacityLimiter(1)
         async with answers:
             async for answer in answers:
-                text = answer.message.model_dump_json(by_alias=True, exclude_unset=True)
-                line = f"{text}\n".encode()
-                await anyio.to_thread.run_sync(self._fds.write, line, abandon_on_cancel=True, limiter=limiter)
-                if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._pending.discard(str(answer.message.id))
+                message = answer.message
+                if not self._is_answered(message):
+                    line = f"{message.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
+                    await anyio.to_thread.run_sync(self._fds.write, line, abandon_on_cancel=True, limiter=limiter)
+                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                    method = self._pending.pop(str(message.id), None)
+                    if method is not None and isinstance(message, types.JSONRPCResponse):
+                        self._first.learn(method, message.result)
+
+    def _is_answered(self, message: types.JSONRPCMessage) -> bool:
+        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError) or message.id is None:
+            return False
+        return self._first.is_answered(message.id)
 
 
 def _parse_message(line: bytes) -> types.JSONRPCMessage:
