@@ -4,11 +4,12 @@ import html
 import json
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from athand.flows.echo_shapes import MIN_ENCODED, Disguises, to_plain
 from athand.flows.secrets import MASK, MAX_TINY, URL_START, map_texts
 
 _LABEL = r"\[redacted: [^\]]*\]"
@@ -22,6 +23,7 @@ _MAX_WORD, _MAX_NUMBER = 8, 7  # characters of words and numbers that may be the
 _MAX_GROUPED = 40  # characters of card and account numbers, which pages write in groups
 _CERTAIN_PREFIX = 24  # characters that identify a long value, also where a page truncates it
 _MAX_COMPARED = 1000  # characters; after them everything up to the end of the text is masked too
+_MAX_CACHED, _MAX_CACHED_TEXTS = 200, 4096  # characters of a text whose result is cached; how many are
 _MIN_PHRASE_WORDS = 12  # of a recovery phrase
 _CHARACTER_KEY = re.compile(r"(?:Shift\+)?(?:Key|Digit|Numpad)?(.)", re.DOTALL)
 _NAMED_KEY = re.compile(
@@ -79,7 +81,7 @@ class TypedSecrets:
     def mask(self, session_id: str, value: Any) -> Any:
         """A JSON-like value with the echoes of the session's secrets masked."""
         masker = self._maskers.get(session_id)
-        return value if masker is None else map_texts(value, cache(masker.mask))
+        return value if masker is None else map_texts(value, masker.mask)
 
 
 class EchoMasker:
@@ -87,17 +89,21 @@ class EchoMasker:
 
     def __init__(self, values: Iterable[str]) -> None:
         weak = sorted(filter(_is_weak, values))
-        numbers = [_digits(value) for value in values if not _is_weak(value) and _is_number(value)]
+        as_typed = [value for value in values if not _is_weak(value) and _is_number(value)]
+        numbers = list(map(_digits, as_typed))
         certain = [value for value in values if not _is_weak(value) and not _is_number(value)]
         self._forms = [form for value in certain for form in _encodings(value)]
         is_phrase = sum(len(value) > MAX_TINY and value.isalpha() for value in weak) > 2
         tiny = [value for value in weak if len(value) <= MAX_TINY or (is_phrase and value.isalpha())]
-        whole = _any_of(rf"(?<!\w){_any_case(value)}(?!\w)" for value in weak if value not in tiny)
+        words = [] if is_phrase else [value for value in weak if value.isalpha() and len(value) >= MIN_ENCODED]
+        backwards = [word[::-1] for word in words]
+        alike = [*(value for value in weak if value not in tiny), *backwards]
+        whole = _any_of(rf"(?<!\w){_any_case(value)}(?!\w)" for value in alike)
         alone = _any_of(map(_any_case, tiny))
         phrase = rf"(?<!\w)(?i:{alone})(?:\W+(?:\d+\W+)?(?i:{alone}))+(?!\w)" if is_phrase else _NEVER
         grouped = _any_of(r"(?<!\d)" + r"[\s-]?".join(digits) + r"(?!\d)" for digits in numbers)
         anywhere = rf"{_LABEL}|{grouped}|(?<==)(?:{_any_of(map(_any_case, weak))})(?=[&#;]|\Z)"
-        starts = {form.split(" ")[0][:MAX_TINY].casefold() for form in (*self._forms, *weak)}
+        starts = {form.split(" ")[0][:MAX_TINY].casefold() for form in (*self._forms, *weak, *backwards)}
         starts |= {digits[0] for digits in numbers}
         self._may_have = re.compile(_any_of(map(re.escape, starts)))
         self._certain = re.compile(
@@ -106,9 +112,30 @@ class EchoMasker:
         self._in_name = re.compile(anywhere)
         self._in_text = re.compile(rf"{anywhere}|{whole}|{phrase}|(?<=[\"'])(?:{alone})(?=[\"'])")
         self._whole = re.compile(rf"\s*(?:\d{{1,2}}[.):]?\s+)?(?:{alone})\s*")
+        self._disguises = Disguises(certain, [*numbers, *as_typed], words)
+        self._mask_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self._mask)  # pages repeat their texts
 
     def mask(self, text: str, key: str) -> str:
         """The text with the values masked; `key` is the JSON key it was found under."""
+        return self._mask_cached(text, key) if len(text) <= _MAX_CACHED else self._mask(text, key)
+
+    def _mask(self, text: str, key: str) -> str:
+        plain = to_plain(text)
+        if plain != text:
+            masked = self._mask_other_shapes(self._mask_echoes(plain, key))
+            if masked != plain:
+                return masked
+        return self._mask_other_shapes(self._mask_echoes(text, key))
+
+    def _mask_other_shapes(self, text: str) -> str:
+        kept, end = [], 0
+        for start, stop in self._disguises.find(text):
+            kept += [text[end:start], MASK]
+            end = stop
+        return "".join([*kept, text[end:]]) if kept else text
+
+    def _mask_echoes(self, text: str, key: str) -> str:
+        """The text with the values masked where they are written as they are, or escaped."""
         if not self._may_have.search(text.casefold()):
             return text
         text = self._mask_certain(text)
