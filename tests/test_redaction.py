@@ -424,6 +424,29 @@ def test_hostile_characters_take_time_in_proportion_to_their_number(piece, size)
     assert time.process_time() - started < size / 200_000
 
 
+@pytest.mark.parametrize("piece", ["secret=/a", "secret:a.", "secret=\\", "secret=abcdefgh1 ", "<secret>"])
+def test_an_assignment_that_a_text_repeats_is_judged_once(piece, monkeypatch):
+    judge, judged = redaction._find_value, []
+    monkeypatch.setattr(redaction, "_find_value", lambda *given: judged.append(given) or judge(*given))
+    redact(piece * 10_000)
+    assert len(judged) < 200  # those near the beginning and the end have other surroundings
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=30).map("".join), st.integers(2, 12))
+def test_what_was_judged_before_is_judged_alike(text, times):
+    remembered = redact(text * times)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redaction, "_MAX_JUDGED", 0)
+        assert redact(text * times) == remembered
+
+
+def test_a_quote_that_is_closed_far_away_is_no_open_one():
+    begin, middle = f'{"." * 80} password="one', " two" * 100
+    assert redact(begin + middle + "\n" + begin + middle + '"') == redact(begin + middle + "\n") + redact(
+        begin + middle + '"'
+    )
+
+
 def cpu_seconds(text):
     started = time.process_time()
     clean(text)

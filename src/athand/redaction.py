@@ -8,6 +8,7 @@ passwords far more often than they contain one. Every search is linear: repetiti
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 from string import punctuation
 from typing import NamedTuple
 
@@ -148,9 +149,11 @@ _VALUE = re.compile(
     r"(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,1000})(?P=quote)"
     rf"|[\"'`“]?(?P<bare>(?!\[redacted:)[^\s\"'`“”]{{3,{_LONGEST_BARE}}})"
 )
+_QUOTE = re.compile("[\"'`]")
 _BARE_CUT = re.compile(r";|[,&](?=[\w.-]+=)|\\[nr](?=[\w.-]*[=:\s]|$)|\[redacted:|</")
 _BARE_WHOLE = re.compile(r"(?:[^\s\"'`“”;,&\[<\\]|[,&](?![\w.-]+=)|\[(?!redacted:)|<(?!/)|\\(?![nr][\w.-]*[=:\s]))*")
-_LONGEST_BEFORE = 64
+_LONGEST_BEFORE, _LONGEST_AFTER = 64, 12
+_SURROUNDINGS, _MAX_JUDGED = 256, 1000  # characters from a key on whose judgement is remembered; how many are
 _CLOSING_TAG = re.compile(r"[.,:)\]}>|\\]*</")
 _BETWEEN_NAMES = re.compile(r"[^\w-]")
 _CONFIG = re.compile(
@@ -237,9 +240,10 @@ def strip_private(text: str) -> str:
 
 def redact(text: str) -> str:
     """Replaces every secret by `[redacted: <kind>]`."""
-    # Repeated, because a redaction may reveal another secret.
+    # Repeated, because a redaction may reveal another secret, but none whose hint was not there before.
+    rules = [rule for rule in _TOKEN_RULES if rule[1] in text]
     for _ in range(_MAX_PASSES):
-        before, text = text, _redact_once(text)
+        before, text = text, _redact_once(text, rules)
         if text == before:
             break
     return text
@@ -258,9 +262,9 @@ def _redact_key_blocks(text: str, line: str = "") -> str:
     return _KEY_BLOCK.sub(label, text)
 
 
-def _redact_once(text: str) -> str:
+def _redact_once(text: str, token_rules: Iterable[tuple[str, str, str]]) -> str:
     text = _redact_key_blocks(text)
-    text = _apply_rules(_TOKEN_RULES, text, text)
+    text = _apply_rules(token_rules, text, text)
     text = _apply_rules(_PLACE_RULES, text, text.lower())
     return _replace_spans(text, _find_assignments(text))
 
@@ -284,9 +288,16 @@ def _apply_rules(rules: Iterable[tuple[str, str, str]], text: str, haystack: str
 def _find_secrets(kind: str, pattern: str, text: str) -> Iterator[tuple[int, int, str]]:
     """The spans of a rule's secrets, and of the tokens that follow one of them without anything between."""
     end = 0
+    judged: dict[str, bool] = {}
     for match in re.finditer(pattern, text, re.ASCII):
         start, stop = match.span(match.lastindex or 0)
-        if start >= end and not _is_placeholder(text[start:stop]):
+        if start < end:
+            continue
+        if (is_placeholder := judged.get(value := text[start:stop])) is None:
+            is_placeholder = _is_placeholder(value)
+            if len(judged) < _MAX_JUDGED:
+                judged[value] = is_placeholder
+        if not is_placeholder:
             yield start, (end := stop), kind
             while not match.lastindex and (token := _NEXT_TOKEN.match(text, end)) and not _is_placeholder(token[0]):
                 yield end, token.end(), _TOKENS[(token.lastindex or 0) - 1][0]
@@ -297,15 +308,42 @@ def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
     """Spans of secret values that are assigned to keys like `password` or `token`."""
     # The dotted capital I is the one character that becomes two in lower case.
     lower, end = text.replace("İ", "i").lower(), 0
-    for key in sorted((key for keys in _KEYS for key in keys.finditer(lower)), key=_key_start):
-        value = _VALUE.match(text, key.end()) if _key_start(key) >= end else None
-        kind = "password" if key["name"].startswith(("pass", "pwd")) else "secret"
-        if value and (found := _parse_assignment(text, key, value)) and _is_credential(kind, found):
-            start = value.start(value.lastgroup or 0)
-            is_cut = len(found.value) == _LONGEST_BARE and not found.is_quoted
-            whole = next(_BARE_WHOLE.finditer(text, start))[0] if is_cut else ""
-            end = start + len(whole or found.value)
-            yield start, end, kind
+    judged: dict[tuple[str, int], tuple[int, int] | None] = {}  # by the surroundings: a text may repeat them
+    for at, key in sorted(
+        ((_key_start(key), key) for keys in _KEYS for key in keys.finditer(lower)), key=itemgetter(0)
+    ):
+        if at < end:
+            continue
+        surroundings = text[max(0, at - _LONGEST_BEFORE - 1) : at + _SURROUNDINGS], key.end() - at
+        if surroundings in judged:
+            span = judged[surroundings]
+        else:
+            span, reach = _find_value(text, at, key)
+            if at > _LONGEST_BEFORE and reach < at + _SURROUNDINGS and len(judged) < _MAX_JUDGED:
+                judged[surroundings] = span
+        if span:
+            end = at + span[1]
+            yield at + span[0], end, _kind_of(key)
+
+
+def _find_value(text: str, at: int, key: re.Match[str]) -> tuple[tuple[int, int] | None, int]:
+    """Where the credential after a key begins and ends, from the key on; and how far the text was looked at."""
+    value = _VALUE.match(text, key.end())
+    # Whether an opening quote is closed may be seen only much later.
+    is_open = (value is None or value.lastgroup == "bare") and _QUOTE.search(text, key.end(), key.end() + 4)
+    reach = len(text) if is_open else (value or key).end() + _LONGEST_AFTER
+    found = value and _parse_assignment(text, key, value)
+    if not value or not found or not _is_credential(_kind_of(key), found):
+        return None, reach
+    start = value.start(value.lastgroup or 0) - at
+    if found.is_quoted or len(found.value) < _LONGEST_BARE:
+        return (start, start + len(found.value)), reach
+    whole = next(_BARE_WHOLE.finditer(text, start + at))[0]
+    return (start, start + len(whole or found.value)), len(text)
+
+
+def _kind_of(key: re.Match[str]) -> str:
+    return "password" if key["name"].startswith(("pass", "pwd")) else "secret"
 
 
 def _key_start(key: re.Match[str]) -> int:
@@ -325,7 +363,7 @@ def _parse_assignment(text: str, key: re.Match[str], match: re.Match[str]) -> _A
     before = ("" if opening else "\n") + text[opening : _key_start(key)]
     name = _BETWEEN_NAMES.split(before)[-1] + text[_key_start(key) : key.start("sign")].strip("\\\"'`]*")
     stop = match.start(match.lastgroup or 0) + len(value)
-    return _Assignment(name, key["sign"], value, is_quoted, before, text[stop : stop + 12])
+    return _Assignment(name, key["sign"], value, is_quoted, before, text[stop : stop + _LONGEST_AFTER])
 
 
 def _is_credential(kind: str, found: _Assignment) -> bool:
