@@ -194,3 +194,15 @@ def test_pictures_are_saved_where_only_the_user_can_read_them(at, shared_flows, 
     for name in ("../login", "/tmp/x", "a/b", ".hidden", "a\\b", ""):
         with pytest.raises(InvalidInput):
             browser.screenshot(name)
+
+
+def test_a_picture_is_not_named_by_a_secret(at, shared_flows, tmp_path):
+    browser, password, token = at("/login.html"), "Tr0ub4dor-horse", "ghp_" + "A1b2C3d4" * 5
+    browser.type(password, test_id="password")
+    for name in (password, f"after-{password}.png", password[::-1], password.encode().hex(), token):
+        with pytest.raises(InvalidInput, match="The name of the screenshot") as error:
+            browser.screenshot(name)
+        assert name not in str(error.value)
+        assert name not in str(shared_flows.last(1)[0].to_dict())
+    assert not [*tmp_path.rglob("*.png")]
+    assert browser.screenshot("after-login").path.endswith("/after-login.png")

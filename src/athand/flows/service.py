@@ -67,6 +67,7 @@ from athand.flows.validation import (
 )
 from athand.inputs import check_choice, check_limit, check_name, check_past
 from athand.parameters import FilePath, Limit, MinScore, Question
+from athand.redaction import refuse_secret
 from athand.store import Snapshot, Store, to_microseconds
 from athand.types import Hits, Noun
 
@@ -149,6 +150,12 @@ class Flows(FlowContext):
     def share_secrets(self, session_id: str, other_id: str) -> None:
         """Mask the typed secrets of one session in another too, which the same browser records."""
         self.typed_secrets.share(session_id, other_id)
+
+    def refuse_typed_secret(self, session_id: str, what: str, name: str) -> None:
+        """Refuse a name that holds what was typed into a secret field of a session, or that looks like a secret."""
+        refuse_secret(what, name)
+        if self.typed_secrets.mask(session_id, name) != name:
+            raise InvalidInput(f"{what} holds what was typed into a secret field. Choose another.")
 
     # Finding
 

@@ -76,6 +76,10 @@ class StepRecorder:
             observation = attempt.before.observation
             attempt.knowledge = self._flows.prior_knowledge(self.session.id, observation, previous=self._last_action)
 
+    def refuse_secret(self, what: str, name: str) -> None:
+        """Refuses a name that holds what was typed into a secret field, or that looks like a secret."""
+        self._flows.refuse_typed_secret(self.session.id, what, name)
+
     def record(self, attempt: Attempt, error: AthandError | None = None) -> Step:
         """Records a tool call as a step."""
         seconds = None if attempt.started is None else time.perf_counter() - attempt.started

@@ -137,6 +137,8 @@ class Browser(BrowserLifecycle):
         attempt = Attempt("screenshot", {"full_page": full_page})
 
         async def work(context: PageContext) -> str:
+            if name is not None and self._recorder:
+                self._recorder.refuse_secret("The name of the screenshot", name)
             await _take_snapshot(context, attempt)
             attempt.screenshot = str(await context.save_screenshot(name, full_page=full_page))
             return attempt.screenshot
