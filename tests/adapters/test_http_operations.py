@@ -37,6 +37,10 @@ def test_answers_are_those_of_the_python_api(gateway):
     assert gateway.get("/tools/box__open").json() == athand.tools.describe("box__open").to_dict()
 
 
+def is_cut(memory, longest):
+    return len(memory["content"]) < longest and memory["content"].endswith("answers the whole text)")
+
+
 def test_long_texts_are_cut_in_lists_and_whole_where_one_is_asked_for(tmp_path):
     with opened(tmp_path, mcp=False) as gateway:
         text = "ä" * 490_000
@@ -47,8 +51,17 @@ def test_long_texts_are_cut_in_lists_and_whole_where_one_is_asked_for(tmp_path):
         listed = gateway.get("/v1/memories/list", params={"project": "long", "limit": 100}).json()
         around = gateway.get("/v1/memories/timeline", params={"anchor_id": ids[4], "before": 100, "after": 100}).json()
         assert len(listed) == 9 and len(around["before"]) == len(around["after"]) == 4
-        for memory in (*listed, *around["before"], *around["after"]):
-            assert len(memory["content"]) < 25_000 and memory["content"].endswith("answers the whole text)")
+        for memory in (*listed, *around["before"], around["anchor"], *around["after"]):
+            assert is_cut(memory, 25_000)
+        for id_ in ids[1:]:
+            gateway.post("/v1/memories/relate", {"source_id": ids[0], "target_id": id_, "type": "RELATED_TO"})
+        related = gateway.get("/v1/memories/related", params={"id": ids[0]}).json()
+        assert len(related) == 8 and all(is_cut(each["memory"], 260_000) for each in related)
+        for dry_run in (True, False):
+            forgotten = gateway.post("/v1/memories/forget", {"project": "long", "dry_run": dry_run}).json()
+            assert len(forgotten) == 9 and all(is_cut(memory, 230_000) for memory in forgotten)
+        for id_ in ids:
+            gateway.post("/v1/memories/restore", {"id": id_})
         assert gateway.get("/v1/memories/get", params={"id": ids[0]}).json()["content"] == f"0 {text}"
         assert len(gateway.workspace.athand.memories.list(project="long")[0].content) == 490_002
 

@@ -94,8 +94,8 @@ def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
             raise Conflict(f"Memory {id_} is superseded by more than one.")
 
 
-def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
-    """The valid relations of a memory to memories that still exist."""
+def list_related(snapshot: Snapshot, id_: str, now: datetime, longest: int | None = None) -> list[Related]:
+    """The valid relations of a memory to memories that still exist; `longest` is of all their texts together."""
     found = snapshot.rows(
         f"SELECT {COLUMNS} FROM memory_relations WHERE (source_id = :id OR target_id = :id) AND valid_until IS NULL "
         "ORDER BY valid_from, type, source_id, target_id",
@@ -105,7 +105,8 @@ def list_related(snapshot: Snapshot, id_: str, now: datetime) -> list[Related]:
     others = {
         relation: relation.target_id if relation.source_id == id_ else relation.source_id for relation in relations
     }
-    memories = rows.by_id(snapshot, list(dict.fromkeys(others.values())), now)
+    each = None if longest is None else longest // max(1, len(others))
+    memories = rows.by_id(snapshot, list(dict.fromkeys(others.values())), now, longest=each)
     pairs = ((relation, memories.get(other)) for relation, other in others.items())
     return [Related(relation, memory) for relation, memory in pairs if memory and not memory.is_deleted]
 

@@ -56,15 +56,22 @@ def _suggest_id(snapshot: Snapshot, id_: str) -> str:
 
 
 def by_id(
-    snapshot: Snapshot, ids: Sequence[str], now: datetime, spaces: Sequence[str] | None = None
+    snapshot: Snapshot,
+    ids: Sequence[str],
+    now: datetime,
+    spaces: Sequence[str] | None = None,
+    longest: int | None = None,
 ) -> dict[str, Memory]:
-    """Those of the memories that exist; where their spaces are given, a cluster is asked only for those."""
+    """Those of the memories that exist; where their spaces are given, a cluster is asked only for those.
+
+    Texts are cut if they are longer.
+    """
     if not ids:
         return {}
     chosen, values = one_of("id", ids)
     inside, places = one_of("space", spaces, "space")
-    rows = snapshot.rows(f"SELECT {COLUMNS} FROM memories WHERE {chosen} AND {inside}", {**values, **places})
-    return {memory.id: memory for memory in from_rows(rows, now)}
+    found = select(snapshot, Filter(f"{chosen} AND {inside}", {**values, **places}), now, longest=longest)
+    return {memory.id: memory for memory in found}
 
 
 def read_passages(snapshot: Snapshot, items: Items, now: datetime) -> list[Passage]:
@@ -86,12 +93,18 @@ def select(
         f"SELECT {columns} FROM memories i WHERE {chosen.where or '1 = 1'} {rest}", {**chosen.parameters, **values}
     )
     memories = from_rows(rows, now)
-    return memories if longest is None else [_cut(memory, longest) for memory in memories]
+    return [cut(memory, longest) for memory in memories]
 
 
-def _cut(memory: Memory, longest: int) -> Memory:
+def count(snapshot: Snapshot, chosen: Filter) -> int:
+    """How many memories pass a filter."""
+    sql = f"SELECT count(*) FROM memories i WHERE {chosen.where or '1 = 1'}"
+    return int(snapshot.rows(sql, chosen.parameters)[0][0])
+
+
+def cut(memory: Memory, longest: int | None) -> Memory:
     """The memory; if its text is longer, the beginning of it, and how to read the rest."""
-    if len(memory.content) <= longest:
+    if longest is None or len(memory.content) <= longest:
         return memory
     note = f"… (cut after {longest:,} characters; `get` of this memory answers the whole text)"
     return replace(memory, content=memory.content[:longest] + note)

@@ -231,9 +231,9 @@ class Memories(MemoryCorpus):
     ) -> Timeline:
         """List the memories of the same project just before and after one, and the sessions that used them."""
         with self.store.snapshot() as snapshot:
-            anchor = rows.get(snapshot, anchor_id, self.now())
             before, after = check_count("before", before), check_count("after", after)
-            each = None if longest is None else longest // max(1, before + after)
+            each = None if longest is None else longest // (before + 1 + after)
+            anchor = rows.cut(rows.get(snapshot, anchor_id, self.now()), each)
             return sessions.timeline(snapshot, anchor, before, after, self.now(), each)
 
     def brief(self, project: p.BriefProject = "default", max_tokens: p.BriefTokens = 800) -> str:
@@ -267,12 +267,18 @@ class Memories(MemoryCorpus):
         """Bring a deleted memory back."""
         return write.restore(self, id)
 
-    def forget(self, dry_run: p.DryRun = True, hard: p.Hard = False, **filters: Unpack[p.MemoryFilters]) -> MemoryList:
+    def forget(
+        self,
+        dry_run: p.DryRun = True,
+        hard: p.Hard = False,
+        longest: AnswerLength = None,
+        **filters: Unpack[p.MemoryFilters],
+    ) -> MemoryList:
         """Delete every memory that passes all filters, at least one. Pinned ones stay unless `pinned` is true.
 
         Look at a dry run first.
         """
-        return write.forget(self, filters, dry_run=dry_run, hard=hard)
+        return write.forget(self, filters, dry_run=dry_run, hard=hard, longest=longest)
 
     def pin(self, id: p.MemoryId) -> Memory:
         """Keep a memory from fading, and first in every brief."""
@@ -317,10 +323,10 @@ class Memories(MemoryCorpus):
                 return Relation(source.id, target.id, kind, by, now)
             return relations.relate(transaction, source, target, kind, refuse_secret("by", check_name("by", by)), now)
 
-    def related(self, id: p.MemoryId) -> RelatedList:
+    def related(self, id: p.MemoryId, longest: AnswerLength = None) -> RelatedList:
         """List the relations of a memory, and the memories at their other end."""
         with self.store.snapshot() as snapshot:
-            return relations.list_related(snapshot, rows.get(snapshot, id, self.now()).id, self.now())
+            return relations.list_related(snapshot, rows.get(snapshot, id, self.now()).id, self.now(), longest)
 
     # Sessions
 

@@ -278,8 +278,13 @@ def restore(corpus: AnyCorpus, id_: str) -> Memory:
     return after
 
 
-def forget(corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool) -> list[Memory]:
-    """Deletes all memories that pass the filters, or only returns them; pinned ones only if `pinned` is given."""
+def forget(
+    corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool, longest: int | None
+) -> list[Memory]:
+    """Deletes all memories that pass the filters, or only returns them; pinned ones only if `pinned` is given.
+
+    The texts that are returned have at most `longest` characters together.
+    """
     now = corpus.now()
     asked = {name: value for name, value in filters.items() if value is not None and value != ()}
     if not asked:
@@ -288,12 +293,14 @@ def forget(corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard
     chosen = replace(chosen, where=f"{chosen.where} AND i.is_deleted = 0")
     if dry_run:
         with corpus.store.snapshot() as snapshot:
-            return rows.select(snapshot, chosen, now, "ORDER BY created_at, id")
+            each = None if longest is None else longest // max(1, rows.count(snapshot, chosen))
+            return rows.select(snapshot, chosen, now, "ORDER BY created_at, id", longest=each)
     with corpus.store.transaction() as transaction:
         memories = rows.select(transaction, chosen, now, "ORDER BY created_at, id")
         deleted, erased = delete_and_purge(transaction, memories, now, hard=hard)
     erase_traces(corpus, erased)
-    return deleted
+    each = None if longest is None else longest // max(1, len(deleted))
+    return [rows.cut(memory, each) for memory in deleted]
 
 
 def reinforce(corpus: AnyCorpus, id_: str, amount: float, session: str | None) -> Memory:
