@@ -108,7 +108,6 @@ QUERIES = {
     "flows/search": {"query": "kettle", "scope": {"session": "none"}, "filters": {"app": "shop"}},
     "flows/sessions": {"filters": {"app": "shop", "since_hours": 1.5}},
     "memories/list": {"project": "shop", "pinned": False},
-    "tools/call": {"id": "box__closed", "arguments": {"lid": [1, {"key": "x"}]}},
 }
 
 
