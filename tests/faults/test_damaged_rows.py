@@ -188,6 +188,53 @@ def test_a_vector_that_is_gone_is_named_and_made_anew_while_words_still_find(who
         assert athand.check() == []
 
 
+@pytest.mark.parametrize(
+    ("table", "column"), [("models", "dimensions"), ("vectors", "checksum"), ("coverage", "epoch")]
+)
+def test_reindex_mends_what_only_the_index_needs(whole, tmp_path, table, column):
+    for kind in DAMAGE:
+        path = shutil.copy(whole, tmp_path / f"{kind}.db")
+        damage(path, table, column, kind)
+        with Athand(path) as athand:
+            with suppress(DataError):
+                athand.search("staging kettle files button")
+            for corpus in athand.corpora.values():
+                corpus.reindex()
+            assert (kind, athand.check()) == (kind, [])
+            assert athand.memories.search("kettle1")[0].id == "m1"
+
+
+def test_a_memory_in_another_space_than_its_own_is_named_and_reindex_ends(whole, tmp_path):
+    for kind in ("a blob", "no JSON"):
+        path = shutil.copy(whole, tmp_path / f"{kind}.db")
+        damage(path, "memories", "space", kind)
+        with Athand(path) as athand:
+            with suppress(DataError):
+                athand.memories.reindex()
+            assert any(problem.startswith("memories: the row ") for problem in athand.check())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "kind", "action"),
+    [
+        ("document_folders", "path", "missing", lambda athand: athand.documents.refresh("notes")),
+        ("document_folders", "path", "a blob", lambda athand: athand.search("staging")),
+        ("tool_servers", "failure", "a blob", lambda athand: athand.tools.servers()),
+        (
+            "flows",
+            "git",
+            "other JSON",
+            lambda athand: athand.flows.record("walk", tool="ui_click", target={"testId": "last"}),
+        ),
+    ],
+)
+def test_a_row_with_a_value_of_another_type_is_named(whole, tmp_path, table, column, kind, action):
+    path = shutil.copy(whole, tmp_path / "r.db")
+    damage(path, table, column, kind)
+    with Athand(path) as athand, pytest.raises(DataError, match=f"{table}: the row .* is damaged"):
+        action(athand)
+
+
 def test_an_error_that_no_damage_explains_stays_what_it_is(whole, tmp_path):
     with (
         Athand(shutil.copy(whole, tmp_path / "r.db")) as athand,

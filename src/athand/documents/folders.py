@@ -14,7 +14,7 @@ from athand.documents.cursors import ensure_key
 from athand.documents.model import Folder, Problem
 from athand.errors import Conflict, InvalidInput, NotFound
 from athand.inputs import check_name, is_text
-from athand.store import Snapshot, Transaction, to_datetime, to_microseconds
+from athand.store import Snapshot, Transaction, check_types, to_datetime, to_microseconds
 
 _COLUMNS = (
     "f.space, f.path, f.host, f.project, f.state, f.reason, f.done, f.total, f.skipped, f.generation, f.added_at, "
@@ -63,18 +63,18 @@ def get_folder(snapshot: Snapshot, folder_id: object) -> FolderRecord:
         found = snapshot.rows(f"{_SELECT_RECORD} WHERE space = :space", {"space": folder_id})
     if not found:
         raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
-    return FolderRecord(*found[0])
+    return check_types(FolderRecord(*found[0]))
 
 
 def all_folders(snapshot: Snapshot) -> list[FolderRecord]:
     """All folders, ordered by id."""
-    return [FolderRecord(*row) for row in snapshot.rows(f"{_SELECT_RECORD} ORDER BY space")]
+    return [check_types(FolderRecord(*row)) for row in snapshot.rows(f"{_SELECT_RECORD} ORDER BY space")]
 
 
 def project_folders(snapshot: Snapshot, project: str) -> list[FolderRecord]:
     """The folders of a project and those without a project."""
     sql = f"{_SELECT_RECORD} WHERE project = :project OR project IS NULL ORDER BY space"
-    return [FolderRecord(*row) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
+    return [check_types(FolderRecord(*row)) for row in snapshot.rows(sql, {"project": check_name("project", project)})]
 
 
 def describe_folders(context: DocumentContext, snapshot: Snapshot, folder_id: str | None = None) -> list[Folder]:

@@ -11,7 +11,7 @@ from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
 from athand.flows.origins import origin_of
 from athand.flows.scoring import INDEX
 from athand.inputs import is_text
-from athand.store import Passage, Row, Snapshot, Transaction, select_in, to_datetime, to_microseconds
+from athand.store import Passage, Row, Snapshot, Transaction, check_types, select_in, to_datetime, to_microseconds
 from athand.text import text_hash
 
 SESSION_COLUMNS = "space, id, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps"
@@ -23,9 +23,7 @@ _MAX_VISIBLE = 4_000  # characters of a field with all that was visible
 def to_session(row: Row) -> FlowSession:
     """The session of a row of SESSION_COLUMNS."""
     space, id_, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps = row
-    if not isinstance(goal, str | None):
-        raise ValueError(f"the goal of {id_!r} is no text")  # a damaged row
-    return FlowSession(
+    session = FlowSession(
         id=id_,
         app=space,
         created_at=to_datetime(created_at),
@@ -38,6 +36,7 @@ def to_session(row: Row) -> FlowSession:
         has_metadata=bool(has_metadata),
         steps=steps,
     )
+    return check_types(session)
 
 
 def session_row(session: FlowSession, updated_at: int) -> dict[str, Any]:

@@ -110,22 +110,27 @@ def cut(memory: Memory, longest: int | None) -> Memory:
     return replace(memory, content=memory.content[:longest] + note)
 
 
-def select_all(
-    snapshot: Snapshot, batch: int, now: datetime, after: tuple[str, str] = ("", "")
-) -> Iterator[list[Memory]]:
-    """All memories that are not deleted and come after a space and id, in this order, in batches."""
-    space, id_ = after
+def select_all(snapshot: Snapshot, batch: int, now: datetime) -> Iterator[list[Memory]]:
+    """All memories that are not deleted, ordered by space and id, in batches."""
+    place = ("", "")
     while True:
-        found = snapshot.rows(
-            f"SELECT {COLUMNS} FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
-            "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
-            {"space": space, "id": id_, "limit": batch},
-        )
-        if not found:
+        memories, place = select_batch(snapshot, batch, now, place)
+        if not memories:
             return
-        memories = from_rows(found, now)
         yield memories
-        space, id_ = memories[-1].space, memories[-1].id
+
+
+def select_batch(
+    snapshot: Snapshot, batch: int, now: datetime, after: tuple[str, str]
+) -> tuple[list[Memory], tuple[str, str]]:
+    """The next memories after a space and id that are not deleted, and the space and id of the last of them."""
+    found = snapshot.rows(
+        f"SELECT {COLUMNS}, space, id FROM memories WHERE (space > :space OR (space = :space AND id > :id)) "
+        "AND is_deleted = 0 ORDER BY space, id LIMIT :limit",
+        {"space": after[0], "id": after[1], "limit": batch},
+    )
+    # The place as it is stored: the space of a damaged row may not be that of its memory.
+    return from_rows([row[:-2] for row in found], now), found[-1][-2:] if found else after
 
 
 def update_fingerprints(transaction: Transaction, memories: Iterable[Memory]) -> None:

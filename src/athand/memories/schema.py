@@ -1,5 +1,6 @@
 """The tables of memories, sessions, links, relations and keys, in portable SQL."""
 
+from athand.memories.model import GLOBAL_SPACE
 from athand.memories.salience import RATES
 from athand.memories.scoring import INDEX
 from athand.store import Schema, holds_json
@@ -92,7 +93,8 @@ CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 _SECTORS = ", ".join(f"'{sector}'" for sector in RATES)
 _LISTS = " AND ".join(holds_json(column, "array") for column in ("tags", "concepts", "files"))
 _CONDITIONS = {
-    "memories": f"sector IN ({_SECTORS}) AND {_LISTS}",
+    "memories": f"sector IN ({_SECTORS}) AND {_LISTS} "
+    f"AND space = CASE tier WHEN 'global' THEN '{GLOBAL_SPACE}' ELSE project END",
     "memory_links": "memory_id IN (SELECT id FROM memories)",
     "memory_relations": "source_id IN (SELECT id FROM memories) AND target_id IN (SELECT id FROM memories)",
     "memory_keys": "memory_id IN (SELECT id FROM memories)",

@@ -426,11 +426,10 @@ class Memories(MemoryCorpus):
         after = ("", "")
         while not self.closing.is_set():
             with self.store.transaction(durable=False) as transaction:
-                memories = next(rows.select_all(transaction, BATCH, self.now(), after), None)
-                if memories is None:
-                    return
+                memories, after = rows.select_batch(transaction, BATCH, self.now(), after)
                 rows.update_fingerprints(transaction, memories)
-            after = (memories[-1].space, memories[-1].id)
+            if not memories:
+                return
 
     def report(self) -> Report:
         """The number of memories and of projects."""

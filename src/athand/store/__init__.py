@@ -7,7 +7,7 @@ from pathlib import Path
 from athand.distribution import install_hint
 from athand.errors import Conflict, InvalidInput, StoreError, Unavailable
 from athand.store.contract import Index, Passage, Row, Schema, Snapshot, Store, Transaction, holds_json
-from athand.store.values import new_id, one_of, select_in, to_datetime, to_datetimes, to_microseconds
+from athand.store.values import check_types, new_id, one_of, select_in, to_datetime, to_datetimes, to_microseconds
 
 __all__ = [
     "Index",
@@ -18,6 +18,7 @@ __all__ = [
     "Store",
     "Transaction",
     "check_target",
+    "check_types",
     "holds_json",
     "new_id",
     "one_of",

@@ -2,9 +2,11 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from athand.store.contract import Row, Snapshot
 
@@ -12,6 +14,8 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing t
 _LETTERS = 18
 _RANDOM_BITS = 40
 _LISTED = 500  # values in one statement
+
+NounT = TypeVar("NounT")
 
 
 def new_id(now: datetime) -> str:
@@ -36,6 +40,25 @@ def to_datetime(microseconds: int) -> datetime:
 def to_datetimes(column: Iterable[int | None]) -> list[datetime | None]:
     """The aware UTC times of a column of such microseconds; None stays None."""
     return [None if each is None else _EPOCH + timedelta(microseconds=each) for each in column]
+
+
+def check_types(noun: NounT) -> NounT:
+    """The noun that was read from a row; a TypeError if a value is not of its field's type: the row is damaged."""
+    kind = type(noun)
+    for name, kinds in _types_of(cast("Hashable", kind)).items():  # mypy does not know that types are
+        if not isinstance(value := getattr(noun, name), kinds):
+            raise TypeError(f"{kind.__name__}.{name} cannot be a {type(value).__name__}")
+    return noun
+
+
+@cache
+def _types_of(noun: Any) -> dict[str, tuple[type, ...]]:
+    """The types that each field may have, without those of what is in it."""
+    hints = get_type_hints(noun).items()
+    return {
+        name: tuple(get_origin(each) or each for each in (get_args(hint) if isinstance(hint, UnionType) else (hint,)))
+        for name, hint in hints
+    }
 
 
 def one_of(column: str, values: Sequence[Any] | None, name: str = "value") -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from athand.errors import Conflict, NotFound, Refused, Unavailable
 from athand.inputs import check_text
-from athand.store import Snapshot, Transaction, one_of, to_microseconds
+from athand.store import Snapshot, Transaction, check_types, one_of, to_microseconds
 from athand.tools import catalogue, config, rows
 from athand.tools.access import may_reach
 from athand.tools.approvals import get_trusted_hash, is_trusted
@@ -185,7 +185,7 @@ def list_rows(snapshot: Snapshot, spaces: Sequence[str] | None = None, name: str
     inside, values = one_of("space", spaces)
     own = "AND id = :name" if name is not None else ""
     sql = f"SELECT {', '.join(ServerRow._fields)} FROM tool_servers WHERE {inside} {own} ORDER BY space, id"
-    return [ServerRow(*row) for row in snapshot.rows(sql, {**values, "name": name} if own else values)]
+    return [check_types(ServerRow(*row)) for row in snapshot.rows(sql, {**values, "name": name} if own else values)]
 
 
 def list_keys_of(context: ToolContext, source: Path) -> list[ServerKey]:

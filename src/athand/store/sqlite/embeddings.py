@@ -10,6 +10,11 @@ import numpy as np
 from athand.store.sqlite.sql import rows, value
 from athand.types import Vector, Vectors
 
+# What is read as the type that it should have: damaged text cannot be read, and `reindex` puts it right.
+STORED = "CAST(v.vector AS BLOB), CAST(v.checksum AS INTEGER)"
+DIMENSIONS = "CAST(dimensions AS INTEGER)"
+NEXT_EPOCH = "coalesce(CAST(epoch AS INTEGER), 0) + 1"
+
 
 def is_whole(vector: object, checksum: object) -> bool:
     """Whether a stored vector is as it was written."""
@@ -35,7 +40,7 @@ def update_coverage(connection: apsw.Connection, corpus: str, vectors: Vectors |
 def covering_model(connection: apsw.Connection, corpus: str, model_id: str) -> tuple[int, int] | None:
     """Number and dimensions of the model, if every passage of the corpus has its vector."""
     return connection.execute(
-        "SELECT m.number, m.dimensions FROM models m JOIN coverage c ON c.model = m.number "
+        f"SELECT m.number, {DIMENSIONS} FROM models m JOIN coverage c ON c.model = m.number "
         "WHERE m.model_id = ? AND c.corpus = ? AND c.complete",
         (model_id, corpus),
     ).fetchone()
@@ -63,7 +68,7 @@ def activate_model(connection: apsw.Connection, corpus: str, model_id: str) -> b
     model = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     connection.execute("INSERT OR IGNORE INTO coverage (corpus, model, complete) VALUES (?, ?, 0)", (corpus, model))
     connection.execute(
-        "UPDATE coverage SET complete = 1, epoch = epoch + 1 WHERE corpus = ? AND model = ?", (corpus, model)
+        f"UPDATE coverage SET complete = 1, epoch = {NEXT_EPOCH} WHERE corpus = ? AND model = ?", (corpus, model)
     )
     connection.execute("DELETE FROM coverage WHERE corpus = ? AND model <> ?", (corpus, model))
     connection.execute("DELETE FROM vectors WHERE model NOT IN (SELECT model FROM coverage)")
@@ -82,10 +87,7 @@ def put_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
 
 def put_changed_vectors(connection: apsw.Connection, vectors: Vectors) -> None:
     """Stores those vectors that are not there already, just so and undamaged; does not write if there are none."""
-    sql = (
-        "SELECT CAST(vector AS BLOB), checksum FROM vectors v JOIN models m ON m.number = v.model "
-        "WHERE m.model_id = ? AND hash = ?"
-    )
+    sql = f"SELECT {STORED} FROM vectors v JOIN models m ON m.number = v.model WHERE m.model_id = ? AND hash = ?"
     changed = {}
     for address, vector in vectors.by_hash.items():
         packed = np.asarray(vector, dtype="<f2").tobytes()
@@ -100,8 +102,7 @@ def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[
     found = {}
     for address in hashes:
         row = connection.execute(
-            "SELECT CAST(v.vector AS BLOB), v.checksum FROM vectors v JOIN models m ON m.number = v.model "
-            "WHERE v.hash = ? AND m.model_id = ?",
+            f"SELECT {STORED} FROM vectors v JOIN models m ON m.number = v.model WHERE v.hash = ? AND m.model_id = ?",
             (address, model_id),
         ).fetchone()
         if row and is_whole(*row):
@@ -110,7 +111,11 @@ def cached_vectors(connection: apsw.Connection, model_id: str, hashes: Sequence[
 
 
 def model_number(connection: apsw.Connection, model_id: str, dimensions: int) -> int:
-    """The number of a model, assigned on first use."""
-    connection.execute("INSERT OR IGNORE INTO models (model_id, dimensions) VALUES (?, ?)", (model_id, dimensions))
+    """The number of a model, assigned on first use; a damaged number of dimensions is put right."""
+    connection.execute(
+        "INSERT INTO models (model_id, dimensions) VALUES (?, ?) ON CONFLICT (model_id) "
+        "DO UPDATE SET dimensions = excluded.dimensions WHERE dimensions IS NOT excluded.dimensions",
+        (model_id, dimensions),
+    )
     number: int = value(connection, "SELECT number FROM models WHERE model_id = ?", (model_id,))
     return number

@@ -128,7 +128,7 @@ class SqliteStore:
         self.location = location if location == MEMORY else str(Path(location).expanduser().absolute())
         self._connections = SqliteConnections(self.location, schemas, vfs)
         self._writing = threading.Lock()
-        self._matrices: dict[tuple[str, int], VectorMatrix] = {}
+        self._matrices: dict[tuple[str, int, int], VectorMatrix] = {}
         self._matrices_lock = threading.Lock()
         self._unsaved: set[VectorMatrix] = set()  # those with full blocks that are not in the files yet
         self._finder = SqliteCandidateFinder()
@@ -198,7 +198,7 @@ class SqliteStore:
         with self.transaction(durable=False) as transaction:
             if not embeddings.activate_model(transaction._connection, corpus, model_id):
                 return False
-            models = transaction.rows("SELECT number, dimensions, model_id FROM models")
+            models = transaction.rows(f"SELECT number, {embeddings.DIMENSIONS}, model_id FROM models")
         for number, dimensions, other in models:
             if other != model_id:
                 self._matrix(corpus, number, dimensions).discard()
@@ -320,7 +320,8 @@ class SqliteStore:
 
     def _matrix(self, corpus: str, model: int, dimensions: int) -> VectorMatrix:
         with self._matrices_lock:
-            return self._matrices.setdefault((corpus, model), VectorMatrix(self._folder, corpus, model, dimensions))
+            fresh = VectorMatrix(self._folder, corpus, model, dimensions)
+            return self._matrices.setdefault((corpus, model, dimensions), fresh)
 
     def _update_files(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
         """Updates the vector files after a commit."""
@@ -337,7 +338,7 @@ class SqliteStore:
         """Overwrites removed vectors with zeros in memory and in the files: they may be derived from secrets."""
         for corpus in {corpus for corpus, _ in removed}:
             numbers = [number for owner, number in removed if owner == corpus]
-            for model, dimensions in rows(connection, "SELECT number, dimensions FROM models"):
+            for model, dimensions in rows(connection, f"SELECT number, {embeddings.DIMENSIONS} FROM models"):
                 self._matrix(corpus, model, dimensions).erase(numbers)
 
     def _flush(self, connection: apsw.Connection, added: Counter[tuple[str, str]]) -> None:

@@ -6,7 +6,7 @@ import apsw
 
 from athand.store.contract import Index, Schema
 from athand.store.sqlite.damage import find_damaged_rows
-from athand.store.sqlite.embeddings import is_whole
+from athand.store.sqlite.embeddings import NEXT_EPOCH, STORED, is_whole
 from athand.store.sqlite.sql import rows, value
 from athand.store.values import digest
 
@@ -30,9 +30,7 @@ def _find_problems(connection: apsw.Connection, schemas: Sequence[Schema]) -> It
         yield f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
     for corpus in corpora(connection):
         yield from _find_corpus_problems(connection, corpus)
-    damaged = sum(
-        not is_whole(*row) for row in connection.execute("SELECT CAST(vector AS BLOB), checksum FROM vectors")
-    )
+    damaged = sum(not is_whole(*row) for row in connection.execute(f"SELECT {STORED} FROM vectors v"))
     if damaged:
         yield f"{damaged} vectors are damaged; run: athand reindex"
 
@@ -127,7 +125,7 @@ def clear(connection: apsw.Connection, index: Index) -> None:
     connection.execute(f"DELETE FROM {corpus}_passages")
     connection.execute("DELETE FROM vocabulary WHERE space IN (SELECT number FROM spaces WHERE corpus = ?)", (corpus,))
     connection.execute("UPDATE spaces SET passages = 0, lengths = '[]' WHERE corpus = ?", (corpus,))
-    connection.execute("UPDATE coverage SET epoch = epoch + 1, complete = 1 WHERE corpus = ?", (corpus,))
+    connection.execute(f"UPDATE coverage SET epoch = {NEXT_EPOCH}, complete = 1 WHERE corpus = ?", (corpus,))
 
 
 def fingerprint(connection: apsw.Connection, index: Index) -> str:

@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from athand.store.sqlite.embeddings import is_whole
+from athand.store.sqlite.embeddings import STORED, is_whole
 from athand.store.sqlite.matrix_files import BLOCK, MatrixFiles, Rows, StaleFiles, empty_block
 from athand.store.sqlite.sql import value
 from athand.types import Vector
@@ -90,7 +90,9 @@ class VectorMatrix:
 
     def _state(self, connection: apsw.Connection) -> tuple[int, int]:
         epoch = value(
-            connection, "SELECT epoch FROM coverage WHERE corpus = ? AND model = ?", (self._corpus, self._model)
+            connection,
+            "SELECT CAST(epoch AS INTEGER) FROM coverage WHERE corpus = ? AND model = ?",
+            (self._corpus, self._model),
         )
         live = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (self._corpus,))
         return epoch or 0, live or 0
@@ -106,7 +108,7 @@ class VectorMatrix:
     def _read_new(self, connection: apsw.Connection) -> None:
         cursor = connection.execute(
             # CROSS JOIN: SQLite must begin with the few new passages, not with all vectors.
-            f"SELECT p.number, p.space, CAST(v.vector AS BLOB), v.checksum FROM {self._corpus}_passages p "
+            f"SELECT p.number, p.space, {STORED} FROM {self._corpus}_passages p "
             "CROSS JOIN vectors v ON v.hash = p.hash AND v.model = ? WHERE p.number > ? ORDER BY p.number",
             (self._model, self._last),
         )

@@ -207,7 +207,7 @@ class NewIndex:
                 {**corpus, "number": number},
             )
         self._connection.execute(
-            "UPDATE store.coverage SET epoch = epoch + 1, complete = NOT EXISTS "
+            f"UPDATE store.coverage SET epoch = {embeddings.NEXT_EPOCH}, complete = NOT EXISTS "
             f"(SELECT 1 FROM main.{self._table} p WHERE NOT EXISTS "
             "(SELECT 1 FROM store.vectors v WHERE v.model = coverage.model AND v.hash = p.hash)) "
             "WHERE corpus = :corpus",
