@@ -142,6 +142,14 @@ def test_the_list_shows_what_matters_and_what_holds(run, tokens, add):
     assert any("pinned · global · Answers are short" in line for line in lines.values())
 
 
+def test_the_list_says_when_no_person_wrote_a_memory(run, add):
+    add("Deploys go out on Fridays", "--pin", "--written-by", "agent")
+    add("Deploys wait for the smoke test", "--pin")
+    listed = run("memory", "list").out
+    assert "pinned · written by agent · Deploys go out" in listed
+    assert "pinned · Deploys wait" in listed
+
+
 def test_the_list_takes_every_filter(run, tokens, add):
     add("An agent wrote this", "--written-by", "agent", "--author", "bot", "--tag", "a", "--pin", "--id", "bot")
 

@@ -65,6 +65,7 @@ def _title(memory: "Memory") -> Text:
         ("superseded", "red"): has_ended(memory),
         ("pinned", "yellow"): memory.pinned,
         (memory.tier, "magenta"): memory.tier != "project",
+        (memory.writer_note, "dim"): memory.writer_note != "",
     }
     words = [Text.assemble(state, " · ") for state, holds in states.items() if holds]
     return Text(no_wrap=True, overflow="ellipsis").join([*words, make_cell(memory.title, _style(memory))])
