@@ -12,6 +12,7 @@ from athand.embed import DEFAULT_MODEL
 from benchmarks import embedding, latency, quality
 from benchmarks.engines import ATHAND
 from benchmarks.quality import WITH_MINILM
+from benchmarks.start import LATER as _LATER
 from benchmarks.tables import table
 
 TABLES = {"quality": quality.tables, "latency": latency.tables, "embedding": embedding.tables}
@@ -87,6 +88,9 @@ TARGETS = (
     Target("first CLI search, 100,000 passages", 1, "s", _own(100_000, "cli_search_s")),
     Target("first answer of `athand mcp`, cold", 3, "s", _at("serving", "starts", "cold", "initialize")),
     Target("first search of `athand mcp`, cold", 3, "s", _at("serving", "starts", "cold", "search")),
+    Target("`athand search`, processor time", 0.35, "s", _at("start", "commands", "athand search")),
+    Target("`athand mcp`, processor time to initialize", 0.35, "s", _at("start", "answers", _LATER, "initialize")),
+    Target("`athand mcp`, processor time to the first search", 0.6, "s", _at("start", "answers", _LATER, "search")),
     Target("16 callers over HTTP, 100,000 passages, p95", 200, "ms", _at("serving", "load", ATHAND, "p95")),
     Target("16 callers over HTTP, errors", 0, "", _at("serving", "load", ATHAND, "errors")),
     Target("bundled model, load", 0.2, "s", lambda results: results["embedding"]["load"]["model_s"]),

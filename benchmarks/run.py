@@ -17,6 +17,7 @@ from benchmarks import (
     postgres,
     quality,
     serving,
+    start,
     tool_flags,
     tools,
 )
@@ -35,6 +36,7 @@ NAMES = (
     "flows",
     "everything",
     "serving",
+    "start",
     "postgres",
 )
 RESULTS = Path(__file__).parent / "results"
@@ -47,6 +49,7 @@ TABLES["flags"] = tool_flags.tables
 TABLES["flows"] = flows.tables
 TABLES["everything"] = everything.tables
 TABLES["serving"] = serving.tables
+TABLES["start"] = start.tables
 
 
 def main() -> None:
@@ -67,6 +70,7 @@ def main() -> None:
         "flags": tool_flags.measure,
         "flows": flows.measure,
         "everything": everything.measure,
+        "start": start.measure,
         "serving": lambda: serving.measure(min(max(sizes), serving.SIZE)),
         "postgres": lambda: postgres.measure(min(max(sizes), postgres.SIZE)),
     }
