@@ -132,6 +132,18 @@ def test_tools_that_are_not_listed_at_first_are_named_and_explained(claude, serv
     assert "Begin with search, which asks everything at once" in told
 
 
+def test_what_may_destroy_something_is_refused_where_no_person_is(claude, servers, tmp_path):
+    """Claude Code takes questions to the person, and cancels them when it runs without one."""
+    refusals = []
+
+    def remove():
+        refusals.append((yield call("call_tool", id="board__remove_file", arguments={"path": "a"})))
+
+    converse(claude, tmp_path, servers, remove())
+    (refused,) = refusals
+    assert refused.is_error and "nobody answered" in refused.text and "owner" in refused.text
+
+
 def test_after_athand_install_it_reports_the_server_connected(claude, run, tmp_path):
     assert run("install", "claude-code", "--data-dir", str(tmp_path / "data")).code == 0
     (line,) = [each for each in list_servers(claude, Path.home()).splitlines() if each.startswith("athand:")]

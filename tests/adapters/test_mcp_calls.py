@@ -74,7 +74,7 @@ def test_a_client_that_only_lets_its_person_accept_has_agreed(workspace, board):
     assert len(board.calls) == 1
 
 
-@pytest.mark.parametrize(("action", "content"), [("accept", {"call": False}), ("decline", {}), ("cancel", {})])
+@pytest.mark.parametrize(("action", "content"), [("accept", {"call": False}), ("decline", {})])
 def test_nothing_is_called_when_the_person_does_not_agree(workspace, board, action, content):
     refused = call(workspace, "remove_file", elicitation_callback=Person(action, **content))
     assert refused.is_error and "the answer was no" in refused.content[0].text and board.calls == []
@@ -86,6 +86,12 @@ def test_where_nobody_can_be_asked_the_refusal_says_who_can_allow_it(workspace, 
     text = refused.content[0].text
     assert refused.is_error and board.calls == []
     assert "does not say whether it changes anything" in text and BY_OWNER in text and not COMMAND.search(text)
+
+
+def test_a_question_that_nobody_answers_is_no_refusal_of_the_person(workspace, board):
+    refused = call(workspace, "remove_file", elicitation_callback=Person("cancel"))
+    assert refused.is_error and board.calls == []
+    assert "nobody answered" in refused.content[0].text and BY_OWNER in refused.content[0].text
 
 
 def test_a_rule_decides_before_anybody_is_asked(workspace, board):

@@ -17,7 +17,7 @@ _MOST_KEPT = 8  # truncated results that are kept for reading on
 _MOST_CHARACTERS = 16_000_000
 _LONGEST_REASON = 4_000  # characters of an error text or of a diff in a message
 
-Confirm = Callable[[Tool, Mapping[str, Any]], bool | None]  # None if nobody can be asked
+Confirm = Callable[[Tool, Mapping[str, Any]], bool | None]  # None if nobody answers
 
 
 def check_state(tool: Tool, as_hash: str | None = None) -> None:
@@ -71,7 +71,7 @@ def check_rules(
     agreed = confirm(tool, arguments) if confirm else None
     if agreed is None:
         raise Refused(
-            f"{tool.id} was not called. {reason} wants a person to be asked, and nobody can be asked here. "
+            f"{tool.id} was not called. {reason} wants a person to be asked, and nobody answered. "
             f"Allow it with: athand tools rule {tool.id} allow"
         )
     if not agreed:

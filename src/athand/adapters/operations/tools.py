@@ -50,10 +50,13 @@ def call_tool(
 
 
 def _ask_person(caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> bool | None:
-    """Whether the person behind the client agrees to a call; None if the client cannot ask."""
+    """Whether the person behind the client agrees to a call; None if nobody answers.
+
+    Clients that run without a person say "cancel", as those do whose person closed the question.
+    """
     shown = shorten(json.dumps(arguments, ensure_ascii=False), _MOST_SHOWN)
     answer = caller.ask(f"May {tool.id} be called? Its kind is {tool.kind}. Arguments: {shown}", _CONSENT)
-    if answer is None:
+    if answer is None or answer.get("action") == "cancel":
         return None
     return answer.get("action") == "accept" and bool((answer.get("content") or {}).get("call", True))
 
