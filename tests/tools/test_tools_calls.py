@@ -263,7 +263,7 @@ def test_the_worst_pattern_of_a_rule_is_compared_in_a_moment(files):
     tool = dataclasses.replace(files.list()[0], id=f"files__{'a' * 248}")
     rules = [Rule(f"{worst}b", "deny", "*") for worst in ("*a" * 127, "*[!b]" * 51, "[" * 255, "?*" * 127)]
     began = time.thread_time()
-    assert find_decision(rules, tool) == "allow"
+    assert find_decision(rules, tool) is None
     assert time.thread_time() - began < 0.3
 
 
