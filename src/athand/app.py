@@ -26,6 +26,7 @@ from athand.memories import Memories
 from athand.memories.projects import mark_others
 from athand.parameters import (
     LONGEST_ID,
+    AnswerLength,
     Catalogues,
     CorpusNames,
     FolderIds,
@@ -112,13 +113,14 @@ class Athand:
         catalogue: Catalogues = None,
         app: Annotated[Name | None, Help("Only flows of this app; default: all apps")] = None,
         home: Home = None,
+        longest: AnswerLength = None,
     ) -> Hits[Hit]:
         """Find what fits a task: memories, documents, tools and recorded UI flows, best first, each with why.
 
         Scores mean the same in all corpora. Nothing is returned when nothing fits, and a search changes nothing.
         """
         filters = {"project": project, "folder_id": folder_id, "catalogue": catalogue, "app": app}
-        request = SearchRequest.check(self.corpora, query, corpora, limit, min_score, **filters)
+        request = SearchRequest.check(self.corpora, query, corpora, limit, min_score, longest, **filters)
         if home is not None and not (project or folder_id or app):
             return self._search_from(replace(request, home=home))
         return self._search(request)

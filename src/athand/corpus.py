@@ -45,6 +45,7 @@ class CorpusQuestion:
     folder_id: Names = None
     catalogue: Names = None
     app: str | None = None
+    longest: int | None = None  # characters of all texts of the answer together
 
 
 class CorpusRequest(Protocol):

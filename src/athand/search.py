@@ -39,6 +39,7 @@ class SearchRequest:
         names: Sequence[str] | None,
         limit: int,
         min_score: float | None,
+        longest: int | None = None,
         **filters: Any,
     ) -> "SearchRequest":
         """Check the arguments; raises InvalidInput."""
@@ -47,7 +48,7 @@ class SearchRequest:
         wanted = names or default_corpora(corpora, filters)
         least = None if min_score is None else check_fraction("min_score", min_score)
         limit = check_limit(limit)
-        question = CorpusQuestion(check_query(query), max(limit, COUNTED), **filters)
+        question = CorpusQuestion(check_query(query), max(limit, COUNTED), longest=longest, **filters)
         return cls(question, {name: corpora[name] for name in corpora if name in wanted}, limit, least)
 
     def question_to(self, corpus: AnyCorpus) -> CorpusQuestion:

@@ -66,6 +66,17 @@ def test_long_texts_are_cut_in_lists_and_whole_where_one_is_asked_for(tmp_path):
         assert len(gateway.workspace.athand.memories.list(project="long")[0].content) == 490_002
 
 
+def test_long_texts_of_hits_are_cut_and_what_was_asked_for_is_shown_from_the_whole(tmp_path):
+    with opened(tmp_path, mcp=False) as gateway:
+        text = f"The walrus sleeps. {'ä' * 490_000}. The walrus wakes at dawn."
+        gateway.post("/v1/memories/add", {"content": text, "project": "long"})
+        for path in ("/v1/memories/search", "/v1/search"):
+            (hit,) = gateway.get(path, params={"query": "walrus", "project": "long"}).json()["hits"]
+            assert is_cut(hit["item"], 101_000) and hit["text"] == hit["item"]["content"]
+            assert "wakes" in hit["highlights"][-1]
+        assert gateway.workspace.athand.memories.search("walrus")[0].text == text
+
+
 def test_lists_and_absent_values_fit_into_an_address(gateway):
     found = gateway.get("/v1/memories/list", params=[("tags", "ops"), ("tags", "none")])
     assert found.status_code == 200

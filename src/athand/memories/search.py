@@ -15,7 +15,7 @@ from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_past, check_query
 from athand.memories import relations, rows, sessions
 from athand.memories.filters import and_, build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, MemoryHit, spaces_of
+from athand.memories.model import GLOBAL_SPACE, Memory, MemoryHit, spaces_of
 from athand.memories.salience import BY_SEARCH
 from athand.memories.scoring import (
     INDEX,
@@ -59,6 +59,12 @@ class MemorySearchRequest:
     weights: Weights | None
     now: datetime
     as_of: datetime | None
+    longest: int | None = None  # characters of all texts of the answer together; None: they are whole
+
+    @property
+    def longest_text(self) -> int | None:
+        """The most characters of one text; a hit has its text twice, the second time in its item."""
+        return None if self.longest is None else self.longest // (2 * self.limit)
 
     @property
     def situation(self) -> Situation:
@@ -94,6 +100,7 @@ def make_request(
     as_of: object = None,
     mode: object = "hybrid",
     weights: object = None,
+    longest: int | None = None,
 ) -> MemorySearchRequest:
     """Checks the arguments of a search and embeds its question."""
     if not isinstance(weights, Weights | None):
@@ -114,7 +121,7 @@ def make_request(
         filter=and_(build_filter(now, **filters), visible),
         candidates=max(CANDIDATES, limit),
     )
-    return MemorySearchRequest(query, limit, least, project, session, in_session, weights, now, moment)
+    return MemorySearchRequest(query, limit, least, project, session, in_session, weights, now, moment, longest)
 
 
 def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest) -> MemoryRanking:
@@ -160,14 +167,16 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     if not chosen:
         return []
     now = ranking.request.now
-    found = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, ranking.request.query.spaces)
+    longest, spaces = ranking.request.longest_text, ranking.request.query.spaces
+    found = rows.by_id(snapshot, [each.candidate.item_id for each in chosen], now, spaces, longest)
     memories = [found[each.candidate.item_id] for each in chosen]
     named = {memory.session for memory in memories if memory.session}
     source_sessions = sessions.by_id(snapshot, named, ranking.request.project)
     ended = [memory.id for memory in memories if memory.valid_until is not None]
     successors = relations.successors(snapshot, ended) if ended else {}
     counts = relations.count_relations(snapshot, [memory.id for memory in memories])
-    highlights = excerpts_of([memory.content for memory in memories], frozenset(ranking.answer.keywords.worths))
+    texts = (_whole_text(snapshot, memory, longest, now) for memory in memories)
+    highlights = excerpts_of(texts, frozenset(ranking.answer.keywords.worths))
     kinds = match_types(ranking.parts, [each.row for each in chosen])
     return [
         MemoryHit(
@@ -189,6 +198,12 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
             memories, ranking.scores(chosen), ranking.reasons(chosen), kinds, highlights, strict=True
         )
     ]
+
+
+def _whole_text(snapshot: Snapshot, memory: Memory, longest: int | None, now: datetime) -> str:
+    """The text of a memory, read again if it was cut: one at a time, as many may not fit into memory together."""
+    is_whole = longest is None or len(memory.content) <= longest
+    return memory.content if is_whole else rows.get(snapshot, memory.id, now, [memory.space]).content
 
 
 def recall(corpus: MemoryCorpus, hits: Hits[MemoryHit], request: MemorySearchRequest) -> Hits[MemoryHit]:

@@ -128,6 +128,7 @@ class Memories(MemoryCorpus):
         weights: p.PlainWeights = None,
         may_write: ByWriter = True,
         home: Home = None,
+        longest: AnswerLength = None,
     ) -> Hits[MemoryHit]:
         """Recall past decisions, preferences, gotchas, facts. Best first, each with why; nothing if nothing fits.
 
@@ -397,7 +398,12 @@ class Memories(MemoryCorpus):
     def make_request(self, question: CorpusQuestion) -> MemorySearchRequest:
         """The request of a search over all corpora."""
         return search.make_request(
-            self, question.text, project=question.project, limit=question.limit, min_score=question.min_total
+            self,
+            question.text,
+            project=question.project,
+            limit=question.limit,
+            min_score=question.min_total,
+            longest=question.longest,
         )
 
     def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
