@@ -22,6 +22,17 @@ def show_value(value: object) -> str:
     return shorten(repr(value), _SHOWN)
 
 
+def suggest(name: object, known: Iterable[str]) -> str:
+    """The question whether the nearest of these names was meant; empty if none is near."""
+    from rapidfuzz.distance import OSA
+
+    wanted = str(name)[:LONGEST_NAME].casefold()
+    most = max(1, len(wanted) // 3)
+    near = [(OSA.distance(wanted, each.casefold(), score_cutoff=most), each) for each in map(str, known)]
+    edits, best = min(near, default=(most + 1, ""))
+    return f" Did you mean {best}?" if edits <= most else ""
+
+
 def check_text(what: str, value: object, *, longest: int = LONGEST_TEXT) -> str:
     """A text that is not empty, not too long, and can be stored."""
     if not isinstance(value, str):

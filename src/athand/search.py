@@ -8,7 +8,7 @@ from typing import Any
 from athand.calibration import are_worth_showing, calibrate_hits, to_scores, to_total
 from athand.corpus import AnyCorpus, CorpusQuestion, Match, Ranking
 from athand.errors import InvalidInput
-from athand.inputs import check_fraction, check_limit, check_names, check_query
+from athand.inputs import check_fraction, check_limit, check_names, check_query, suggest
 from athand.rank import matched_words
 from athand.store import Snapshot, Store
 from athand.types import Hit, Hits
@@ -43,8 +43,10 @@ class SearchRequest:
         **filters: Any,
     ) -> "SearchRequest":
         """Check the arguments; raises InvalidInput."""
-        if unknown := set(check_names("corpora", names or ())) - set(corpora):
-            raise InvalidInput(f"No corpus named {', '.join(sorted(unknown))}. Known: {', '.join(corpora)}.")
+        if unknown := sorted(set(check_names("corpora", names or ())) - set(corpora)):
+            plurals = {corpus.noun: name for name, corpus in corpora.items()}
+            hint = suggest(plurals.get(unknown[0], unknown[0]), corpora)
+            raise InvalidInput(f"No corpus named {', '.join(unknown)}.{hint} Known: {', '.join(corpora)}.")
         wanted = names or default_corpora(corpora, filters)
         least = None if min_score is None else check_fraction("min_score", min_score)
         limit = check_limit(limit)

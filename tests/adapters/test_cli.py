@@ -126,6 +126,8 @@ def test_a_deleted_memory_can_be_brought_back(run):
         (("memory", "search", "x", "--limit", "0"), 2, "'--limit': it must be a whole number from 1"),
         (("search", "x", "--min-score", "7"), 2, "'--min-score': it must be a number from 0 to 1"),
         (("search", "x", "--corpus", "films"), 2, "No corpus named films"),
+        (("search", "x", "--corpus", "memory"), 2, "No corpus named memory. Did you mean memories?"),
+        (("search", "x", "--corpus", "documnets"), 2, "Did you mean documents?"),
         (("memory", "add", "x", "--created-at", "soon"), 2, "is not a time"),
         (("nonsense",), 2, "No such command"),
         (("serach",), 2, "Did you mean 'search'?"),

@@ -47,6 +47,13 @@ def indexed(run, notes):
     return added
 
 
+def test_a_mistyped_folder_is_named_right(run, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("Deploys need the VPN")
+    run("docs", "add", str(tmp_path / "notes"))
+    assert "Did you mean notes?" in run("docs", "list", "ntoes").err
+
+
 def test_adding_a_folder_tells_what_was_found_left_out_and_wrong(indexed):
     assert indexed.out.startswith("Indexed notes: 2 documents in 2 chunks")
     assert "Left out: 1 binary, 2 ignored" in indexed.err

@@ -14,6 +14,12 @@ def test_the_timeline_is_drawn_in_order(run, tokens):
     assert len(lines) == 4
 
 
+def test_in_80_columns_the_timeline_keeps_the_text(run, tokens, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "─┬─ Auth tokens rotate every 24 h" in run("memory", "timeline", "new").out
+    assert "● Auth tokens rotate every 12 h since" in run("memory", "timeline", "new").out
+
+
 def test_the_timeline_can_be_short(run, tokens):
     assert run("memory", "timeline", "new", "--before", "0", "--after", "0").out.startswith(" 12 Nov 2024 ─── ● Auth")
     assert run("memory", "timeline", "new", "--before", "1", "--after", "0", "-q").out.split() == ["old", "new"]

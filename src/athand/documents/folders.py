@@ -13,7 +13,7 @@ from athand.documents.context import DocumentContext
 from athand.documents.cursors import ensure_key
 from athand.documents.model import Folder, Problem
 from athand.errors import Conflict, InvalidInput, NotFound
-from athand.inputs import check_name, is_text
+from athand.inputs import check_name, is_text, suggest
 from athand.store import Snapshot, Transaction, check_types, to_datetime, to_microseconds
 
 _COLUMNS = (
@@ -62,7 +62,10 @@ def get_folder(snapshot: Snapshot, folder_id: object) -> FolderRecord:
     if is_text(folder_id):
         found = snapshot.rows(f"{_SELECT_RECORD} WHERE space = :space", {"space": folder_id})
     if not found:
-        raise NotFound(f"No folder {folder_id!r}. See which there are with: athand docs status")
+        hint = suggest(
+            folder_id, (row[0] for row in snapshot.rows("SELECT space FROM document_folders ORDER BY space"))
+        )
+        raise NotFound(f"No folder {folder_id!r}.{hint} See which there are with: athand docs status")
     return check_types(FolderRecord(*found[0]))
 
 

@@ -10,11 +10,12 @@ from athand.flows.actions import action_key
 from athand.flows.model import UNKNOWN, FlowSession, Observation, Step
 from athand.flows.origins import origin_of
 from athand.flows.scoring import INDEX
-from athand.inputs import is_text
+from athand.inputs import is_text, suggest
 from athand.store import Passage, Row, Snapshot, Transaction, check_types, select_in, to_datetime, to_microseconds
 from athand.text import text_hash
 
 SESSION_COLUMNS = "space, id, created_at, goal, flow_tags, tags, git, app_version, launch, has_metadata, steps"
+_SUGGESTED_FROM = 1000  # sessions whose ids are compared with one that is unknown
 STEP_COLUMNS = "space, id, session, position, created_at, tool, verb, screen, is_ok, error_code, observation, record"
 _SELECT_OBSERVATION = "SELECT space, hash, content FROM flow_observations"
 _MAX_VISIBLE = 4_000  # characters of a field with all that was visible
@@ -152,7 +153,9 @@ def get_session(snapshot: Snapshot, id_: object) -> FlowSession:
     """The session with this id; raises NotFound."""
     rows = snapshot.rows(f"SELECT {SESSION_COLUMNS} FROM flows WHERE id = :id", {"id": id_}) if is_text(id_) else []
     if not rows:
-        raise NotFound(f"No session {id_!r}. See what there is with: athand flows sessions")
+        newest = snapshot.rows(f"SELECT id FROM flows ORDER BY created_at DESC LIMIT {_SUGGESTED_FROM}")
+        hint = suggest(id_, (row[0] for row in newest))
+        raise NotFound(f"No session {id_!r}.{hint} See what there is with: athand flows sessions")
     return to_session(rows[0])
 
 

@@ -29,6 +29,7 @@ _INDENT = 17
 _GAP = 2
 _NARROWEST = 20
 _FOUND_BY = {"both": "by both", "keyword": "by keyword", "semantic": "by meaning", "context": "by its neighbours"}
+_LIKELY, _POSSIBLE = 0.5, 0.25
 _LEAST_SHOWN = 0.05  # the smallest effect on a score that is shown where there is room for one line
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
@@ -96,8 +97,17 @@ def _format_headline(hit: "Hit", noun: str, room: int) -> Text:
         title.stylize("bold")
     title.truncate(room, overflow="ellipsis", pad=True)
     return Text.assemble(
-        (f" {hit.score:.2f}  ", "green"), (f"{noun:<10}", "cyan"), title, "  ", (_format_origin(hit), "dim")
+        (f" {hit.score:.2f}  ", _color_score(hit.score)),
+        (f"{noun:<10}", "cyan"),
+        title,
+        "  ",
+        (_format_origin(hit), "dim"),
     )
+
+
+def _color_score(score: float) -> str:
+    """Green for what is most likely meant, yellow for what may be, dim for the rest."""
+    return "green" if score >= _LIKELY else "yellow" if score >= _POSSIBLE else "dim"
 
 
 def _format_place(chunk: Any) -> Text:

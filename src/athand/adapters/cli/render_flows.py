@@ -94,7 +94,7 @@ def _print_details(console: Console, details: Mapping[str, str | Text]) -> None:
 def print_steps(console: Console, steps: "Sequence[Step]") -> None:
     """One line for each step: action, element, screens, outcome, duration."""
     table = make_table("", "action", "element", "screen", "", "took", flexible="element")
-    table.columns[3].no_wrap = False  # the names of screens give way, too
+    table.columns[3].max_width = table.columns[4].max_width = console.width // 5  # long ones give way to the element
     table.columns[0].justify = table.columns[5].justify = "right"
     for step in steps:
         table.add_row(str(step.position), *_step_cells(step))

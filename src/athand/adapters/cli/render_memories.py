@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from athand.memories import Memory, Related, SessionContext, Stats, Timeline
     from athand.memories import Session as MemorySession
 
-_WIDE, _WIDE_TIMELINE = 90, 80  # columns of the terminal
+_WIDE, _WIDE_TIMELINE = 90, 100  # columns of the terminal
 _LONGEST_PROJECT = 16
 _COLUMNS: Mapping[str, Callable[["Memory"], Text]] = {
     "id": lambda memory: make_cell(memory.id, "cyan"),
@@ -180,7 +180,7 @@ def print_timeline(console: Console, timeline: "Timeline", successors: Mapping[s
     dates = _format_dates(memories)
     is_wide = console.width >= _WIDE_TIMELINE
     table = make_table("memory", *(["sector"] if is_wide else []), "note", flexible="memory", header=False)
-    table.columns[-1].max_width = console.width * 2 // 5
+    table.columns[-1].max_width = console.width * 2 // 5 if is_wide else console.width // 4
     for at, (memory, note) in enumerate(zip(memories, _note_ends(timeline, memories, successors), strict=True)):
         if at and dates[at].strip():
             table.add_row(Text(" " * (len(dates[at]) + 3) + "│", "dim"))

@@ -12,6 +12,7 @@ import click
 from athand.adapters.cli.session import Command, Session
 from athand.adapters.cli.words import pluralize
 from athand.errors import NotFound
+from athand.inputs import suggest
 
 if TYPE_CHECKING:
     from athand.tools import Server, Tool, Tools
@@ -38,8 +39,9 @@ class Catalogues:
 
     def check_server(self, name: str | None) -> None:
         """Raises NotFound if there is no server of that name."""
-        if name is not None and name not in [each.name for each in self.list_servers()]:
-            raise NotFound(f"No server {name!r}. List the servers with: athand tools servers")
+        known = [each.name for each in self.list_servers()]
+        if name is not None and name not in known:
+            raise NotFound(f"No server {name!r}.{suggest(name, known)} List the servers with: athand tools servers")
 
     def select_servers(self, names: Sequence[str]) -> "list[Server]":
         """The servers of these names; without names, all that may be connected to."""
@@ -101,7 +103,11 @@ def find_tool(session: Session, catalogues: Catalogues, id_: str) -> "Tool":
     if tool is not None and tool.server not in new:
         return tool
     _connect_new(session, catalogues)
-    return catalogues.tools.describe(id_, catalogue=catalogues.names)
+    try:
+        return catalogues.tools.describe(id_, catalogue=catalogues.names)
+    except NotFound as error:
+        hint = suggest(id_, (tool.id for tool in catalogues.tools.list(catalogue=catalogues.names)))
+        raise NotFound(f"No tool {id_!r}.{hint} See what there is with: athand tools list") from error
 
 
 def _connect_new(session: Session, catalogues: Catalogues) -> None:
