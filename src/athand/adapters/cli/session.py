@@ -64,7 +64,8 @@ class Session:
         """Raise NotFound if --store names a file that is not there: most likely it is mistyped."""
         if not self.store or "://" in self.store or self.store == ":memory:":
             return
-        if not Path(self.store).expanduser().exists():
+        path = Path(self.store).expanduser()
+        if not path.exists() and not path.parent.is_file():  # no store can be created below a file: opening it says so
             create = shlex.join(["athand", "store", "init", "--store", self.store])
             raise NotFound(f"There is no store {self.store}. Check the path, or create the store with: {create}")
 
