@@ -99,6 +99,7 @@ def test_filters_are_applied_before_the_best_are_chosen(flows):
         flows.record("good", tool="ui_click", target={"testId": f"send-{number}"}, before=Observation(screen="home"))
         flows.record("good", tool="ui_click", target={"testId": f"send-{number}"}, before=Observation(screen="send"))
     rare = Observation(screen="rare", a11y=[{"ref": "e1", "role": "button", "name": "Send"}])
+    flows.record("poor", tool="ui_click", target={"testId": "begin"}, before=Observation(screen="home"))
     for _ in range(12):
         flows.record("poor", tool="ui_describe_screen", before=rare)
     hits = flows.search("send tokens", limit=10, filters={"screen": "rare"})
