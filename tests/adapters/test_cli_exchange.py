@@ -230,6 +230,8 @@ main()
 def test_an_export_that_is_ended_leaves_nothing(tmp_path, number, code):
     out = tmp_path / "out"
     out.mkdir()
+    with Athand(str(tmp_path / "store.db")):
+        pass
     words = [sys.executable, "-c", STUCK, "export", str(out / "all.zip"), "--store", str(tmp_path / "store.db")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"begun\n"
