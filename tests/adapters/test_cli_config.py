@@ -135,6 +135,6 @@ def _path():
 
 
 def test_names_are_completed():
-    assert complete(["athand", "install", "cl"]) == ["claude-code", "claude-desktop"]
+    assert complete(["athand", "install", "cl"]) == ["claude-code", "claude-desktop", "cline"]
     assert complete(["athand", "search", "--corpus", "d"]) == ["documents"]
     assert "search_limit" in complete(["athand", "config", "get", "search_"])

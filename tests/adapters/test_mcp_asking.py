@@ -16,6 +16,7 @@ from tests.waiting import until
 
 from athand.adapters.http.token_registry import create_token
 from athand.adapters.mcp import client_requests
+from athand.adapters.operations import threads
 from athand.adapters.operations.model import Operation
 
 GONE = "not open any more"
@@ -179,7 +180,7 @@ def test_one_caller_has_a_few_open_questions_at_most(workspace, asked, mode, mon
     assert second == "The answer was None" and "decline" in third
 
 
-def test_a_call_that_is_given_up_while_it_asks_holds_no_thread(workspace, asked):
+def test_a_call_that_is_given_up_while_it_asks_holds_no_thread(workspace, asked, monkeypatch):
     begun = anyio.Event()
 
     async def wait(context, params):
@@ -192,6 +193,8 @@ def test_a_call_that_is_given_up_while_it_asks_holds_no_thread(workspace, asked)
             await begun.wait()
             tasks.cancel_scope.cancel()
 
-    talk(serve(workspace), converse, elicitation_callback=wait)
-    until(workspace.athand.memories.list)
-    assert workspace.athand.memories.list()[0].content == "The answer was None"
+    monkeypatch.setattr(threads, "_QUICK_THREADS", 1)
+    server = serve(workspace)
+    talk(server, converse, elicitation_callback=wait)
+    assert "green" in talk(server, add, elicitation_callback=Person())
+    assert len(workspace.athand.memories.list()) == 1

@@ -240,7 +240,7 @@ def test_a_call_that_takes_longer_than_the_caller_allows_is_a_problem(client, at
 def test_what_the_user_has_decided_holds_over_http(client, athand):
     body = {"arguments": {"text": "milk"}}
     athand.tools.rule("box__take_*", "ask")
-    assert "athand tools call box__take_note" in is_problem(client.post("/tools/box__take_note", json=body), 403)
+    assert "athand tools rule box__take_note allow" in is_problem(client.post("/tools/box__take_note", json=body), 403)
     athand.tools.rule("box__take_*", "deny")
     assert "athand tools rules" in is_problem(client.post("/tools/box__take_note", json=body), 403)
     athand.tools.rule("box__take_*", None)

@@ -18,7 +18,7 @@ DIMENSIONS = 8
 MODEL = "test-model"
 DOCUMENT = (
     "INSERT INTO documents (space, id, kind, language, title, encoding, size, modified_at, stamp, hash, characters, "
-    "lines, chunks, phrases, outline) VALUES (:space, :id, :kind, '', '', '', 0, 0, '', '', 0, 0, 0, '[]', '[]')"
+    "lines, chunks, phrases, outline) VALUES (:space, :id, :kind, '', '', '', 0, 0, '', '', 0, 0, :chunks, '[]', '[]')"
 )
 CHUNK = (
     "INSERT INTO document_chunks (space, id, document_id, position, start_offset, end_offset, start_line, end_line, "
@@ -39,7 +39,7 @@ def put(store, texts, space="a", vectors=None, kind="text", document=None):
         for at, text in enumerate(texts)
     ]
     with store.transaction(spaces=(space,)) as transaction:
-        transaction.execute_many(DOCUMENT, [{"space": space, "id": document, "kind": kind}])
+        transaction.execute_many(DOCUMENT, [{"space": space, "id": document, "kind": kind, "chunks": len(passages)}])
         transaction.execute_many(
             CHUNK,
             [

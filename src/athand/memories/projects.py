@@ -28,7 +28,7 @@ def mark_others(hits: Hits[Any], others: Sequence[Any], elsewhere: Hits[Any]) ->
         did_you_mean={**elsewhere.did_you_mean, **hits.did_you_mean},
         closest=() if hits or others else hits.closest or elsewhere.closest,
         freshness={**elsewhere.freshness, **hits.freshness},
-        facets=elsewhere.facets or hits.facets,
+        facets={**hits.facets, **elsewhere.facets},
     )
     if others:
         subject = "The last one is" if len(others) == 1 else f"The last {len(others)} are"

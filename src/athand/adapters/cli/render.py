@@ -127,7 +127,7 @@ def _format_origin(hit: "Hit") -> str:
     if hit.corpus == "flows":
         return f"{to_one_line(hit.item.app)} · {format_age(hit.item.timestamp)}"
     if hit.corpus == "memories":
-        written = f"{hit.item.writer_note} · " if hit.item.writer_note else ""
+        written = f"{hit.item.writer_note.removeprefix('written ')} · " if hit.item.writer_note else ""
         return f"{to_one_line(hit.item.project)} · {written}{format_age(hit.item.created_at)}"
     return ""
 
