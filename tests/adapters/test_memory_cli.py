@@ -235,4 +235,4 @@ def test_what_an_agent_wrote_is_not_shown_as_the_word_of_a_person(run, add, comm
     add("The owner wants beans in every pot", "--id", "m", "--written-by", "agent")
     given = ["beans"] if command.endswith("search") else []
     shown = run(*command.split(), *given)
-    assert re.search(r"written by +(?:an )?agent", shown.out)
+    assert re.search(r"by +(?:an )?agent", shown.out)

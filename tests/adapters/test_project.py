@@ -191,3 +191,20 @@ def test_athand_mcp_finds_the_project_of_its_working_folder(repository, tmp_path
     [store] = (tmp_path / "home").rglob("*.db")
     with Athand(store) as athand:
         assert [each.project for each in athand.memories.list()] == ["harbour"]
+
+
+def test_the_shell_works_on_the_project_of_the_folder_and_says_so(run, repository, tmp_path, monkeypatch):
+    monkeypatch.delenv("ATHAND_PROJECT")
+    monkeypatch.chdir(repository)
+    added = run("memory", "add", "Branches start from main")
+    assert "in checkout:" in added.out and "Project checkout (the repository of" in added.err
+    run("memory", "add", "Branches of the bank start from develop", "--project", "bank")
+    found = run("memory", "search", "where do branches start?")
+    assert found.out.index("from main") < found.out.index("from develop")
+    assert "not of this project" in found.err and "Project checkout" in found.err
+    assert "Branches start from main" in run("memory", "brief").out
+    assert "Project" not in run("memory", "brief", "--project", "bank").err
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "__init__.py").touch()
+    assert "Project" not in run("docs", "add", str(tmp_path / "notes"), "--name", "notes").err
+    assert "could not be read" not in run("doctor").out

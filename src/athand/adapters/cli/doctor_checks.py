@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from athand.types import Status
 
 OK, WARNING, BROKEN, DAMAGED = "ok", "warning", "broken", "damaged"
+NOTHING_IN_IT = "empty"  # as the readers of files say
 LONG_LOG = 100_000_000  # bytes
 _LOW_DISK, _FULL_DISK = 1_000_000_000, 50_000_000  # free bytes
 _ANSWER_SECONDS = 10.0
@@ -76,7 +77,7 @@ def _check_store_parts(athand: "Athand", session: "Session", settings: "Settings
         ("store", lambda: _check_store(athand, status)),
         ("model", lambda: _check_model(athand, session, settings, status)),
         ("memories", lambda: _check_memories(status)),
-        ("documents", lambda: _check_documents(status)),
+        ("documents", lambda: _check_documents(athand, status)),
         ("tools", lambda: _check_tools(athand, session)),
         ("flows", lambda: _check_flows(settings, status)),
     )
@@ -126,12 +127,13 @@ def _check_memories(status: "Status") -> Check:
     return Check("memories", OK, text)
 
 
-def _check_documents(status: "Status") -> Check:
+def _check_documents(athand: "Athand", status: "Status") -> Check:
     documents: dict[str, Any] = status.corpora["documents"]
     folders = documents["folders"]
     pieces = [f"{pluralize(documents['count'], 'file')} in {pluralize(len(folders), 'folder')}"]
     bad = [f"{each['folder_id']} is {each['state']}: {each['reason']}" for each in folders if each["reason"]]
-    unread = sum(each["problems"] for each in folders)
+    # A file with nothing in it, such as many an __init__.py, is no problem.
+    unread = sum(each.reason != NOTHING_IN_IT for each in athand.documents.problems())
     pieces += [to_one_line(bad[0])] if bad else []
     pieces += [f"{pluralize(unread, 'file')} could not be read"] if unread else []
     if bad:

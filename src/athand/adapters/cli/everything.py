@@ -48,7 +48,9 @@ def search(session: Session, query: str, explain: bool, **given: Any) -> None:
     with session.open() as athand:
         catalogue = athand.tools.load_all(user=servers_file(session), folder=Path.cwd())
         started = time.perf_counter()
-        hits = athand.search(query, catalogue=catalogue, home=session.home, **options.drop_unset(given))
+        hits = athand.search(
+            query, catalogue=catalogue, home=session.find_home(given["project"]), **options.drop_unset(given)
+        )
         seconds = time.perf_counter() - started
         corpora = given["corpora"] or default_corpora(athand.corpora, options.drop_unset(given))
         further = shlex.join(["athand", "search", query, "--min-score", "0"]) if given["min_score"] is None else None

@@ -96,7 +96,9 @@ def search(session: Session, /, query: str, weights: str, explain: bool, **given
     started = time.perf_counter()
     with session.open() as athand:
         seed = SEED_WEIGHTS if weights == "seed" else None
-        hits = athand.memories.search(query, weights=seed, home=session.home, **options.drop_unset(given))
+        hits = athand.memories.search(
+            query, weights=seed, home=session.find_home(given["project"]), **options.drop_unset(given)
+        )
         corpora = ("memories", "documents") if given["include_documents"] else ("memories",)
         print_answer(session, athand, hits, time.perf_counter() - started, explain=explain, corpora=corpora)
 

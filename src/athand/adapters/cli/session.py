@@ -55,9 +55,10 @@ class Session:
             self._check_exists()
         return Athand(self.store, model=self.model, settings=settings, corpora=self.corpora)
 
-    @property
-    def home(self) -> str | None:
-        """The project that searches begin with, where work is done in one and none was named."""
+    def find_home(self, project: str | None) -> str | None:
+        """The project that a search begins with, if none was named and work is done in one."""
+        if project is None:
+            self.project = _find_known_project()
         return self.project.name if self.project else None
 
     def _check_exists(self) -> None:
@@ -199,14 +200,19 @@ def command(group: click.Group, name: str, *, creates: bool = False) -> Callable
 
 def _find_project(session: Session, arguments: dict[str, Any]) -> None:
     """Where a command is about a project and none was named: finds that of the working folder."""
-    if "project" not in arguments or arguments["project"] not in (None, DEFAULT):
+    if arguments.get("project") != DEFAULT:
         return
     if click.get_current_context().get_parameter_source("project") is not ParameterSource.DEFAULT:
         return
-    found = find_project(None, Path.cwd())
-    if found.is_known:
+    if found := _find_known_project():
         session.project = found
-        arguments["project"] = found.name if arguments["project"] == DEFAULT else None
+        arguments["project"] = found.name
+
+
+def _find_known_project() -> "FoundProject | None":
+    """The project of the working folder, if it has one."""
+    found = find_project(None, Path.cwd())
+    return found if found.is_known else None
 
 
 class SectionedGroup(click.Group):
