@@ -418,10 +418,9 @@ def test_cleaning_leaves_out_private_blocks_and_secrets():
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_characters_take_time_in_proportion_to_their_number(piece, size):
     text = (piece * (size // len(piece) + 1))[:size]
-    started = time.process_time()
-    clean(text)
-    # Several times what it takes; what goes through the text for each of its characters takes more.
-    assert time.process_time() - started < size / 200_000
+    # Several times what it takes; what goes through the text for each of its characters takes more. The first time,
+    # expressions are compiled.
+    assert min(cpu_seconds(text) for _ in range(2)) < size / 200_000
 
 
 @pytest.mark.parametrize("piece", ["secret=/a", "secret:a.", "secret=\\", "secret=abcdefgh1 ", "<secret>"])

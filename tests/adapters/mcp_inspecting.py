@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -132,8 +133,8 @@ def _tools(folder):
     yield "call_tool_write", {"id": "files__write_file", "arguments": {"path": "a", "text": "b"}}
     yield "call_tool_destructive", {"id": "files__remove_file", "arguments": {"path": "a"}}
     yield "call_tool", {"id": "files__long", "max_chars": 96}
-    yield "read_on", lambda known: {"continuation": known["call_tool"]["continuation"]}
-    for name in ("list_tools", "list_servers", "tool_stats", "tool_rules"):
+    yield "read_on", lambda known: {"continuation": re.fullmatch(r'open\("(.+)"\)', known["call_tool"]["next"])[1]}
+    for name in ("list_tools", "list_servers", "tool_stats", "tool_rules", "call_log"):
         yield name, {}
     yield "tool_stubs", {"ids": ["files__read_file"]}
     for name in ("disable_tool", "enable_tool", "reject_tool", "approve_tool"):

@@ -6,11 +6,12 @@ import jsonschema
 import pytest
 from tests.adapters.mcp_kit import ERAS, opened, serve, talk
 
+from athand.adapters.mcp.lean import make_lean_schema
 from athand.adapters.mcp.lean.compact import compact, relax
 from athand.adapters.mcp.lean.snippets import find_snippet
 from athand.adapters.mcp.lean.tools import drop_titles, render_signature
-from athand.adapters.mcp.tool_list import ToolList
-from athand.adapters.operations import DEFAULT_SCOPES
+from athand.adapters.mcp.tool_list import ToolList, is_wrapped
+from athand.adapters.operations import DEFAULT_SCOPES, operations
 
 LONG = "The first sentence is about something else. " * 20
 
@@ -64,6 +65,13 @@ def test_what_others_define_stays_as_it_is():
 def test_a_time_is_as_exact_as_an_agent_needs():
     when = "2026-11-19T21:27:09.056299+00:00"
     assert compact({"created_at": when, "updated_at": when}) == {"created_at": when[:19] + "Z", "updated_at": when}
+
+
+@pytest.mark.parametrize("name", list(operations()))
+def test_a_lean_answer_is_a_list_where_the_full_one_is(name):
+    """Over MCP an answer that is no object is wrapped; both forms have one schema."""
+    operation = operations()[name]
+    assert is_wrapped(make_lean_schema(operation)) == is_wrapped(operation.answer)
 
 
 def test_nothing_found_is_said():

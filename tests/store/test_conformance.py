@@ -32,8 +32,8 @@ def put(store, *passages, vectors=True):
     with store.transaction() as transaction:
         for each in passages:
             transaction.execute(
-                "INSERT INTO memories (space, id, content, tags, created_at, updated_at) "
-                "VALUES (:space, :id, :text, '[]', 1, 1)",
+                "INSERT INTO memories (space, project, id, content, tags, created_at, updated_at) "
+                "VALUES (:space, :space, :id, :text, '[]', 1, 1)",
                 {"space": each.space, "id": each.id, "text": each.fields[0]},
             )
         transaction.put(INDEX, passages, make_vectors(passages) if vectors else None)

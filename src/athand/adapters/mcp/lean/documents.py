@@ -11,6 +11,7 @@ from athand.adapters.mcp.lean.model import (
     LeanOutline,
     LeanPassages,
     LeanText,
+    LeanTexts,
 )
 from athand.adapters.mcp.lean.places import place_of_chunk
 from athand.adapters.mcp.lean.snippets import find_snippet
@@ -86,6 +87,11 @@ def lean_text(answer: JsonObject) -> LeanText:
     """A window of a document's text."""
     place = f"{_place(answer)}:{answer['start_line']}-{answer['end_line']}"
     return LeanText(place, answer["text"], answer["lines"], answer["continuation"]["next_token"])
+
+
+def lean_texts(answer: JsonObject) -> LeanTexts:
+    """The answer of `get_chunks`."""
+    return LeanTexts(lean_chunks(answer))
 
 
 def lean_chunks(answer: JsonObject) -> list[LeanText]:

@@ -189,6 +189,13 @@ class LeanText(Noun):
 
 
 @dataclass(frozen=True, slots=True)
+class LeanTexts(Noun):
+    """Passages with their texts, in the order of their documents."""
+
+    passages: list[LeanText]
+
+
+@dataclass(frozen=True, slots=True)
 class LeanOpened(Noun):
     """What was opened, with what is around it, and what can be done next."""
 

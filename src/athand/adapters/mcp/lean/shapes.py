@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 from athand.adapters.mcp.lean.compact import also_full, compact, relax
-from athand.adapters.mcp.lean.documents import lean_chunks, lean_documents, lean_outline, lean_passages, lean_text
+from athand.adapters.mcp.lean.documents import lean_documents, lean_outline, lean_passages, lean_text, lean_texts
 from athand.adapters.mcp.lean.flows import lean_steps
 from athand.adapters.mcp.lean.hits import lean_hits
 from athand.adapters.mcp.lean.items import lean_item
@@ -42,7 +42,7 @@ SHAPES: Mapping[str, Callable[[Any], Any]] = {
     "find_documents": lean_documents,
     "get_document_data": lean_outline,
     "get_document_text": lean_text,
-    "get_chunks": lean_chunks,
+    "get_chunks": lean_texts,
     "search_tools": lean_tool_hits,
     "describe_tool": lean_tool,
     **dict.fromkeys(("call_tool", "call_tool_write", "call_tool_destructive", "read_on"), lean_call),
@@ -70,6 +70,7 @@ def make_lean_schema(operation: Operation) -> Schema:
     """The JSON Schema of lean answers, which full ones fit as well."""
     shape = find_shape(operation)
     if shape is None:
-        return relax(operation.answer)
+        answer = operation.answer
+        return relax(answer) | ({"type": answer["type"]} if isinstance(answer.get("type"), list) else {})
     lean = relax(schema_of(get_type_hints(shape)["return"]))
     return also_full(lean, operation.answer)
