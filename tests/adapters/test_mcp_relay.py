@@ -75,14 +75,14 @@ def test_a_server_asks_the_model_and_the_folders_of_the_client(workspace, server
         return types.CreateMessageResult(role="assistant", content=text, model="m")
 
     async def folders(context):
-        return types.ListRootsResult(roots=[types.Root(uri="file:///work/shop")])
+        return types.ListRootsResult(roots=[types.Root(uri="file:///srv/shop")])
 
     async def converse(client):
         return await call(client, server, "sample"), await call(client, server, "roots")
 
     sampled, listed = talk(serve(workspace), converse, mode=mode, sampling_callback=model, list_roots_callback=folders)
     assert json.loads(sampled)["content"]["text"] == "yes to Say yes"
-    assert json.loads(listed)["roots"][0]["uri"] == "file:///work/shop"
+    assert json.loads(listed)["roots"][0]["uri"] == "file:///srv/shop"
 
 
 @pytest.mark.parametrize("mode", ERAS)

@@ -100,7 +100,7 @@ def test_an_address_of_a_file_is_a_folder_and_any_other_is_none(tmp_path):
     assert folder_of_address("https://example.org/x") is None
 
 
-HARBOUR = FoundProject("harbour", "the repository of /work/harbour")
+HARBOUR = FoundProject("harbour", "the repository of /srv/harbour")
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_an_agent_is_told_its_project(workspace):
     async def look(client):
         return client.instructions
 
-    assert "You work on the project harbour (the repository of /work/harbour)" in talk(
+    assert "You work on the project harbour (the repository of /srv/harbour)" in talk(
         serve(workspace, project=HARBOUR), look
     )
 
