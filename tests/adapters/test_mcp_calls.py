@@ -104,6 +104,17 @@ def test_a_rule_decides_before_anybody_is_asked(workspace, board):
     assert len(board.calls) == 1
 
 
+def test_a_rule_that_asks_is_heeded_by_the_tools_for_one_kind_too(workspace, board):
+    async def write(client):
+        return await client.call_tool("call_tool_write", {"id": "files__write_file", "arguments": CALLED})
+
+    workspace.athand.tools.rule("files__write_*", "ask")
+    server = serve(workspace, toolsets=["tools"])
+    assert talk(server, write, elicitation_callback=Person("decline")).is_error and board.calls == []
+    assert not talk(server, write, elicitation_callback=Person("accept", call=True)).is_error
+    assert len(board.calls) == 1
+
+
 def test_a_rule_that_asks_is_named_where_nobody_can_be_asked(workspace, board):
     workspace.athand.tools.rule("files__read_*", "ask")
     refused = call(workspace, "read_file")

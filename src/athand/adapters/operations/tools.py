@@ -22,33 +22,6 @@ _CONSENT = {"type": "object", "properties": {"call": {"type": "boolean", "title"
 _MOST_SHOWN = 1_000  # characters of arguments in a question
 
 
-def call_tool(
-    ctx: AppContext,
-    id: ToolId,
-    arguments: Arguments = None,
-    max_chars: MaxChars = _MAX_CHARS,
-    seconds: Seconds = None,
-    catalogue: Catalogues = None,
-    caller: ByCaller = AGENT,
-) -> CallResult:
-    """Call a tool of any server, with the id and the parameters that search_tools gives.
-
-    What may destroy something, or does not say so, is called only if a rule of the owner allows it or the user agrees.
-    """
-    where = ctx.resolve_catalogues(catalogue)
-    return ctx.athand.tools.call(
-        id,
-        arguments,
-        catalogue=where,
-        seconds=seconds,
-        max_chars=max_chars,
-        caller=caller.name,
-        confirm=partial(_ask_person, caller),
-        relay=caller.client,
-        careful=True,
-    )
-
-
 def _ask_person(caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> bool | None:
     """Whether the person behind the client agrees to a call; None if nobody answers.
 
@@ -61,8 +34,12 @@ def _ask_person(caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> boo
     return answer.get("action") == "accept" and bool((answer.get("content") or {}).get("call", True))
 
 
-def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResult]:
-    """An operation that calls tools of one kind, which clients can allow one by one; refused where a rule says ask."""
+def _make_call(name: str, description: str, kind: str | None = None) -> Callable[..., CallResult]:
+    """An operation that calls tools, and asks a person where a rule says so.
+
+    Where no rule decides, the one for every kind asks about what may destroy something. Those for one kind do not: a
+    client lets its person decide about each of them by its name.
+    """
 
     def call(
         ctx: AppContext,
@@ -73,16 +50,17 @@ def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResu
         catalogue: Catalogues = None,
         caller: ByCaller = AGENT,
     ) -> CallResult:
-        where = ctx.resolve_catalogues(catalogue)
         return ctx.athand.tools.call(
             id,
             arguments,
-            catalogue=where,
-            kinds=(kind,),
+            catalogue=ctx.resolve_catalogues(catalogue),
+            kinds=None if kind is None else (kind,),
             seconds=seconds,
             max_chars=max_chars,
             caller=caller.name,
+            confirm=partial(_ask_person, caller),
             relay=caller.client,
+            careful=kind is None,
         )
 
     call.__name__ = call.__qualname__ = name
@@ -90,13 +68,19 @@ def _make_call(name: str, kind: str, description: str) -> Callable[..., CallResu
     return call
 
 
+call_tool = _make_call(
+    "call_tool",
+    "Call a tool of any server, with the id and the parameters that search_tools gives.\n\n"
+    "What may destroy something, or does not say so, is called only if a rule of the owner allows it or the user "
+    "agrees.",
+)
 call_tool_write = _make_call(
-    "call_tool_write", "write", 'Call a tool of the kind "write": it adds or changes something, and destroys nothing.'
+    "call_tool_write", 'Call a tool of the kind "write": it adds or changes something, and destroys nothing.', "write"
 )
 call_tool_destructive = _make_call(
     "call_tool_destructive",
-    "destructive",
     'Call a tool of the kind "destructive": it may overwrite or delete, or its server does not say what it does.',
+    "destructive",
 )
 
 
