@@ -60,16 +60,19 @@ class _Life:
         self._projects = (project, "shared")
 
     def live(self, deeds):
-        self._add()
+        self._add(self._projects[0])  # a project that has nothing yet would be said to be unknown
         for self._deeds in range(deeds):
             if self._deeds % SHARED == 0:
                 self._add_what_all_add()
-            self._random.choice((self._add, self._add_what_all_add, self._search, self._search, self._reinforce))()
+            self._random.choice((self._add_somewhere, self._add_what_all_add, self._search, self._search, self._reinforce))()
 
-    def _add(self):
+    def _add(self, project):
         word = made_up_word(self._random)
         text = sentence(self._random, word)
-        self.added.append(self._memories.add(text, id=word, project=self._random.choice(self._projects)).id)
+        self.added.append(self._memories.add(text, id=word, project=project).id)
+
+    def _add_somewhere(self):
+        self._add(self._random.choice(self._projects))
 
     def _add_what_all_add(self):
         """The same text as everybody else adds at about this time."""
