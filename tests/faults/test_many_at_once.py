@@ -64,7 +64,9 @@ class _Life:
         for self._deeds in range(deeds):
             if self._deeds % SHARED == 0:
                 self._add_what_all_add()
-            self._random.choice((self._add_somewhere, self._add_what_all_add, self._search, self._search, self._reinforce))()
+            self._random.choice(
+                (self._add_somewhere, self._add_what_all_add, self._search, self._search, self._reinforce)
+            )()
 
     def _add(self, project):
         word = made_up_word(self._random)

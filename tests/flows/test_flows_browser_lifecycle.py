@@ -25,14 +25,14 @@ def flows(shared_flows):
 
 def browsers_in(folder_prefix="athand-browser-"):
     """The processes of browsers that were started with a profile of ours by this process."""
-    found = []
+    found = {}
     for child in psutil.Process().children(recursive=True):
         try:
             if any(folder_prefix in each for each in child.cmdline()):
-                found.append(child)
+                found |= {each.pid: each for each in (child, *child.children(recursive=True))}
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
-    return found
+    return list(found.values())
 
 
 def main_process():
@@ -204,13 +204,44 @@ def test_an_address_that_fails_ends_the_launch(flows):
 def test_without_a_browser_it_says_how_to_get_one(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(chromium, "_EXECUTABLE_PATHS", ())
+    monkeypatch.setattr(chromium, "_SHELL_PATHS", ())
     with pytest.raises(Unavailable, match="athand flows setup-browser"):
         chromium.find_executable(None)
-    own = tmp_path / "chromium"
-    own.write_text("#!/bin/sh\n")
-    own.chmod(0o755)
-    assert chromium.find_executable(None) == str(own)
-    assert chromium.find_executable(None, own="/no/such") == str(own)
+    own = put_program(tmp_path / "chromium")
+    assert chromium.find_executable(None) == own
+    assert chromium.find_executable(None, own="/no/such") == own
+
+
+def put_program(path):
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_without_a_window_the_headless_shell_is_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(chromium, "_SHELL_PATHS", ())
+    full, shell, named = (put_program(tmp_path / name) for name in ("chromium", "chromium-headless-shell", "named"))
+    assert chromium.find_executable(None) == shell
+    assert chromium.find_executable(None, is_headless=False) == full
+    assert chromium.find_executable(named) == named
+
+
+def test_the_headless_shell_is_installed_beside_the_systems_chromium_only(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(chromium, "_SHELL_PATHS", ())
+    full, another, said = put_program(tmp_path / "chromium"), put_program(tmp_path / "chrome"), []
+    shell = tmp_path / "chromium-headless-shell"
+    installer = [sys.executable, "-c", "import pathlib, sys; pathlib.Path(sys.argv[1]).touch(0o755)", str(shell)]
+    monkeypatch.setattr(chromium, "_system_commands", lambda *packages: [[*installer, "install", *packages]])
+    assert chromium.install_headless_shell(another, said.append) == another and said == []
+    assert chromium.install_headless_shell(full, said.append) == str(shell)
+    assert said[0].endswith("install chromium-headless-shell")
+    shell.unlink()
+    monkeypatch.setattr(chromium, "_system_commands", lambda *_: [(sys.executable, "-c", "raise SystemExit(3)")])
+    assert chromium.install_headless_shell(full) == full
+    monkeypatch.setattr(chromium, "_system_commands", lambda *_: [])
+    assert chromium.install_headless_shell(full) == full
 
 
 def test_without_playwright_it_says_how_to_get_it(flows, monkeypatch):

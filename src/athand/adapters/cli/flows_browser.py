@@ -182,11 +182,15 @@ def setup_browser(session: Session, /) -> None:
     from athand.config import load_settings
     from athand.flows.browser import chromium
 
+    def show(line: str) -> None:
+        session.say(f" {to_one_line(line)}")
+
     configured = load_settings(data_dir=session.data_dir).chromium
     try:
         path = chromium.find_executable(configured)
+        path = path if configured else chromium.install_headless_shell(path, show)
     except Unavailable:
-        path = chromium.install_chromium(lambda line: session.say(f" {to_one_line(line)}"))
+        path = chromium.install_chromium(show)
     if session.as_json:
         session.show({"browser": path})
     else:

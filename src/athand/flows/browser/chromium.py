@@ -10,6 +10,9 @@ from pathlib import Path
 from athand.distribution import install_hint
 from athand.errors import InvalidInput, Unavailable
 
+# A Chromium that cannot have windows: it starts with half of the processor's work, and is used with a third of it.
+_SHELL = "chromium-headless-shell"
+_SHELL_PATHS = (f"/usr/lib/chromium/{_SHELL}",)  # before Debian's script of that name, which would stand in between
 _EXECUTABLE_NAMES = (
     "chromium",
     "chromium-browser",
@@ -48,14 +51,19 @@ def no_playwright() -> Unavailable:
     return Unavailable(f"Browsers need Playwright, which is not installed. Run: {install_hint('browser')}")
 
 
-def find_executable(executable: str | None, own: str | None = None) -> str:
-    """The browser to start: the named one, else Playwright's own (`own`), else one of this machine."""
+def find_executable(executable: str | None, own: str | None = None, is_headless: bool = True) -> str:
+    """The browser to start: the named one, else Playwright's own (`own`), else one of this machine.
+
+    Without a window the machine's headless shell is taken, if it has one.
+    """
     if executable:
         found = shutil.which(executable)
         if found is None:
             raise InvalidInput(f"No browser {executable!r} was found that can be started. Give the path of one.")
         return found
-    candidates = [own or "", *(shutil.which(name) or "" for name in _EXECUTABLE_NAMES), *_EXECUTABLE_PATHS]
+    named = [shutil.which(name) or "" for name in _EXECUTABLE_NAMES]
+    shells = [*_SHELL_PATHS, shutil.which(_SHELL) or ""] if is_headless else []
+    candidates = [own or "", *shells, *named, *_EXECUTABLE_PATHS]
     chosen = next((path for path in candidates if path and Path(path).is_file()), None)
     if chosen is None:
         raise Unavailable(_NO_BROWSER)
@@ -63,7 +71,7 @@ def find_executable(executable: str | None, own: str | None = None) -> str:
 
 
 def find_launch_executable(executable: str | None = None) -> str:
-    """The browser that a launch would start; asks Playwright for the path of its own."""
+    """The browser that a launch without a window would start; asks Playwright for the path of its own."""
     return find_executable(executable, None if executable else _playwright_executable())
 
 
@@ -82,25 +90,46 @@ def launch_flags(extension: Path | None = None) -> list[str]:
 
 
 def install_chromium(progress: Callable[[str], None] = lambda line: None) -> str:
-    """Installs Playwright's Chromium, or as root on Debian the package of the system; returns its path."""
+    """Installs Playwright's Chromium, or as root on Debian the packages of the system; returns its path."""
     own = _playwright_executable()
+    failures = _install(_install_commands(), progress)
+    if failures is not None:
+        raise Unavailable(f"No browser could be installed. {' '.join(failures)} Install Chromium manually.")
+    return find_executable(None, own)
+
+
+def install_headless_shell(found: str, progress: Callable[[str], None] = lambda line: None) -> str:
+    """Installs the headless shell beside Debian's Chromium, as root; returns the browser to use."""
+    if found != shutil.which("chromium"):
+        return found  # it is the shell, or a browser of another origin
+    failures = _install(_system_commands(_SHELL), progress)
+    return find_executable(None) if failures is None else found
+
+
+def _install_commands() -> list[Sequence[str]]:
+    return [(sys.executable, "-m", "playwright", "install", "chromium"), *_system_commands("chromium", _SHELL)]
+
+
+def _system_commands(*packages: str) -> list[Sequence[str]]:
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return []
+    return [  # a new machine has no package lists yet
+        ("apt-get", "update"),
+        ("apt-get", "install", "--yes", "--no-install-recommends", *packages),
+    ]
+
+
+def _install(commands: Sequence[Sequence[str]], progress: Callable[[str], None]) -> list[str] | None:
+    """Tries one after another until one has installed something; else returns what failed."""
     failures: list[str] = []
-    for command in _install_commands():
+    for command in commands:
         progress(" ".join(command))
         failure = _run_installer(command, progress)
         if failure is not None:
             failures.append(failure)
         elif "install" in command:
-            return find_executable(None, own)
-    raise Unavailable(f"No browser could be installed. {' '.join(failures)} Install Chromium manually.")
-
-
-def _install_commands() -> list[Sequence[str]]:
-    commands: list[Sequence[str]] = [(sys.executable, "-m", "playwright", "install", "chromium")]
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        commands.append(("apt-get", "update"))  # a new machine has no package lists yet
-        commands.append(("apt-get", "install", "--yes", "--no-install-recommends", "chromium"))
-    return commands
+            return None
+    return failures
 
 
 def _run_installer(command: Sequence[str], progress: Callable[[str], None]) -> str | None:

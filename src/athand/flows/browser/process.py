@@ -91,10 +91,12 @@ class BrowserProcess:
     async def _launch_chromium(self, playwright: "Playwright") -> "BrowserContext":
         options = self.context.options
         extension = None if options.extension is None else Path(options.extension).resolve()
+        is_headless = options.headless and extension is None  # the headless shell loads no extensions
+        own = playwright.chromium.executable_path
         width, height = options.viewport
         return await playwright.chromium.launch_persistent_context(
             self._folder.profile,
-            executable_path=chromium.find_executable(options.executable, playwright.chromium.executable_path),
+            executable_path=chromium.find_executable(options.executable, own, is_headless),
             headless=options.headless,
             args=chromium.launch_flags(extension),
             ignore_default_args=["--disable-extensions"] if extension else None,
