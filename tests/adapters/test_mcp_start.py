@@ -109,8 +109,8 @@ def test_the_second_start_answers_the_same_before_the_sdk_is_imported(start):
     "hello",
     [
         {"protocolVersion": "2024-11-05"},
-        {"capabilities": {"roots": {}}},
-        {"clientInfo": {"name": "another", "version": "1"}},
+        pytest.param({"capabilities": {"roots": {}}}, marks=pytest.mark.slow),
+        pytest.param({"clientInfo": {"name": "another", "version": "1"}}, marks=pytest.mark.slow),
     ],
 )
 def test_a_client_that_says_something_else_of_itself_is_answered_by_the_sdk(start, hello):
@@ -143,13 +143,15 @@ def test_what_is_no_right_beginning_is_left_to_the_sdk(start):
     assert "text or a whole number" in before[1]["error"]["message"] and "error" in before[2]
 
 
-def test_a_file_that_nobody_can_read_is_written_anew(start, tmp_path):
+@pytest.mark.parametrize(
+    "broken", [b"\xff no JSON", *(pytest.param(each, marks=pytest.mark.slow) for each in (b"[]", b'{"a": 1}'))]
+)
+def test_a_file_that_nobody_can_read_is_written_anew(broken, start, tmp_path):
     first_start(start)
     (file,) = (tmp_path / "home" / "cache" / "mcp").iterdir()
-    for broken in (b"\xff no JSON", b"[]", b'{"a": 1}'):
-        file.write_bytes(broken)
-        first_start(start)
-        assert json.loads(file.read_bytes()).keys() != {"a"}
+    file.write_bytes(broken)
+    first_start(start)
+    assert json.loads(file.read_bytes()).keys() != {"a"}
 
 
 def test_an_answer_that_is_no_longer_right_is_right_at_the_next_start(start, tmp_path):

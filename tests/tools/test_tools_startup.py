@@ -1,11 +1,14 @@
 """First start: who asks while servers are still starting waits a little, and hears which of them are not ready."""
 
 import pytest
+from tests.engines import one_engine
 from tests.tools.patience import begun
 from tests.tools.servers.kit import FILES, WEATHER, Board, ids, write_config
 from tests.waiting import PATIENCE, eventually
 
 from athand.errors import NotFound, Unavailable
+
+pytestmark = one_engine
 
 QUESTION = "weather forecast for a city"
 NOTE = "weather is still starting, so their tools are not found yet. Ask again in a moment."
