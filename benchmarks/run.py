@@ -10,6 +10,7 @@ from benchmarks import (
     documents,
     embedding,
     everything,
+    floor,
     flows,
     folders,
     latency,
@@ -28,6 +29,7 @@ NAMES = (
     "quality",
     "embedding",
     "latency",
+    "floor",
     "memories",
     "documents",
     "folders",
@@ -40,6 +42,7 @@ NAMES = (
     "postgres",
 )
 RESULTS = Path(__file__).parent / "results"
+TABLES["floor"] = floor.tables
 TABLES["memories"] = memories.tables
 TABLES["postgres"] = postgres.tables
 TABLES["documents"] = documents.tables
@@ -63,6 +66,7 @@ def main() -> None:
         "quality": quality.measure,
         "embedding": embedding.measure,
         "latency": lambda: latency.measure(sizes),
+        "floor": lambda: floor.measure(large=floor.LARGE in sizes),
         "memories": lambda: memories.measure(large=memories.LARGE in sizes),
         "documents": documents.measure,
         "folders": folders.measure,
