@@ -91,6 +91,7 @@ class Athand:
         """What a corpus is made with beside store and embedder."""
         return {
             Memories: {"documents": lambda *asked: self.documents.search_project(*asked)},
+            Documents: {"redaction": settings.documents_redact},
             Tools: {"choices": _choices(settings), "environment": os.environ},
             Flows: {
                 "profile_folders": (settings.profiles_folder,),

@@ -35,6 +35,7 @@ _CHOICES = {
     "device": ("auto", "cpu", "gpu"),
     "tool_policy": ("first", "quarantine", "accept"),
     "unannotated_tools": ("ask", "allow", "deny"),
+    "documents_redact": ("blocks", "values", "off"),
 }
 _RANGES = {
     "search_limit": (1, 100),
@@ -61,6 +62,7 @@ class Settings:
     search_alpha: float = 0.7
     tool_policy: str = "first"
     unannotated_tools: str = "ask"
+    documents_redact: str = "values"
     chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
     extensions: str | None = None  # folders of browser extensions that agents may load, separated as in PATH

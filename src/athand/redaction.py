@@ -6,7 +6,7 @@ passwords far more often than they contain one. Every search is linear: repetiti
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from operator import itemgetter
 from string import punctuation
@@ -196,6 +196,10 @@ _ORDINARY = frozenset(
 )
 
 
+# Decides whether a secret that was found is redacted, from its kind, the text, and where in it the secret is.
+Accept = Callable[[str, str, int, int], bool]
+
+
 class _Assignment(NamedTuple):
     """A value assigned to a key that names a secret, and its surroundings."""
 
@@ -238,23 +242,20 @@ def strip_private(text: str) -> str:
     return "".join(kept)
 
 
-def redact(text: str) -> str:
+def redact(text: str, accept: Accept = lambda kind, text, start, stop: True) -> str:
     """Replaces every secret by `[redacted: <kind>]`."""
     # Repeated, because a redaction may reveal another secret, but none whose hint was not there before.
     rules = [rule for rule in _TOKEN_RULES if rule[1] in text]
     for _ in range(_MAX_PASSES):
-        before, text = text, _redact_once(text, rules)
+        before, text = text, _redact_once(text, rules, accept)
         if text == before:
             break
     return text
 
 
-def redact_in_lines(text: str) -> str:
-    """Like `redact`, but line numbers stay: a redacted key block keeps its line breaks."""
-    return redact(_redact_key_blocks(text, "\n"))
+def redact_key_blocks(text: str, line: str = "") -> str:
+    """Replaces the blocks of private keys; each of their line breaks becomes `line`."""
 
-
-def _redact_key_blocks(text: str, line: str = "") -> str:
     def label(block: re.Match[str]) -> str:
         is_key = re.search("[A-Za-z0-9+/]{16}", block[0])
         return "[redacted: private key]" + line * block[0].count("\n") if is_key else block[0]
@@ -262,11 +263,11 @@ def _redact_key_blocks(text: str, line: str = "") -> str:
     return _KEY_BLOCK.sub(label, text)
 
 
-def _redact_once(text: str, token_rules: Iterable[tuple[str, str, str]]) -> str:
-    text = _redact_key_blocks(text)
-    text = _apply_rules(token_rules, text, text)
-    text = _apply_rules(_PLACE_RULES, text, text.lower())
-    return _replace_spans(text, _find_assignments(text))
+def _redact_once(text: str, token_rules: Iterable[tuple[str, str, str]], accept: Accept) -> str:
+    text = redact_key_blocks(text)
+    text = _apply_rules(token_rules, text, text, accept)
+    text = _apply_rules(_PLACE_RULES, text, text.lower(), accept)
+    return _replace_spans(text, _find_assignments(text, accept))
 
 
 def _replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
@@ -278,14 +279,14 @@ def _replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _apply_rules(rules: Iterable[tuple[str, str, str]], text: str, haystack: str) -> str:
+def _apply_rules(rules: Iterable[tuple[str, str, str]], text: str, haystack: str, accept: Accept) -> str:
     for kind, hint, pattern in rules:
         if hint in haystack:
-            text = _replace_spans(text, _find_secrets(kind, pattern, text))
+            text = _replace_spans(text, _find_secrets(kind, pattern, text, accept))
     return text
 
 
-def _find_secrets(kind: str, pattern: str, text: str) -> Iterator[tuple[int, int, str]]:
+def _find_secrets(kind: str, pattern: str, text: str, accept: Accept) -> Iterator[tuple[int, int, str]]:
     """The spans of a rule's secrets, and of the tokens that follow one of them without anything between."""
     end = 0
     judged: dict[str, bool] = {}
@@ -297,14 +298,14 @@ def _find_secrets(kind: str, pattern: str, text: str) -> Iterator[tuple[int, int
             is_placeholder = _is_placeholder(value)
             if len(judged) < _MAX_JUDGED:
                 judged[value] = is_placeholder
-        if not is_placeholder:
+        if not is_placeholder and accept(kind, text, start, stop):
             yield start, (end := stop), kind
             while not match.lastindex and (token := _NEXT_TOKEN.match(text, end)) and not _is_placeholder(token[0]):
                 yield end, token.end(), _TOKENS[(token.lastindex or 0) - 1][0]
                 end = token.end()
 
 
-def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_assignments(text: str, accept: Accept) -> Iterator[tuple[int, int, str]]:
     """Spans of secret values that are assigned to keys like `password` or `token`."""
     # The dotted capital I is the one character that becomes two in lower case.
     lower, end = text.replace("İ", "i").lower(), 0
@@ -321,7 +322,7 @@ def _find_assignments(text: str) -> Iterator[tuple[int, int, str]]:
             span, reach = _find_value(text, at, key)
             if at > _LONGEST_BEFORE and reach < at + _SURROUNDINGS and len(judged) < _MAX_JUDGED:
                 judged[surroundings] = span
-        if span:
+        if span and accept(_kind_of(key), text, at + span[0], at + span[1]):
             end = at + span[1]
             yield at + span[0], end, _kind_of(key)
 

@@ -7,10 +7,14 @@ from typing import Any
 from athand.corpus import Corpus, Items
 from athand.documents.model import DocumentHit
 from athand.documents.readers import Readers
+from athand.documents.redaction import MODES
 from athand.documents.rows import iterate_passages, read_passages
 from athand.documents.schema import SCHEMA
 from athand.embed import LazyEmbedder
 from athand.store import Passage, Snapshot, Store
+
+# Part of the stamp of an indexed file. Raised when files are read or cut in another way: then all are read again.
+_READING = 2
 
 
 class DocumentContext(Corpus[Any, DocumentHit]):
@@ -24,8 +28,10 @@ class DocumentContext(Corpus[Any, DocumentHit]):
     has_home = True
     own_filter = "folder_id"
 
-    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+    def __init__(self, store: Store, embedder: LazyEmbedder, *, redaction: str = "values", **options: Any) -> None:
         super().__init__(store, embedder, **options)
+        self.redact = MODES[redaction]
+        self.reading = f"{_READING} {redaction}"
         self.readers = Readers()
         self.host = platform.node()
 

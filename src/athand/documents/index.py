@@ -23,7 +23,6 @@ from athand.documents.rows import choose_key_phrases, list_paths, read_passages,
 from athand.documents.scoring import INDEX
 from athand.documents.walk import FileStamp, FolderListing, UnreachableFile, open_root, read_file, walk_folder
 from athand.errors import Cancelled, StoreBusy, StoreError, Unavailable
-from athand.redaction import redact
 from athand.store import Passage, Snapshot, Transaction, to_microseconds
 from athand.types import Vectors
 
@@ -86,7 +85,7 @@ def plan_update(context: DocumentContext, folder: FolderRecord) -> UpdatePlan:
             f"{folder.path} is empty now, as if it were not mounted. The index of {folder.folder_id} stays as it is; "
             f"if this is meant, forget it with: athand docs remove {folder.folder_id}"
         )
-    return _compare(folder, listing, known, before)
+    return _compare(context, folder, listing, known, before)
 
 
 def _walk(context: DocumentContext, path: str) -> FolderListing:
@@ -95,15 +94,26 @@ def _walk(context: DocumentContext, path: str) -> FolderListing:
         return walk_folder(root, _store_path_within(context, path), parent_names)
 
 
+def _failed_stamp(context: DocumentContext, stamp: FileStamp) -> str:
+    """The stamp of a file that could not be read: while it is the same, the file is not tried again."""
+    return f"{stamp.with_change_time} {context.reading}"
+
+
 def _compare(
-    folder: FolderRecord, listing: FolderListing, known: dict[str, tuple[str, str]], before: dict[str, FileProblem]
+    context: DocumentContext,
+    folder: FolderRecord,
+    listing: FolderListing,
+    known: dict[str, tuple[str, str]],
+    before: dict[str, FileProblem],
 ) -> UpdatePlan:
     """The difference of a listing to the indexed documents (stamp and hash) and the problems before."""
-    failed = {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
+    tried = {path: stamp for path, (stamp, _) in known.items()}
+    tried |= {path: stamp for path, (_, indexed, stamp) in before.items() if not indexed}
+    failed = {path for path, (_, indexed, _) in before.items() if not indexed}
     changed = {
         path: None
         for path, stamp in listing.files.items()
-        if (failed[path] != stamp.with_change_time if path in failed else known.get(path, ("", ""))[0] != str(stamp))
+        if tried.get(path) != (_failed_stamp(context, stamp) if path in failed else f"{stamp} {context.reading}")
     }
     removed = [path for path in known if path not in listing.files and not listing.is_unread(path)]
     problems = {path: before[path] for path in before if path in listing.files and path not in changed}
@@ -185,12 +195,12 @@ class _UpdateRun:
     def _read(self, root: int, path: str) -> ParsedDocument | None:
         """The parsed document; None when it is unreadable (recorded as a problem) or its content is unchanged."""
         stamp = self.plan.listing.files[path]
-        if (redacted := redact(path)) != path:
+        if (redacted := self.context.redact(path)) != path:
             self.plan.problems[redacted] = ("quarantined: its name holds a secret", False, "")
             return None
         try:
             data, read_stamp = read_file(root, path)
-            if self.plan.hashes.get(path) == content_hash(data):
+            if self.plan.hashes.get(path) == content_hash(data, self.context.reading):
                 self.unchanged.append((path, read_stamp))
                 return None
             parsed = self._parse(path, data, read_stamp)
@@ -198,8 +208,8 @@ class _UpdateRun:
             if self.is_stopped and self.context.closing.is_set():  # closing killed the reader, and would kill the next
                 self.stopped_at -= _GRACE_SECONDS
                 return None
-            is_lasting = settled_stamp(stamp, time.time_ns()) and not isinstance(error, UnreachableFile)
-            self.plan.problems[path] = (str(error), False, stamp.with_change_time if is_lasting else "")
+            is_lasting = settled_stamp(stamp, time.time_ns(), "") and not isinstance(error, UnreachableFile)
+            self.plan.problems[path] = (str(error), False, _failed_stamp(self.context, stamp) if is_lasting else "")
             self.remove([path] if path in self.plan.hashes else [])
             return None
         if parsed.note:
@@ -209,7 +219,7 @@ class _UpdateRun:
     def _parse(self, path: str, data: bytes, stamp: FileStamp) -> ParsedDocument:
         """Parses a file; an unexpected error becomes a problem of this file, so that the others are indexed."""
         try:
-            return parse_file(self.context.readers, self.space, path, data, stamp, time.time_ns())
+            return parse_file(self.context, self.space, path, data, stamp)
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
             log.warning("%s of %s cannot be indexed.", path, self.space, exc_info=error)
             raise UnreadableFile(f"could not be understood ({type(error).__name__})") from error
@@ -266,7 +276,7 @@ class _UpdateRun:
                 "UPDATE documents SET size = :size, modified_at = :modified_at, stamp = :stamp "
                 "WHERE space = :space AND id = :id AND hash = :hash",
                 [
-                    {**_stamp_values(self.space, path, stamp, now), "hash": self.plan.hashes[path]}
+                    {**_stamp_values(self, path, stamp, now), "hash": self.plan.hashes[path]}
                     for path, stamp in self.unchanged
                 ],
             )
@@ -351,13 +361,13 @@ def _set_state(context: DocumentContext, folder_id: str, **values: object) -> No
         folders.set_state(transaction, context, folder_id, **values)
 
 
-def _stamp_values(space: str, path: str, stamp: FileStamp, now_ns: int) -> dict[str, object]:
+def _stamp_values(run: _UpdateRun, path: str, stamp: FileStamp, now_ns: int) -> dict[str, object]:
     return {
-        "space": space,
+        "space": run.space,
         "id": path,
         "size": stamp.size,
         "modified_at": max(0, stamp.modified_ns) // 1000,
-        "stamp": settled_stamp(stamp, now_ns),
+        "stamp": settled_stamp(stamp, now_ns, run.context.reading),
     }
 
 

@@ -3,19 +3,20 @@
 import hashlib
 import json
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from athand.documents import keyphrases
+from athand.documents.context import DocumentContext
 from athand.documents.extract import ChunkSpan, Extract, FileKind, Marker, UnreadableFile
 from athand.documents.model import Chunk
-from athand.documents.readers import Readers
 from athand.documents.readers.kinds import detect_kind
+from athand.documents.redaction import Redact
 from athand.documents.rows import to_chunk_row, to_passage
 from athand.documents.walk import FileStamp
-from athand.redaction import redact, redact_in_lines
 from athand.store import Passage
 
 _REDACTION_LABEL = re.compile(r"\[redacted: [^\]]+\]")
@@ -40,21 +41,21 @@ class ParsedDocument:
     note: str
 
 
-def content_hash(data: bytes) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(data).hexdigest()
+def content_hash(data: bytes, reading: str) -> str:
+    """SHA-256 of a file and of how it is read: read in another way, it counts as changed."""
+    return hashlib.sha256(reading.encode() + data).hexdigest()
 
 
-def settled_stamp(stamp: FileStamp, now_ns: int) -> str:
+def settled_stamp(stamp: FileStamp, now_ns: int, reading: str) -> str:
     """The stamp that identifies an unchanged file; empty while it may still change within one clock tick."""
     is_recent = now_ns - _SETTLED_NS < stamp.modified_ns < now_ns + _FUTURE_NS
-    return "" if is_recent or stamp.is_torn else str(stamp)
+    return "" if is_recent or stamp.is_torn else f"{stamp} {reading}"
 
 
-def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: FileStamp, now_ns: int) -> ParsedDocument:
+def parse_file(context: DocumentContext, space: str, path: str, data: bytes, file: FileStamp) -> ParsedDocument:
     """Reads, redacts and chunks a file; raises UnreadableFile with the reason."""
-    kind = detect_kind(path)
-    extract = _redact_extract(readers.read(kind, data))
+    kind, now_ns = detect_kind(path), time.time_ns()
+    extract = _redact_extract(context.readers.read(kind, data), context.redact)
     kind = kind or FileKind("text")
     from athand.documents import chunking  # its grammars take a while to compile; a search needs none
 
@@ -67,10 +68,10 @@ def parse_file(readers: Readers, space: str, path: str, data: bytes, stamp: File
         "language": kind.language,
         "title": _choose_title(extract, spans, outline, path),
         "encoding": extract.encoding,
-        "size": stamp.size,
-        "modified_at": max(0, stamp.modified_ns) // 1000,
-        "stamp": settled_stamp(stamp, now_ns),
-        "hash": content_hash(data),
+        "size": file.size,
+        "modified_at": max(0, file.modified_ns) // 1000,
+        "stamp": settled_stamp(file, now_ns, context.reading),
+        "hash": content_hash(data, context.reading),
         "characters": len(extract.text),
         "lines": extract.text.count("\n") + (not extract.text.endswith("\n")),
         "chunks": len(spans),
@@ -100,9 +101,9 @@ def _choose_title(extract: Extract, spans: Sequence[ChunkSpan], outline: Sequenc
     ]
 
 
-def _redact_extract(extract: Extract) -> Extract:
+def _redact_extract(extract: Extract, redact: Redact) -> Extract:
     """The extract without secrets; refuses a file that holds nothing but keys."""
-    clean = redact_in_lines(extract.text)
+    clean = redact(extract.text)
     labelled = tuple(replace(marker, label=redact(marker.label)) for marker in extract.markers)
     extract = replace(extract, title=redact(extract.title), markers=labelled)
     if clean == extract.text:
@@ -113,7 +114,7 @@ def _redact_extract(extract: Extract) -> Extract:
         return replace(extract, text=clean)
     if clean.count("\n") == extract.text.count("\n"):
         return replace(extract, text=clean, markers=_move_markers(extract, clean))
-    return _redact_between_markers(extract)
+    return _redact_between_markers(extract, redact)
 
 
 def _move_markers(extract: Extract, clean: str) -> tuple[Marker, ...]:
@@ -131,12 +132,12 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def _redact_between_markers(extract: Extract) -> Extract:
+def _redact_between_markers(extract: Extract, redact: Redact) -> Extract:
     """Redacts each stretch between two markers on its own, so that every marker keeps its place."""
     ends = [*(marker.offset for marker in extract.markers[1:]), len(extract.text)]
-    text = redact_in_lines(extract.text[: extract.markers[0].offset])
+    text = redact(extract.text[: extract.markers[0].offset])
     markers: list[Marker] = []
     for marker, end in zip(extract.markers, ends, strict=True):
         markers.append(replace(marker, offset=len(text)))
-        text += redact_in_lines(extract.text[marker.offset : end])
+        text += redact(extract.text[marker.offset : end])
     return replace(extract, text=text, markers=tuple(markers))

@@ -36,6 +36,7 @@ def config(**given: Any) -> None:
       search_alpha       weight of meaning against words in these searches
       tool_policy        new tools: first, quarantine or accept
       unannotated_tools  an agent calls a tool that does not say what it does: ask, allow or deny
+      documents_redact   secrets in documents: values, blocks (private keys alone) or off
       chromium           the browser's executable; default: found by itself
       flow_window_hours  maximum age of the sessions that predictions use
       extensions         folders of browser extensions that agents may load, separated by :
