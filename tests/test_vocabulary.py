@@ -22,7 +22,7 @@ GLOSSARY = frozenset(
     request requests resolve resources response responses rewrite route routes rows salience sandbox scan schema
     scoring screens script search secrets sections sectors serve server servers service session sessions shapes
     similarity snapshot snippets spelling split sql sqlite startup static statistics stdio store streamable stubs
-    supervisor table tables targets terms text thread threads timeout timing token toml tool tools transfer types
+    supervisor table tables targets terms text thread threads timeout timing token toml tool tools transfer tree types
     typescript ui unicode usage validate validation values variables vector vocabulary walk words worker write writer
     xlsx xml zip
     """.split()

@@ -123,7 +123,7 @@ def test_a_script_is_recorded(run, say, site, tmp_path, in_browser):
     words = ("--goal", "Send 5 coins", "--app", "shop", "--flow-tag", "send", "--tag", "t", "--session", "mine")
     shown = say(script, "flows", "record", f"{site}/shop.html", *words, "--screenshots", str(tmp_path / "shots"))
     assert shown.code == 0, shown.err
-    assert "nav-orders" in shown.out
+    assert 'link x3: "Home" [e2] | "Orders" [e3]' in shown.out
     assert "✓ /sent" in shown.out
     assert "athand flows show mine" in shown.err
     picture = tmp_path / "shots" / "end.png"

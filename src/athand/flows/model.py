@@ -1,5 +1,6 @@
 """The data types of flows: sessions, steps, observations, search hits and prior knowledge."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -9,6 +10,7 @@ from athand.types import Hit, Noun, plain
 
 UNKNOWN = "unknown"
 DEFAULT_APP = "default"
+MAX_BRIEF = 600  # characters of what a description of a screen adds to it
 SCHEMA = 1  # of prior knowledge, and of exported sessions and steps
 LABELS = ("discovery", "navigation", "interaction", "confirmation", "error-recovery")
 TARGETS = ("testId", "selector", "a11yRef", "role", "name")
@@ -170,6 +172,20 @@ class PriorKnowledge(CamelCaseNoun):
     suggested_next_actions: tuple[SuggestedAction, ...] = ()
     avoid: tuple[Avoid, ...] = ()
 
+    def brief(self) -> dict[str, Any]:
+        """The most probable actions and what to avoid, as JSON values of at most MAX_BRIEF characters."""
+        suggested = [
+            _without(each.to_dict(), "rank", "rationale", "fallbackTargets") for each in self.suggested_next_actions
+        ]
+        failed = [_without(each.to_dict(), "rationale") for each in self.avoid]
+        actions = [("suggestedNextActions", each) for each in suggested]
+        brief: dict[str, Any] = {}
+        for key, entry in [*actions[:1], *(("avoid", each) for each in failed), *actions[1:]]:
+            longer = {**brief, key: [*brief.get(key, ()), entry]}
+            if len(json.dumps(longer, ensure_ascii=False)) <= MAX_BRIEF:
+                brief = longer
+        return brief
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary(Noun):
@@ -193,6 +209,10 @@ class OpenedSession(Noun):
     session: FlowSession
     steps: tuple[str, ...]
     position: int | None = None  # of the step, from 1
+
+
+def _without(entry: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in names}
 
 
 def _to_camel_case(name: str) -> str:

@@ -204,7 +204,7 @@ def print_result(console: Console, result: "Noun") -> None:
     """The result of a browser tool."""
     if isinstance(result, ScreenDescription):
         _print_location(console, result.state.screen, result.state.url)
-        _print_observation(console, result.observation)
+        console.print(Text(result.page), soft_wrap=True)
         if result.prior_knowledge:
             console.print()
             print_knowledge(console, result.prior_knowledge.to_dict())

@@ -46,6 +46,12 @@ def _render_text(answer: Any, *, is_lean: bool) -> str:
         return answer
     if is_lean and isinstance(answer, Mapping) and isinstance(answer.get("hits"), list):
         return render_hits(answer)
+    if is_lean and isinstance(answer, Mapping) and isinstance(page := answer.get("page"), str):
+        return f"{_to_json({key: each for key, each in answer.items() if key != 'page'})}\n{page}"
+    return _to_json(answer)
+
+
+def _to_json(answer: Any) -> str:
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 

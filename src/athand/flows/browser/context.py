@@ -128,9 +128,9 @@ class PageContext:
                 await asyncio.sleep(0.1)
         raise browser_closed_error()
 
-    async def take_ref_snapshot(self, *, limit: int = DEFAULT_TEST_IDS) -> PageSnapshot:
-        """Takes a snapshot for the caller, with new refs; they are valid until the next one."""
-        snapshot = await self.take_snapshot(limit=limit, keep_refs=False)
+    async def take_ref_snapshot(self, *, limit: int = DEFAULT_TEST_IDS, keep_refs: bool = False) -> PageSnapshot:
+        """Takes a snapshot for the caller, whose refs are valid until the next one; new refs, unless they are kept."""
+        snapshot = await self.take_snapshot(limit=limit, keep_refs=keep_refs)
         self.ref_snapshot = RefSnapshot(self.page, snapshot)
         return snapshot
 

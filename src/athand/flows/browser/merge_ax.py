@@ -169,7 +169,8 @@ def _is_click_target(
 
 
 def _is_interactive(document: DomDocument, node: int, ax_nodes: Mapping[int, AxNode]) -> bool:
-    return _ax_value(ax_nodes.get(document.backend_ids[node], {}), "role") in INTERACTIVE
+    role = _ax_value(ax_nodes.get(document.backend_ids[node], {}), "role")
+    return _ARIA_ROLES.get(role, role) in INTERACTIVE
 
 
 def _label_click_target(role: str, name: str, text: str) -> tuple[str, str]:

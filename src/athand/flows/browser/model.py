@@ -151,32 +151,31 @@ class Screenshot(Noun):
 
 @dataclass(frozen=True, slots=True)
 class ScreenDescription(Noun):
-    """A screen: its elements, the state of the browser, and prior knowledge of earlier sessions."""
+    """A screen: its elements, the page as a tree, the state of the browser, and what earlier sessions know of it."""
 
     state: BrowserState
     observation: Observation
-    total_test_ids: int
+    page: str  # the tree that agents read: one line for an element, `[e1]` is its ref
     step_id: str
     prior_knowledge: PriorKnowledge | None = None
     screenshot: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The description as plain JSON values, with the key names of the agent tools."""
-        seen = self.observation
-        description: dict[str, Any] = {
-            "screen": seen.screen,
-            "url": seen.url,
-            "state": self.state.to_dict(),
-            "test_ids": [dict(each) for each in seen.test_ids],
-            "total_test_ids": self.total_test_ids,
-            "a11y": [dict(each) for each in seen.a11y],
+        """What an agent needs of it, as plain JSON values: the tree instead of all lists, and knowledge in brief."""
+        state = self.state
+        described: dict[str, Any] = {
+            "screen": state.screen,
+            "url": state.url,
+            "title": state.title,
+            "session_id": state.session_id,
+            "tabs": [each.to_dict() for each in state.tabs] if len(state.tabs) > 1 else [],
+            "dialogs": list(state.dialogs),
+            "page": self.page,
+            "screenshot": self.screenshot,
+            "priorKnowledge": self.prior_knowledge and self.prior_knowledge.brief(),
             "step_id": self.step_id,
         }
-        if self.screenshot is not None:
-            description["screenshot"] = self.screenshot
-        if self.prior_knowledge is not None:
-            description["priorKnowledge"] = self.prior_knowledge.to_dict()
-        return description
+        return {key: value for key, value in described.items() if value not in (None, [], {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from athand.flows.browser.actions import WAIT_STATES
+from athand.flows.browser.render_tree import MAX_LENGTH
 from athand.flows.browser.snapshot import MAX_TEST_IDS
 from athand.parameters import Choice, Help, Length, PythonOnly, Range
 
@@ -31,6 +32,9 @@ Root = Annotated[
     str | Annotated[Mapping[str, str], PythonOnly()] | None,
     Help("Only the element with this test id and all inside it"),
 ]
+PartRoot = Annotated[str | None, Help("Only the element with this ref or test id, and all inside it")]
+PartText = Annotated[str | None, Help("Only what contains this text, and where it is")]
+TreeLength = Annotated[int, Range(1, MAX_LENGTH), Help("Maximum number of characters of `page`")]
 WithScreenshot = Annotated[bool, Help("Save a picture of the page too")]
 FileName = Annotated[str | None, Help("A plain file name; default: a new one")]
 FullPage = Annotated[bool, Help("The whole page, also what is scrolled out of view")]

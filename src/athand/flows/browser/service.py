@@ -36,6 +36,8 @@ from athand.flows.browser.parameters import (
     MaxTestIds,
     OptionLabel,
     OptionValue,
+    PartRoot,
+    PartText,
     Root,
     Secret,
     StopOnError,
@@ -44,16 +46,18 @@ from athand.flows.browser.parameters import (
     TabTitle,
     TabUrl,
     TimeoutS,
+    TreeLength,
     TypedText,
     Url,
     WithScreenshot,
 )
 from athand.flows.browser.recorder import Attempt
+from athand.flows.browser.render_tree import DEFAULT_LENGTH, MAX_LENGTH, find_part, render_tree
 from athand.flows.browser.snapshot import DEFAULT_TEST_IDS, MAX_TEST_IDS, PageSnapshot
 from athand.flows.browser.targets import LocatedElement, find_element, parse_target, target_fields
 from athand.flows.model import FlowHit, FlowSession, SessionSummary, Step
 from athand.flows.secrets import is_secret
-from athand.inputs import check_choice, check_limit, check_text
+from athand.inputs import check_choice, check_count, check_limit, check_text
 from athand.types import Hits, plain
 
 Use = Callable[[PageContext, LocatedElement], Awaitable[None]]
@@ -112,25 +116,32 @@ class Browser(BrowserLifecycle):
         return AccessibilitySnapshot(*attempt.location, nodes, step.id)
 
     def describe_screen(
-        self, limit: MaxTestIds = DEFAULT_TEST_IDS, screenshot: WithScreenshot = False
+        self,
+        root: PartRoot = None,
+        text: PartText = None,
+        length: TreeLength = DEFAULT_LENGTH,
+        screenshot: WithScreenshot = False,
     ) -> ScreenDescription:
-        """Describe the elements of the page, and under `priorKnowledge` what worked on this screen in earlier sessions.
+        """Describe the page as a tree with refs, and under `priorKnowledge` what worked here in earlier sessions.
 
         That is what to do next, how sure it is, and what to avoid. Begin with this on every new screen.
         """
-        attempt = Attempt("describe_screen", {"limit": check_limit(limit, MAX_TEST_IDS), "screenshot": screenshot})
+        check_count("length", length, MAX_LENGTH)
+        given = {"root": root, "text": text, "screenshot": screenshot or None}
+        attempt = Attempt("describe_screen", {key: value for key, value in given.items() if value is not None})
 
-        async def work(context: PageContext) -> tuple[PageSnapshot, BrowserState]:
-            snapshot = await _take_ref_snapshot(context, attempt, limit=limit)
+        async def work(context: PageContext) -> tuple[PageSnapshot, BrowserState, str]:
+            snapshot = await _take_ref_snapshot(context, attempt, keep_refs=root is not None)
             if screenshot:
                 attempt.screenshot = str(await context.save_screenshot())
-            return snapshot, await self._read_state(context, snapshot)
+            tree = _describe_page(snapshot, root, text, length)
+            return snapshot, await self._read_state(context, snapshot), tree
 
-        step, (snapshot, state) = self._run(
+        step, (snapshot, state, tree) = self._run(
             attempt, work, before_recording=lambda recorder: recorder.add_prior_knowledge(attempt)
         )
-        state, count = replace(state, step_id=step.id), snapshot.test_id_count
-        return ScreenDescription(state, snapshot.observation, count, step.id, attempt.knowledge, attempt.screenshot)
+        state, seen = replace(state, step_id=step.id), snapshot.observation
+        return ScreenDescription(state, seen, tree, step.id, attempt.knowledge, attempt.screenshot)
 
     def screenshot(self, name: FileName = None, full_page: FullPage = False) -> Screenshot:
         """Save a picture of the page in the folder for screenshots; the answer has its path."""
@@ -312,10 +323,18 @@ async def _take_snapshot(context: PageContext, attempt: Attempt, *, limit: int =
     return snapshot
 
 
-async def _take_ref_snapshot(context: PageContext, attempt: Attempt, *, limit: int = DEFAULT_TEST_IDS) -> PageSnapshot:
-    """Takes a snapshot with new refs for the caller and records it."""
-    snapshot = attempt.before = attempt.after = await context.take_ref_snapshot(limit=limit)
+async def _take_ref_snapshot(context: PageContext, attempt: Attempt, *, keep_refs: bool = False) -> PageSnapshot:
+    """Takes a snapshot with refs for the caller and records it."""
+    snapshot = attempt.before = attempt.after = await context.take_ref_snapshot(keep_refs=keep_refs)
     return snapshot
+
+
+def _describe_page(snapshot: PageSnapshot, root: str | None, text: str | None, length: int) -> str:
+    """The tree of the page, or of a part of it, as text."""
+    tree = snapshot.tree if root is None else snapshot.part(root)
+    if text is not None:
+        tree = find_part(tree, check_text("text", text))
+    return render_tree(tree, length=length, is_part=root is not None or text is not None)
 
 
 def prepare_calls(tools: object, steps: Sequence[Mapping[str, Any]], prefix: str) -> list[PreparedCall]:

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from athand.errors import ActionFailed
 from athand.flows.browser.dom import STYLES, DomDocument, parse_documents
-from athand.flows.browser.merge_ax import PageElement, merge_ax
+from athand.flows.browser.merge_ax import AxNode, PageElement, merge_ax
+from athand.flows.browser.page_tree import TreeNode, build_tree
 from athand.flows.model import Observation
 from athand.flows.profiles import Profile
 from athand.flows.screens import detect_screen
@@ -19,7 +21,7 @@ DEFAULT_TEST_IDS, MAX_TEST_IDS = 150, 500  # test ids in one observation
 _CAPTURE = {"computedStyles": list(STYLES), "includePaintOrder": False, "includeDOMRects": True}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageSnapshot:
     """A page at one moment: the observation, and the elements behind it."""
 
@@ -29,6 +31,23 @@ class PageSnapshot:
     test_id_count: int = 0  # listed in the observation or not
     refs: Mapping[int, str] = field(default_factory=dict)  # backend node id → ref
     documents: tuple[DomDocument, ...] = ()
+    ax_trees: tuple[Sequence[AxNode], ...] = ()
+
+    @cached_property
+    def tree(self) -> TreeNode:
+        """The page as a tree of roles, names and texts."""
+        return build_tree(self.documents, self.ax_trees, self.elements)
+
+    def part(self, name: str) -> TreeNode:
+        """The tree of one element, by its ref or test id; of those with one test id, the first that is visible."""
+        named = [each for each in self.elements if name in (each.ref, each.test_id)]
+        if not named:
+            text = (
+                f"There is no element with the ref or test id {name!r} on this page. Describe the screen without root."
+            )
+            raise ActionFailed(text, code="TARGET_NOT_FOUND")
+        root = next((each for each in named if each.visible), named[0])
+        return build_tree(self.documents, self.ax_trees, self.elements, root)
 
     def texts(self) -> list[str]:
         """The visible text of each document."""
@@ -65,6 +84,7 @@ async def capture_snapshot(
         test_id_count=sum(each.test_id is not None for each in elements),
         refs={each.backend_id: each.ref for each in elements if each.ref},
         documents=tuple(documents),
+        ax_trees=tuple(ax_trees),
     )
 
 
