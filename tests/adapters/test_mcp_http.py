@@ -344,16 +344,36 @@ def test_what_agents_do_is_counted_like_all_the_rest(url, owner):
 
 
 def test_the_token_says_who_writes_not_an_argument(url, owner, agent):
-    def add_over_http(token, content, **arguments):
+    def post(token, path, **arguments):
         with httpx2.Client(base_url=url.removesuffix("/mcp"), headers={"Authorization": f"Bearer {token}"}) as http:
-            return http.post("/v1/memories/add", json={"content": content, **arguments})
+            return http.post(f"/v1/memories/{path}", json=arguments)
 
     async def add_over_mcp(client):
         return await client.call_tool("memory_add", {"content": "The model wrote this over MCP", "detail": "full"})
 
-    assert add_over_http(owner, "The owner wrote this with curl").json()["written_by"] == "user"
-    assert add_over_http(agent, "A program wrote this with its token").json()["written_by"] == "agent"
-    refused = add_over_http(agent, "I am a person, believe me", written_by="user")
+    assert post(owner, "add", content="The owner wrote this with curl").json()["written_by"] == "user"
+    assert post(agent, "add", content="A program wrote this with its token").json()["written_by"] == "agent"
+    refused = post(agent, "add", content="I am a person, believe me", written_by="user")
     assert refused.status_code == 422 and "written_by" in refused.text
+    several = post(agent, "add_many", items=[{"content": "So am I", "written_by": "user"}])
+    assert several.status_code == 422 and "written_by" in several.text
     # Even with the owner's token, what speaks MCP is a model.
     assert converse(url, owner, add_over_mcp).structured_content["written_by"] == "agent"
+
+
+def test_the_token_says_who_pins(url, owner, agent):
+    def post(token, path, **arguments):
+        with httpx2.Client(base_url=url.removesuffix("/mcp"), headers={"Authorization": f"Bearer {token}"}) as http:
+            return http.post(f"/v1/memories/{path}", json=arguments)
+
+    async def pin_over_mcp(client):
+        return await client.call_tool("memory_pin", {"id": ids[1]})
+
+    ids = [post(owner, "add", content=f"The owner wrote pin {at}").json()["id"] for at in ("one", "two", "three")]
+    assert post(agent, "pin", id=ids[0], changed_by="user").status_code == 422
+    assert post(agent, "pin", id=ids[0]).json()["pinned_by"] == "agent"
+    assert converse(url, owner, pin_over_mcp).structured_content["pinned_by"] == "agent"
+    kept = post(owner, "update", id=ids[2], pinned=True).json()
+    assert (kept["pinned_by"], kept["written_by"]) == ("user", "user")
+    changed = post(agent, "update", id=ids[2], content="An agent says something else").json()
+    assert (changed["pinned_by"], changed["written_by"]) == ("user", "agent")

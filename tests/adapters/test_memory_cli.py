@@ -146,7 +146,7 @@ def test_the_list_says_when_no_person_wrote_a_memory(run, add):
     add("Deploys go out on Fridays", "--pin", "--written-by", "agent")
     add("Deploys wait for the smoke test", "--pin")
     listed = run("memory", "list").out
-    assert "pinned · written by agent · Deploys go out" in listed
+    assert "pinned and written by agent · Deploys go out" in listed
     assert "pinned · Deploys wait" in listed
 
 

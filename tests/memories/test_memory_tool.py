@@ -330,8 +330,10 @@ def test_only_files_are_edited(folder):
 def test_an_edit_keeps_what_else_is_known_of_a_file(memories, folder):
     folder.create(NOTES, "one fact")
     memories.update(files(memories)[0].id, pinned=True, importance=0.9, tags=["memory-file", "mine"], author="mira")
+    memories.pin(memories.update(files(memories)[0].id, pinned=False).id, changed_by="user")
     folder.insert(NOTES, 1, "another fact")
     [memory] = files(memories, superseded=False)
+    assert (memory.pinned_by, memory.written_by) == ("user", "agent")
     assert (memory.pinned, memory.importance, memory.tags, memory.author) == (
         True,
         0.9,

@@ -305,6 +305,10 @@ class TestBrief:
         memories.add("Carts live in PostgreSQL", project="shop", id="b", author="mira", written_by="user")
         lines = memories.brief("shop").splitlines()
         assert [line.partition(" (")[2].count("written by agent") for line in lines if line.startswith("- ")] == [1, 0]
+        assert "pinned by agent" in lines[1]
+        memories.unpin("a")
+        memories.pin("a", changed_by="user")
+        assert "pinned by" not in memories.brief("shop")
 
     @pytest.mark.parametrize("budget", [0, 5, 20, 100, 400])
     @one_engine
@@ -317,6 +321,32 @@ class TestBrief:
     @one_engine
     def test_of_nothing_is_nothing(self, memories):
         assert memories.brief("empty") == ""
+
+
+def test_who_pins_is_kept_whoever_wrote(memories):
+    text = memories.add("Carts live in Redis", id="a", written_by="user")
+    assert (text.pinned_by, memories.pin("a").pinned_by, memories.get("a").pin_note) == (
+        None,
+        "agent",
+        "pinned by agent",
+    )
+    assert memories.pin("a", changed_by="user").pinned_by == "agent"  # it was pinned already
+    assert memories.unpin("a").pinned_by is None
+    assert memories.pin("a", changed_by="user").pin_note == "pinned"
+    again = memories.add("Carts live in Redis", pinned=True)
+    assert (again.deduplicated, again.pinned_by, again.written_by) == (True, "user", "user")
+    memories.unpin("a")
+    assert memories.add("Carts live in Redis", pinned=True).pinned_by == "agent"
+    with pytest.raises(InvalidInput, match="pinned_by cannot be changed"):
+        memories.update("a", pinned_by="user")
+
+
+@one_engine
+def test_who_changes_the_text_has_written_it(memories):
+    memories.add("Deploys wait for the smoke test", id="a", written_by="user")
+    assert memories.update("a", importance=0.9, tags=["deploy"]).written_by == "user"
+    assert memories.update("a", content="Deploys wait for nothing").written_by == "agent"
+    assert memories.update("a", summary="Deploys", changed_by="user").written_by == "user"
 
 
 def test_stats_count_what_there_is(timed, clock):

@@ -1,3 +1,4 @@
+from contextlib import closing
 from dataclasses import replace
 
 import apsw
@@ -19,14 +20,32 @@ def test_an_older_database_is_copied_and_migrated(tmp_path, monkeypatch):
     path = tmp_path / "store.db"
     with Athand(str(path)) as athand:
         athand.memories.add("kept across versions", id="a")
+    version = SCHEMAS[0].version
     step = "ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'fine';"
     monkeypatch.setattr(app, "SCHEMAS", newer_program(step))
     with Athand(str(path)) as athand:
         assert athand.memories.get("a").content == "kept across versions"
         assert athand.check() == []
-    copy = tmp_path / "store.db.memories-v1.bak"
+    copy = tmp_path / f"store.db.memories-v{version}.bak"
     assert copy.stat().st_mode & 0o777 == 0o600
     assert apsw.Connection(str(copy)).execute("SELECT content FROM memories").get == "kept across versions"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_who_pinned_a_memory_of_an_older_program_is_not_known(engine, request, tmp_path):
+    is_file = engine == "sqlite"
+    location = str(tmp_path / "store.db") if is_file else request.getfixturevalue("postgres").create(None, "template1")
+    memories, *others = SCHEMAS
+    store = open_store(location, (replace(memories, steps=memories.steps[:1]), *others))
+    with closing(store), store.transaction() as transaction:
+        transaction.execute(
+            "INSERT INTO memories (space, id, content, created_at, updated_at, project, pinned) "
+            "VALUES ('shop', 'old', 'Carts live in Redis', 1, 1, 'shop', 1)"
+        )
+    with Athand(location) as athand:
+        assert (athand.memories.get("old").pin_note, athand.memories.pin("old").pinned_by) == ("pinned", None)
+        athand.memories.unpin("old")
+        assert athand.memories.pin("old").pin_note == "pinned by agent"
 
 
 def test_a_failing_migration_changes_nothing(tmp_path):
@@ -52,8 +71,10 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(tmp_path):
 def test_a_corpus_of_a_newer_program_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "store.db"
     open_store(str(path), newer_program("ALTER TABLE memories ADD COLUMN mood TEXT;")).close()
-    before = path.read_bytes()
-    with pytest.raises(DataError, match=r"newer Athand \(schema 2 of memories, this one knows 1\)"):
+    before, version = path.read_bytes(), SCHEMAS[0].version
+    with pytest.raises(
+        DataError, match=rf"newer Athand \(schema {version + 1} of memories, this one knows {version}\)"
+    ):
         Athand(str(path))
     assert path.read_bytes() == before
 

@@ -60,8 +60,13 @@ def _last_session(snapshot: Snapshot, project: str) -> list[str]:
 
 def _line(memory: Memory) -> str:
     kind = memory.memory_type or memory.sector
-    about = (kind, memory.author, memory.writer_note, f"{memory.created_at:%Y-%m-%d}", memory.id)
+    about = (kind, memory.author, memory.writer_note, _pin_note(memory), f"{memory.created_at:%Y-%m-%d}", memory.id)
     return f"- {_one_line(memory.summary or memory.content)} ({', '.join(filter(None, about))})"
+
+
+def _pin_note(memory: Memory) -> str:
+    """Who pinned it, unless a person did: that it is pinned, the heading says."""
+    return "" if memory.pin_note == "pinned" else memory.pin_note
 
 
 def _one_line(text: str) -> str:

@@ -58,6 +58,7 @@ _MEMORY: Mapping[str, Check] = {
     "project": check_project,
     "session": _name_check("session"),
     "written_by": _choice_check("written_by", WRITERS),
+    "pinned_by": _choice_check("pinned_by", WRITERS),
     "salience": lambda value: check_fraction("salience", value),
     "access_count": lambda value: check_count("access_count", value, _MOST_ACCESSES),
 }

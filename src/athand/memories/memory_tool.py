@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import signature
 from itertools import accumulate, islice
@@ -217,12 +217,14 @@ class MemoryFolder:
         return memories
 
     def _make_memory(self, seen: _Tree, version: _Version, now: datetime) -> Memory:
-        kept = {name: getattr(old, name) for old in seen.files.get(version.old, ())[:1] for name in _KEPT}
+        before = next(iter(seen.files.get(version.old, ())), None)
+        kept = {name: getattr(before, name) for name in _KEPT} if before else {}
         tags = [FILE_TAG, *(tag for tag in kept.pop("tags", ()) if tag != EMPTY_TAG)]
         written = {"content": version.text, "tags": tags}
         if not version.text.strip():
             written = {"content": EMPTY_TEXT, "tags": [*tags, EMPTY_TAG]}
-        return new_memory({**kept, **written, "project": self._project, "files": [version.path]}, now)
+        memory = new_memory({**kept, **written, "project": self._project, "files": [version.path]}, now)
+        return replace(memory, pinned_by=before.pinned_by if before else None)
 
 
 def _check_path(value: object) -> str:

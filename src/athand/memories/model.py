@@ -63,6 +63,7 @@ class Memory(Noun):
     salience: float = 1.0
     access_count: int = 0
     pinned: bool = False
+    pinned_by: str | None = None  # None: it is not pinned, or was before this was kept
     tags: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -85,6 +86,12 @@ class Memory(Noun):
     def writer_note(self) -> str:
         """Who wrote it down, unless a person did: what an agent stored is not the user's word."""
         return "" if self.written_by == "user" else f"written by {self.written_by}"
+
+    @property
+    def pin_note(self) -> str:
+        """Whether it is pinned, and by whom unless a person did: what an agent holds dear is not the user's choice."""
+        by = f" by {self.pinned_by}" if self.pinned_by not in (None, "user") else ""
+        return f"pinned{by}" if self.pinned else ""
 
     @property
     def title(self) -> str:

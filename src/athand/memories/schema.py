@@ -89,6 +89,7 @@ CREATE TABLE memory_keys (
 ) WITHOUT ROWID;
 CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 """
+PINNED_BY = "ALTER TABLE memories ADD COLUMN pinned_by TEXT;"  # of what was pinned before, nobody knows it
 
 _SECTORS = ", ".join(f"'{sector}'" for sector in RATES)
 _LISTS = " AND ".join(holds_json(column, "array") for column in ("tags", "concepts", "files"))
@@ -99,4 +100,4 @@ _CONDITIONS = {
     "memory_relations": "source_id IN (SELECT id FROM memories) AND target_id IN (SELECT id FROM memories)",
     "memory_keys": "memory_id IN (SELECT id FROM memories)",
 }
-SCHEMA = Schema(INDEX, (TABLES,), secure_delete=True, conditions=_CONDITIONS)
+SCHEMA = Schema(INDEX, (TABLES, PINNED_BY), secure_delete=True, conditions=_CONDITIONS)

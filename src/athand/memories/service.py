@@ -100,9 +100,9 @@ class Memories(MemoryCorpus):
         given = {name: value for name, value in locals().items() if name != "self"}
         return self.add_many([given])[0]
 
-    def add_many(self, items: p.NewMemories) -> MemoryList:
+    def add_many(self, items: p.NewMemories, written_by: p.WriterOfAll = None) -> MemoryList:
         """Keep several texts, all of them or none."""
-        return write.add_many(self, items)
+        return write.add_many(self, items if written_by is None else write.of_one_writer(items, written_by))
 
     # Finding
 
@@ -252,13 +252,14 @@ class Memories(MemoryCorpus):
         *,
         session: p.ChangingSession = None,
         expected_updated_at: p.ExpectedUpdatedAt = None,
+        changed_by: p.Changer = "agent",
         **fields: Unpack[p.MemoryChanges],
     ) -> Memory:
-        """Change some fields of a memory; a changed text is indexed again.
+        """Change some fields of a memory; a changed text is indexed again, and written by whoever changed it.
 
         Give the `updated_at` you saw, and a memory that was changed meanwhile is left alone: a Conflict.
         """
-        return write.update(self, id, fields, session, expected_updated_at)
+        return write.update(self, id, fields, session, expected_updated_at, changed_by)
 
     def delete(self, id: p.MemoryId, hard: p.Hard = False) -> Memory:
         """Delete a memory. `restore()` brings it back within 30 days, unless `hard` is true."""
@@ -281,9 +282,9 @@ class Memories(MemoryCorpus):
         """
         return write.forget(self, filters, dry_run=dry_run, hard=hard, longest=longest)
 
-    def pin(self, id: p.MemoryId) -> Memory:
+    def pin(self, id: p.MemoryId, changed_by: p.Changer = "agent") -> Memory:
         """Keep a memory from fading, and first in every brief."""
-        return self.update(id, pinned=True)
+        return self.update(id, pinned=True, changed_by=changed_by)
 
     def unpin(self, id: p.MemoryId) -> Memory:
         """Let a memory fade again."""

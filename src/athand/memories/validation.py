@@ -88,6 +88,7 @@ _FIXED: Mapping[str, Check] = {
     "key": _public_name_check("key"),
 }
 _CHECKS = {**EDITABLE, **_FIXED}
+_SAYING = ("content", "summary", "context", "author")  # whoever changes one of these has written the memory
 _TIMES = ("created_at", "valid_from")
 OPTIONAL = ("summary", "context", "author", "memory_type", "valid_until")
 
@@ -110,15 +111,17 @@ def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
     if memory.tier == "session" and memory.session is None:
         raise InvalidInput('A memory with tier="session" shows in its session only; say which: session="…".')
     _refuse_empty_span(memory)
+    memory = replace(memory, pinned_by=memory.written_by if memory.pinned else None)
     return memory if "sector" in values else replace(memory, sector=sector_of(memory))
 
 
-def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
-    """The memory with some of its fields changed; None empties a field that may be empty."""
+def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime, by: str) -> Memory:
+    """The memory with some of its fields changed, by a person or an agent; None empties a field that may be empty."""
     if fixed := sorted(set(changes) - set(EDITABLE)):
         raise InvalidInput(f"{', '.join(fixed)} cannot be changed. Known: {', '.join(EDITABLE)}.")
     values = {name: _check_change(name, value) for name, value in changes.items()}
     after = replace(memory, **values, updated_at=memory.next_update(now))
+    after = _note_changer(memory, after, check_choice("changed_by", by, WRITERS))
     if after.tier == "session" and after.session is None:
         raise InvalidInput(f"Memory {memory.id} was created in no session; its tier cannot be session.")
     if "valid_until" in values:
@@ -126,6 +129,15 @@ def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime) -> 
     if "memory_type" in values and "sector" not in values:
         after = replace(after, sector=sector_of(after))
     return after
+
+
+def _note_changer(before: Memory, after: Memory, by: str) -> Memory:
+    """The changed memory with who wrote its text and who pinned it, where that has changed."""
+    if any(getattr(before, name) != getattr(after, name) for name in _SAYING):
+        after = replace(after, written_by=by)
+    if after.pinned == before.pinned:
+        return after
+    return replace(after, pinned_by=by if after.pinned else None)
 
 
 def _refuse_empty_span(memory: Memory) -> None:

@@ -1,7 +1,7 @@
 """Adds, updates, deletes, restores and forgets memories, each in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -73,6 +73,17 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
         batch.insert_new()
         transaction.put(INDEX, list(batch.indexed.values()), vectors)
     return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
+
+
+def of_one_writer(items: Iterable[Mapping[str, Any]], written_by: str) -> Iterator[Mapping[str, Any]]:
+    """The items, all written down by one; raises if an item says who writes it down."""
+    for item in items:
+        if not isinstance(item, Mapping):
+            yield item  # refused where all are checked
+        elif "written_by" in item:
+            raise InvalidInput("written_by is not yours to say: it is who you are. Leave it out.")
+        else:
+            yield {**item, "written_by": written_by}
 
 
 def _check_items(items: Iterable[Mapping[str, Any]], now: datetime) -> list[_Entry]:
@@ -210,6 +221,7 @@ def _merge_fields(same: Memory, added: Memory, now: datetime) -> Memory:
         concepts=_union(same.concepts, added.concepts),
         files=_union(same.files, added.files),
         pinned=same.pinned or added.pinned,
+        pinned_by=same.pinned_by if same.pinned else added.pinned_by,
         importance=max(same.importance, added.importance),
     )
     return same if merged == same else replace(merged, updated_at=same.next_update(now))
@@ -232,16 +244,18 @@ def _link_and_put_key(transaction: Transaction, entry: _Entry, memory: Memory, n
 RESTORABLE_FOR = timedelta(days=30)
 
 
-def update(corpus: AnyCorpus, id_: str, changes: Mapping[str, Any], session: str | None, expected: object) -> Memory:
+def update(
+    corpus: AnyCorpus, id_: str, changes: Mapping[str, Any], session: str | None, expected: object, by: str
+) -> Memory:
     """Changes some fields; with `expected`, only if that is the time of the last update."""
     now = corpus.now()
     with corpus.store.snapshot() as snapshot:
-        likely_passage = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now))
+        likely_passage = to_passage(apply_changes(rows.get(snapshot, id_, now), changes, now, by))
     vectors = corpus.embed([likely_passage])
     with corpus.store.transaction() as transaction:
         before = get_live(transaction, id_, now)
         _refuse_stale(before, expected)
-        after = apply_changes(before, changes, now)
+        after = apply_changes(before, changes, now, by)
         rows.write(transaction, before, after)
         passage = to_passage(after)
         if passage != to_passage(before):

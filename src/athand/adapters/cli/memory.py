@@ -196,7 +196,7 @@ def update(session: Session, /, id: str, clear: tuple[str, ...], **given: Any) -
     if changes.get("content") == "-":
         changes["content"] = read_standard_input()
     with session.open() as athand:
-        changed = athand.memories.update(id, **changes)
+        changed = athand.memories.update(id, changed_by="user", **changes)
     is_redacted = changes.get("content") not in (None, changed.content)
     note = "\n What looked secret, or was marked private, was left out." if is_redacted else ""
     session.report(changed, f"Updated {label_memory(changed)}{note}")
@@ -279,7 +279,7 @@ def _describe_forget(count: int, *, hard: bool, done: bool) -> str:
 def pin(session: Session, /, id: str) -> None:
     """Never let a memory fade, and put it first in every brief."""
     with session.open() as athand:
-        memory = athand.memories.pin(id)
+        memory = athand.memories.pin(id, changed_by="user")
     session.report(memory, f"Pinned {label_memory(memory)}")
 
 

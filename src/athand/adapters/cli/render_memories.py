@@ -60,12 +60,13 @@ def _style(memory: "Memory") -> str:
 
 def _title(memory: "Memory") -> Text:
     """The title, behind what is special about the memory: there it is never cut off."""
+    is_of_one = memory.pinned and memory.pinned_by == memory.written_by != "user"
     states = {
         ("deleted", "red"): memory.is_deleted,
         ("superseded", "red"): has_ended(memory),
-        ("pinned", "yellow"): memory.pinned,
+        (f"pinned and {memory.writer_note}" if is_of_one else memory.pin_note, "yellow"): memory.pinned,
         (memory.tier, "magenta"): memory.tier != "project",
-        (memory.writer_note, "dim"): memory.writer_note != "",
+        (memory.writer_note, "dim"): memory.writer_note != "" and not is_of_one,
     }
     words = [Text.assemble(state, " · ") for state, holds in states.items() if holds]
     return Text(no_wrap=True, overflow="ellipsis").join([*words, make_cell(memory.title, _style(memory))])
@@ -108,7 +109,7 @@ def print_memory(
 
 def _describe_kind(memory: "Memory") -> dict[str, str | None]:
     shows = {"session": "shows in its session only", "global": "shows in every project"}.get(memory.tier)
-    kinds = (memory.sector, memory.memory_type, "pinned" if memory.pinned else None)
+    kinds = (memory.sector, memory.memory_type, memory.pin_note)
     return {
         "id": memory.id,
         "project": " · ".join(filter(None, (memory.project, shows))),

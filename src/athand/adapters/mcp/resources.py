@@ -135,7 +135,7 @@ def _render_memory(memory: "Memory") -> str:
 def _describe_memory(memory: "Memory") -> str:
     facts = [memory.project, memory.memory_type or memory.sector, f"{memory.created_at:%Y-%m-%d}", *memory.tags]
     facts += [memory.writer_note] if memory.writer_note else []
-    facts += ["pinned"] if memory.pinned else []
+    facts += [memory.pin_note] if memory.pinned else []
     facts += [f"held until {memory.valid_until:%Y-%m-%d}"] if memory.valid_until else []
     return ", ".join([*facts, *(["deleted"] if memory.is_deleted else [])])
 

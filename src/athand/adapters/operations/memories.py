@@ -9,6 +9,7 @@ from athand.memories import Memories, Memory
 from athand.memories.parameters import (
     BriefProject,
     BriefTokens,
+    Changer,
     ChangingSession,
     ExpectedUpdatedAt,
     MemoryChanges,
@@ -29,11 +30,14 @@ def memory_update(
     clear: Annotated[tuple[Annotated[str, Choice(OPTIONAL)], ...], Help("Names of fields to empty")] = (),
     session: ChangingSession = None,
     expected_updated_at: ExpectedUpdatedAt = None,
+    changed_by: Changer = "agent",
     **changes: Unpack[MemoryChanges],
 ) -> Memory:
     """Change the fields that are given. If a fact has changed, add a new memory and supersede the old one instead."""
     fields: dict[str, Any] = {**changes, **dict.fromkeys(clear)}
-    return ctx.athand.memories.update(id, session=session, expected_updated_at=expected_updated_at, **fields)
+    return ctx.athand.memories.update(
+        id, session=session, expected_updated_at=expected_updated_at, changed_by=changed_by, **fields
+    )
 
 
 def memory_folder(

@@ -27,10 +27,17 @@ def lean_memory(memory: JsonObject, longest: int | None = None) -> LeanMemory:
         tags=memory["tags"],
         files=memory["files"],
         pinned=memory["pinned"] or None,
+        pinned_by=pinned_by(memory),
         valid_until=memory["valid_until"],
         deleted_at=memory["deleted_at"],
         updated_at=memory["updated_at"],
     )
+
+
+def pinned_by(memory: JsonObject) -> str | None:
+    """Who pinned a memory, unless a person did."""
+    by: str | None = memory["pinned_by"]
+    return None if by == "user" else by
 
 
 def lean_memories(memories: Sequence[JsonObject]) -> list[LeanMemory]:
@@ -58,6 +65,7 @@ def lean_change(memory: JsonObject) -> LeanChange:
         project=memory["project"],
         deduplicated=memory["deduplicated"] or None,
         pinned=memory["pinned"] or None,
+        pinned_by=pinned_by(memory),
         valid_until=memory["valid_until"],
         deleted_at=memory["deleted_at"],
         similar=similar[:_MOST_SIMILAR],
@@ -72,6 +80,7 @@ def lean_change_of(memory: JsonObject) -> LeanChange:
         changed.project,
         title_of(memory),
         pinned=changed.pinned,
+        pinned_by=changed.pinned_by,
         valid_until=changed.valid_until,
         deleted_at=changed.deleted_at,
     )

@@ -102,6 +102,7 @@ class LeanMemory(Noun):
     tags: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     pinned: bool | None = None
+    pinned_by: str | None = None
     valid_until: str | None = None
     deleted_at: str | None = None
     updated_at: str | None = None
@@ -117,6 +118,7 @@ class LeanChange(Noun):
     title: str | None = None
     deduplicated: bool | None = None
     pinned: bool | None = None
+    pinned_by: str | None = None
     valid_until: str | None = None
     deleted_at: str | None = None
     similar: list[Titled] = field(default_factory=list)
