@@ -42,6 +42,7 @@ _RANGES = {
     "search_threshold": (0, 1),
     "search_alpha": (0, 1),
     "flow_window_hours": (0, 1_000_000),
+    "hook_seconds": (0.1, 60),
 }
 
 
@@ -65,6 +66,7 @@ class Settings:
     documents_redact: str = "values"
     chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
+    hook_seconds: float = 1.5  # after which a hook ends in silence
     extensions: str | None = None  # folders of browser extensions that agents may load, separated as in PATH
 
     def __post_init__(self) -> None:

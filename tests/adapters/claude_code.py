@@ -60,13 +60,20 @@ def _run_npm(*words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def converse(command: list[str], folder: Path, servers: dict[str, Any], script: Script, **variables: str) -> ModelAPI:
+def converse(
+    command: list[str],
+    folder: Path,
+    servers: dict[str, Any],
+    script: Script,
+    prompt: str = "Do the task.",
+    **variables: str,
+) -> ModelAPI:
     """Have a task done with these MCP servers, in a folder of its own; the API knows what the model was sent."""
     work, config = folder / "work", folder / "mcp.json"
     work.mkdir(parents=True)
     config.write_text(json.dumps({"mcpServers": servers}))
-    words = ["--print", "Do the task.", "--mcp-config", str(config), "--strict-mcp-config"]
-    words += ["--allowedTools", *(f"mcp__{name}" for name in servers)]
+    words = ["--print", prompt, "--mcp-config", str(config), "--strict-mcp-config"]
+    words += ["--allowedTools", *(f"mcp__{name}" for name in servers)] if servers else []
     own = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "ANTHROPIC_API_KEY": "none"}
     with serve_model(script) as api:
         done = subprocess.run(

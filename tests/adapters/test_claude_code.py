@@ -17,6 +17,7 @@ from athand.adapters.mcp.tool_list import DEFAULT_TOOLS
 PREFIX = "mcp__athand__"
 RELEASING = "# Releasing\n\nReleases for Tokyo go out before 18:00 there.\n\nThe tag is `tokyo-` and the date.\n"
 REMINDER = "Before a release for the Tokyo office look at the time there; the steps are in releasing.md"
+PRICES = "Prices are stored in integer cents"
 CHATTER = "More was said about it that nobody needs to know, though it stands in the note all the same. " * 20
 # What a model looks for, in the words that it would choose, and the tool that is to come first.
 WISHES = {
@@ -161,3 +162,33 @@ def test_the_client_finds_each_tool_by_what_it_is_for(claude, servers, tmp_path)
 
     converse(claude, tmp_path, servers, look())
     assert first == WISHES
+
+
+@pytest.fixture
+def hooked(run, tmp_path, monkeypatch):
+    """A client with the hooks of Athand; its store has a memory for the brief, and one that is too long for it."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with Athand(tmp_path / "data" / "athand.db") as athand:
+        athand.memories.add(PRICES)
+        athand.memories.add(f"{REMINDER}. {CHATTER}")
+    monkeypatch.delenv("ATHAND_STORE")
+    assert run("install", "claude-code", "--data-dir", str(tmp_path / "data")).code == 0
+    return {"ATHAND_PROJECT": "default", "ATHAND_HOOK_SECONDS": "60"}
+
+
+def test_hooks_tell_the_model_the_brief_and_what_fits_its_prompt(claude, hooked, tmp_path):
+    prompt = "Prepare the release for the Tokyo office."
+    request = converse(claude, tmp_path, {}, iter(()), prompt, **hooked).requests[0]
+    told = json.dumps(request["messages"])
+    assert PRICES in told.partition("SessionStart hook additional context: ")[2]
+    assert REMINDER in told.partition("UserPromptSubmit hook additional context: ")[2]
+    with Athand(tmp_path / "data" / "athand.db") as athand:
+        (session,) = athand.memories.sessions()
+        assert session.ended_at and len(athand.memories.search("release", in_session=session.id)) == 1
+
+
+@pytest.mark.slow
+def test_a_prompt_that_nothing_fits_is_sent_as_it_is(claude, hooked, tmp_path):
+    request = converse(claude, tmp_path, {}, iter(()), "Draw a chart of the rainfall in Norway.", **hooked).requests[0]
+    told = json.dumps(request["messages"])
+    assert "SessionStart hook additional context" in told and "UserPromptSubmit hook" not in told

@@ -62,8 +62,9 @@ _NEIGHBOURS = 1  # chunks before and after one that is opened
 class Documents(DocumentContext):
     """The documents of a store: registered folders and their indexed files."""
 
-    def __init__(self, store: Store, embedder: LazyEmbedder, **options: Any) -> None:
+    def __init__(self, store: Store, embedder: LazyEmbedder, *, scans: bool = True, **options: Any) -> None:
         super().__init__(store, embedder, **options)
+        self._scans = scans  # folders, before they are searched
         self._refresher = FolderRefresher(self)
         self._content_cache = content_search.create_cache()
         self._watcher: FolderWatcher | None = None
@@ -352,6 +353,8 @@ class Documents(DocumentContext):
             yield snapshot, self._resolve_folders(snapshot, folder_id)
 
     def _refresh(self, folder_id: FolderIds) -> None:
+        if not self._scans:
+            return
         with self.store.snapshot() as snapshot:
             searched = self._resolve_folders(snapshot, folder_id)
         self._refresher.refresh_stale(searched)

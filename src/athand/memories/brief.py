@@ -1,6 +1,7 @@
 """The brief of a project: what an agent should know at the start of a session, within a budget of tokens."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from athand.memories import rows, sessions
@@ -12,31 +13,42 @@ from athand.text_length import estimate_tokens
 from athand.types import Filter
 
 _PER_SECTION = 50
+_Entry = tuple[str, str]  # the id of a memory, if it is one, and its line
 _NEWEST = "ORDER BY i.created_at DESC, i.id"
 _MOST_SALIENT = f"ORDER BY {SALIENCE_NOW_SQL} DESC, i.created_at DESC, i.id"
 
 
-def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> str:
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A brief, and the ids of the memories in it."""
+
+    text: str
+    ids: tuple[str, ...]
+
+
+def brief(snapshot: Snapshot, project: str, max_tokens: int, now: datetime) -> Brief:
     """Markdown: last session's summary, pinned memories, decisions and the most salient memories, as many as fit."""
     lines: list[str] = []
+    ids: list[str] = []
     left = max_tokens
     for heading, entries in _sections(snapshot, project, now):
-        for entry in entries:
+        for id_, entry in entries:
             added = [*(["", heading] if lines else [heading]), entry] if heading not in lines else [entry]
             cost = sum(estimate_tokens(f"{line}\n") for line in added)
             if cost <= left:
                 lines += added
+                ids += [id_] if id_ else []
                 left -= cost
-    return "\n".join(lines)
+    return Brief("\n".join(lines), tuple(ids))
 
 
-def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple[str, list[str]]]:
+def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple[str, list[_Entry]]]:
     listed: set[str] = set()
 
-    def lines(order: str, **filters: object) -> list[str]:
+    def lines(order: str, **filters: object) -> list[_Entry]:
         found = [each for each in _select(snapshot, project, now, order, **filters) if each.id not in listed]
         listed.update(each.id for each in found)
-        return [_line(each) for each in found]
+        return [(each.id, _line(each)) for each in found]
 
     yield "## Last session", _last_session(snapshot, project)
     yield "## Pinned", lines(_MOST_SALIENT, pinned=True)
@@ -53,9 +65,9 @@ def _select(snapshot: Snapshot, project: str, now: datetime, order: str, **filte
     return rows.select(snapshot, chosen, now, f"{order} LIMIT :limit", limit=_PER_SECTION)
 
 
-def _last_session(snapshot: Snapshot, project: str) -> list[str]:
+def _last_session(snapshot: Snapshot, project: str) -> list[_Entry]:
     summaries = ((each, each.summary) for each in sessions.select(snapshot, project, _PER_SECTION) if each.summary)
-    return [f"{each.started_at:%Y-%m-%d}: {_one_line(summary)}" for each, summary in summaries][:1]
+    return [("", f"{each.started_at:%Y-%m-%d}: {_one_line(summary)}") for each, summary in summaries][:1]
 
 
 def _line(memory: Memory) -> str:

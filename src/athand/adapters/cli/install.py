@@ -1,5 +1,6 @@
 """`athand install` and `uninstall`: Athand's entry in the configuration of MCP clients, and the token that it holds."""
 
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from athand.adapters.cli.hook_files import HookFiles
 from athand.adapters.cli.options import complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
@@ -21,6 +23,7 @@ from athand.errors import AthandError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from athand.adapters.cli.install_clients import Change, Client
+    from athand.adapters.cli.install_hooks import HookSettings
 
 DEFAULT_URL = "http://127.0.0.1:7325/mcp"
 _top = click.Group()
@@ -34,6 +37,7 @@ _WITHOUT_PROJECTS = ("claude-desktop", "windsurf", "cline")
 _HIDDEN_HEADER = "Bearer …"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONFIG")
+_HOOKS_ARE = {"same": "there already", "added": "added", "replaced": "replaced", "removed": "removed"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -57,6 +61,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
     help="Offer these toolsets, such as memories,documents, or all.",
 )
 @click.option("--profile", metavar="NAME", help="Name the tools of the browser as this profile of flows does.")
+@click.option("--no-hooks", is_flag=True, help="Leave the hooks of Claude Code out; see: athand hook --help")
 @click.option("--link", "as_link", is_flag=True, help="Print the links that add Athand with one click; write nothing.")
 @_print
 def install(
@@ -69,14 +74,16 @@ def install(
     token_file: str | None,
     toolsets: str | None,
     profile: str | None,
+    no_hooks: bool,
     as_link: bool,
     only_print: bool,
 ) -> None:
     """Add Athand to an MCP client.
 
     Writes one entry into the client's configuration, leaves the rest of the file as it is, and keeps a copy of the
-    previous file beside it. CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, copilot,
-    opencode, zed, cline, kiro or continue. Without CLIENT, lists the clients and says which of them have Athand.
+    previous file beside it. Claude Code also gets hooks, which tell it what fits each prompt. CLIENT is claude-code,
+    claude-desktop, cursor, vscode, codex, gemini, windsurf, copilot, opencode, zed, cline, kiro or continue. Without
+    CLIENT, lists the clients and says which of them have Athand.
 
     \b
     Examples:
@@ -108,10 +115,21 @@ def install(
         entry = create_stdio_entry(session, target, toolsets, profile)
     else:
         entry = _create_http_entry(session, target, url, token_file, with_token=not only_print)
+    hooks = None if no_hooks else _make_hook_settings(target, url)
     if only_print:
-        _show_entry(session, target, entry)
+        _show_entry(session, target, entry, hooks)
     else:
-        _write_entry(session, target, entry)
+        _write_entry(session, target, entry, hooks)
+
+
+def _make_hook_settings(client: "Client", url: str | None) -> "HookSettings | None":
+    """Where hooks belong: to the client's own entry of a store on this machine, if the client has hooks."""
+    from athand.adapters.cli.install_clients import NAME
+    from athand.adapters.cli.install_hooks import HookSettings
+
+    is_here = url is None or urlsplit(url).hostname in _LOOPBACK
+    has_hooks = client.name == "claude-code" and client.entry_name == NAME and sys.platform != "win32"
+    return HookSettings(client.project) if has_hooks and is_here else None
 
 
 def _check_name(name: str) -> None:
@@ -126,13 +144,17 @@ def _check_server_options(url: str | None, token_file: str | None, *, has_more: 
         raise InvalidInput(f"A token is for a running server. Give its address: --http {DEFAULT_URL}")
 
 
-def _write_entry(session: Session, client: "Client", entry: dict[str, Any]) -> None:
-    """Write the entry, and warn if it holds a secret that other users of the machine can read."""
+def _write_entry(session: Session, client: "Client", entry: dict[str, Any], hooks: "HookSettings | None") -> None:
+    """Write the entry and the hooks, and warn if it holds a secret that other users of the machine can read."""
+    if hooks is not None:
+        hooks.check()  # before anything is written
     change = client.put(entry, datetime.now(UTC))
-    _report_change(session, client, change, "Athand is in {client} already", "Added Athand to {client}")
-    if _hide_secrets(entry) != entry and client.file.stat().st_mode & 0o077:
-        session.say(" It holds a secret now, and other users of this machine can read it.")
-        session.say(f" Make it private with: chmod 600 {shlex.quote(change.file)}")
+    added = None if hooks is None else hooks.put(_hook_command(session, client), datetime.now(UTC))
+    _report_change(session, client, change, added, "Athand is in {client} already", "Added Athand to {client}")
+    for each in (change, added):
+        if each and _hide_secrets(entry) != entry and Path(each.file).stat().st_mode & 0o077:
+            session.say(f" {each.file} holds a secret now, and other users of this machine can read it.")
+            session.say(f" Make it private with: chmod 600 {shlex.quote(each.file)}")
 
 
 @command(_top, "uninstall")
@@ -159,11 +181,22 @@ def uninstall(session: Session, /, client: str | None, project: bool, name: str,
     if only_print:
         _show_entry(session, target, target.entry or {})
         return
-    change = target.remove(datetime.now(UTC))
+    change, hooks = target.remove(datetime.now(UTC)), _remove_hooks(session, target)
     if change.action != "same" and _revoke_own_token(session, target):
         session.say(f" The token of {target.name} is revoked.")
-    _report_change(session, target, change, "Athand is not in {client}", "Removed Athand from {client}")
+    _report_change(session, target, change, hooks, "Athand is not in {client}", "Removed Athand from {client}")
     _warn_of_taken_over(session, target)
+
+
+def _remove_hooks(session: Session, client: "Client") -> "Change | None":
+    """Remove the hooks of a client that has them, and their files; None where it has none."""
+    settings = _make_hook_settings(client, None)
+    if settings is None:
+        return None
+    change = settings.remove(datetime.now(UTC))
+    if client.project is None:
+        HookFiles(_data_folder(session) / "hooks").remove()
+    return None if change.action == "same" else change
 
 
 def _warn_of_taken_over(session: Session, client: "Client") -> None:
@@ -194,13 +227,25 @@ def create_stdio_entry(
     for name in _NOT_PASSED_ON:
         if os.environ.get(name) and not (session.store or session.data_dir):
             session.say(f" {name} is set here, but {client.name} may not get it. Add --store or --data-dir to keep it.")
-    store = _portable_store(session.store, client) if session.store else None
     if toolsets is not None:
         _check_toolsets(toolsets)
-    given = {"--store": store, "--data-dir": _absolute_path(session.data_dir), "--model": session.model}
-    given |= {"--toolsets": toolsets, "--profile": profile}
-    options = [word for name, value in given.items() if value for word in (name, value)]
+    options = [*_store_options(session, client), *_to_words({"--toolsets": toolsets, "--profile": profile})]
     return stdio_entry(client.name, [*own_command(), "mcp", *options])
+
+
+def _hook_command(session: Session, client: "Client") -> list[str]:
+    """The command whose hooks find the same store."""
+    return [*own_command(), *_store_options(session, client)]
+
+
+def _store_options(session: Session, client: "Client") -> list[str]:
+    """The options that lead to this store from any folder."""
+    store = _portable_store(session.store, client) if session.store else None
+    return _to_words({"--store": store, "--data-dir": _absolute_path(session.data_dir), "--model": session.model})
+
+
+def _to_words(options: Mapping[str, str | None]) -> list[str]:
+    return [word for name, value in options.items() if value for word in (name, value)]
 
 
 def _portable_store(location: str, client: "Client") -> str | None:
@@ -313,14 +358,23 @@ def _data_folder(session: Session) -> Path:
 # Output
 
 
-def _show_entry(session: Session, client: "Client", entry: Mapping[str, Any]) -> None:
-    """Print the entry as it would be written, without secrets."""
+def _show_entry(
+    session: Session, client: "Client", entry: Mapping[str, Any], hooks: "HookSettings | None" = None
+) -> None:
+    """Print the entry and the hooks as they would be written, without secrets."""
+    from athand.adapters.cli.install_hooks import make_hooks
+
     public = _hide_secrets(entry)
+    command = [hide_password(word) for word in _hook_command(session, client)]
+    more = {"hooks_file": str(hooks.file), "hooks": make_hooks(command)} if hooks else {}
     if session.as_json:
-        session.show({"client": client.name, "file": str(client.file), "entry": public})
+        session.show({"client": client.name, "file": str(client.file), "entry": public, **more})
         return
     session.say(f" {client.file}")
     echo(client.format_entry(public) if entry else "")
+    if hooks:
+        session.say(f" {hooks.file}")
+        echo(json.dumps({"hooks": more["hooks"]}, indent=2))
 
 
 def _show_links(session: Session, client: str | None, name: str, toolsets: str | None, profile: str | None) -> None:
@@ -356,14 +410,23 @@ def _hide_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _report_change(session: Session, client: "Client", change: "Change", same: str, done: str) -> None:
-    if session.print_plain(change, data="file"):
+def _report_change(
+    session: Session, client: "Client", change: "Change", hooks: "Change | None", same: str, done: str
+) -> None:
+    if session.as_json:
+        session.show(change.to_dict() | ({"hooks": hooks.to_dict()} if hooks else {}))
+        return
+    changes = [each for each in (change, hooks) if each]
+    if session.print_plain(changes, data="file"):
         return
     text = (same if change.action == "same" else done).format(client=change.client)
     session.say(f"{text}: {change.file}")
-    if change.backup:
-        session.say(f" The previous file is kept as {change.backup}")
-    if change.action in ("added", "replaced"):
+    if hooks:
+        session.say(f" The hooks are {_HOOKS_ARE[hooks.action]}: {hooks.file}")
+    for each in changes:
+        if each.backup:
+            session.say(f" The previous file is kept as {each.backup}")
+    if any(each.action in ("added", "replaced") for each in changes):
         session.say(f" Restart {change.client} to use it. Remove it with: athand uninstall {client.command_arguments}")
 
 

@@ -46,6 +46,7 @@ _SECTIONS = {
         "token": ("token", "Create and revoke tokens for the server."),
         "install": ("install", "Add Athand to an MCP client."),
         "uninstall": ("install", "Remove Athand from an MCP client."),
+        "hook": ("hook", "Answer a hook of an agent's client; `athand install` sets them up."),
     },
     "Look after": {
         "status": ("everything", "Show what the store holds and every problem."),
