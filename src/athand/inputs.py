@@ -64,7 +64,7 @@ def is_text(value: object) -> bool:
 def check_name(what: str, value: object) -> str:
     """A short name of visible characters: an id, a project, a tag."""
     name = check_text(what, value, longest=LONGEST_NAME)
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+    if not name.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         raise InvalidInput(f"{what} {name!r} has control characters in it. Leave them out.")
     return name
 

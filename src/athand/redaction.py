@@ -114,6 +114,7 @@ _TOKEN_RULES = [
 _NEXT_TOKEN = re.compile(
     "(?=[\\w~.-])(?:" + "|".join(f"({begin}{rest})" for _, _, begin, rest, _ in _TOKENS) + ")", re.ASCII
 )
+_SHORTEST_TOKEN = 15  # xoxb- and ten characters; there is no white space in any
 _PLACE_RULES = [(kind, hint, f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
 
 # A key block up to its end; of a truncated one, as much as looks like a key.
@@ -245,7 +246,8 @@ def strip_private(text: str) -> str:
 def redact(text: str, accept: Accept = lambda kind, text, start, stop: True) -> str:
     """Replaces every secret by `[redacted: <kind>]`."""
     # Repeated, because a redaction may reveal another secret, but none whose hint was not there before.
-    rules = [rule for rule in _TOKEN_RULES if rule[1] in text]
+    has_long_word = max(map(len, text.split()), default=0) >= _SHORTEST_TOKEN
+    rules = [rule for rule in _TOKEN_RULES if rule[1] in text] if has_long_word else []
     for _ in range(_MAX_PASSES):
         before, text = text, _redact_once(text, rules, accept)
         if text == before:

@@ -5,7 +5,7 @@ import re
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,13 +79,15 @@ class StaticEmbedder:
         ids = [self._cached.encode(text) for text in cut]
         tokens, columns = np.unique(np.fromiter(chain.from_iterable(ids), np.int64), return_inverse=True)
         table = self._unpack_rows(tokens)
+        # The distinct tokens of each text, text by text.
+        places = np.repeat(np.arange(len(texts)), list(map(len, ids))) * len(tokens) + columns
+        distinct, counts = np.unique(places, return_counts=True)
+        weights, rows = np.sqrt(counts, dtype=np.float32), distinct % max(1, len(tokens))
+        ends = np.searchsorted(distinct, np.arange(len(texts) + 1) * len(tokens)).tolist()
         sums = np.zeros((len(texts), self.dimensions), np.float32)
-        start = 0
-        for at, each in enumerate(ids):
-            rows, counts = np.unique(columns[start : start + len(each)], return_counts=True)
-            start += len(each)
-            if any(token != self._unknown for token in each):
-                sums[at] = np.sqrt(counts, dtype=np.float32) @ table[rows]
+        for at, (start, end) in enumerate(pairwise(ends)):
+            if end - start > 1 or (end > start and tokens[rows[start]] != self._unknown):
+                sums[at] = weights[start:end] @ table[rows[start:end]]
         return unit_rows(sums)
 
     def _unpack_rows(self, tokens: npt.NDArray[np.int64]) -> Matrix:

@@ -98,6 +98,7 @@ def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
     values = _check_all(given, now)
     values.pop("key", None)
     created_at = values.pop("created_at", now)
+    sector = values.pop("sector", None) or sector_of(values["content"], values.get("memory_type"))
     memory = Memory(
         id=values.pop("id", None) or new_id(now),
         project=values.pop("project", "default"),
@@ -106,13 +107,13 @@ def new_memory(given: Mapping[str, Any], now: datetime) -> Memory:
         updated_at=now,
         last_accessed=created_at,
         valid_from=values.pop("valid_from", created_at),
+        sector=sector,
         **values,
     )
     if memory.tier == "session" and memory.session is None:
         raise InvalidInput('A memory with tier="session" shows in its session only; say which: session="…".')
     _refuse_empty_span(memory)
-    memory = replace(memory, pinned_by=memory.written_by if memory.pinned else None)
-    return memory if "sector" in values else replace(memory, sector=sector_of(memory))
+    return replace(memory, pinned_by=memory.written_by) if memory.pinned else memory
 
 
 def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime, by: str) -> Memory:
@@ -127,7 +128,7 @@ def apply_changes(memory: Memory, changes: Mapping[str, Any], now: datetime, by:
     if "valid_until" in values:
         _refuse_empty_span(after)
     if "memory_type" in values and "sector" not in values:
-        after = replace(after, sector=sector_of(after))
+        after = replace(after, sector=sector_of(after.content, after.memory_type))
     return after
 
 
@@ -151,9 +152,9 @@ def _check_change(name: str, value: object) -> Any:
     return None if value is None and name in OPTIONAL else EDITABLE[name](value)
 
 
-def sector_of(memory: Memory) -> str:
-    """The sector that belongs to the memory's type, else to its text."""
-    return SECTOR_OF_TYPE[memory.memory_type] if memory.memory_type else classify(memory.content)
+def sector_of(content: str, memory_type: str | None) -> str:
+    """The sector that belongs to the type of a memory, else to its text."""
+    return SECTOR_OF_TYPE[memory_type] if memory_type else classify(content)
 
 
 def _check_all(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:

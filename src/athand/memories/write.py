@@ -72,7 +72,8 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
         kept = [batch.add(entry) for entry in until_cancelled(entries)]
         batch.insert_new()
         transaction.put(INDEX, list(batch.indexed.values()), vectors)
-    return [replace(memory, similar=entry.similar_to(memory)) for memory, entry in zip(kept, entries, strict=True)]
+    pairs = zip(kept, entries, strict=True)
+    return [replace(kept, similar=each.similar_to(kept)) if each.similar else kept for kept, each in pairs]
 
 
 def of_one_writer(items: Iterable[Mapping[str, Any]], written_by: str) -> Iterator[Mapping[str, Any]]:
