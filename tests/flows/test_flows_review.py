@@ -421,7 +421,7 @@ def test_an_export_to_an_impossible_place_says_so(flows, tmp_path):
 
 # Hostile arguments
 
-PLACES = ["tool", "target", "input", "ok", "error", "before", "after_screen", "screenshot", "duration_ms", "timestamp"]
+PLACES = "tool target input ok error before after_screen screenshot duration_ms timestamp appeared".split()
 
 
 def deep(levels):

@@ -50,6 +50,7 @@ def _step_fields(step: Step) -> Iterator[Field]:
     yield from ((f"{kind}:{target[kind]}", target[kind]) for kind in ("testId", "selector") if kind in target)
     if "name" in target:
         yield _node_field(target), target["name"]
+    yield from ((f'appeared:"{text}"', text) for text in step.appeared)
     yield from ((f"label:{label}", label) for label in step.labels)
 
 
@@ -102,7 +103,7 @@ def describe_action(step: Step) -> str:
 
 
 def describe_step(step: Step) -> str:
-    """A step as a sentence: what was done, with which value, to which element, on which screen, and its error."""
+    """A step as a sentence: what was done, with which value, to which element, on which screen, and what came of it."""
     value, element = input_value(step), element_label(step) or step.target.get("a11yRef", "")
     words = [step.verb.replace("_", " ")]
     words += [repr(value[1])] if value else []
@@ -110,6 +111,7 @@ def describe_step(step: Step) -> str:
     words += [element] if element else []
     words += ["on", step.screen] if step.screen != UNKNOWN else []
     words += [f"(failed: {step.error['code']})"] if step.error else []
+    words += [f'→ "{step.appeared[0]}"'] if step.appeared else []
     return " ".join(words)
 
 

@@ -76,6 +76,7 @@ class Step(Noun):
     duration_ms: float | None = None
     prior_knowledge: Mapping[str, Any] | None = None  # as it was shown to the agent
     origin: str = ""  # of the page or frame that it was done in: scheme, host and port; empty if unknown
+    appeared: tuple[str, ...] = ()  # texts that became visible after it: messages, the new title
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class SuggestedAction(CamelCaseNoun):
     preferred_target: Hint | None
     fallback_targets: tuple[Hint, ...] = ()
     input: Mapping[str, Any] | None = None
+    last_time: str | None = None  # what became visible when it was done last
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ Ok = Annotated[bool, Help("Whether it succeeded")]
 Failure = Annotated[Annotated[Mapping[str, Any], Keys(ErrorKeys)] | None, Help("Why the step failed")]
 Before = Annotated[Seen | None, Help("What was on the screen before it")]
 AfterScreen = Annotated[str | None, Help("The screen it led to")]
+Appeared = Annotated[Iterable[str], Help("The texts that became visible after it: a message, the new title")]
 PicturePath = Annotated[
     str | Annotated[PathLike[str], PythonOnly()] | None, Help("The path of a picture; it is stored, and never opened")
 ]

@@ -33,7 +33,7 @@ _TEXT_INPUTS = ("text", "value", "key", "label", "texts", "values", "keys")
 _KEY_INPUTS = ("key", "keys")
 _BATCH_STEP_PARTS = ("tool", "action", "args", "input", "target")
 _MASKED_IN_SESSION = ("goal", "flow_tags", "tags", "git", "app_version", "launch")
-_MASKED_IN_STEP = ("input", "target", "error", "after_screen", "screenshot", "prior_knowledge", "origin")
+_MASKED_IN_STEP = ("input", "target", "error", "after_screen", "screenshot", "prior_knowledge", "origin", "appeared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class ToolCall:
     prior_knowledge: Mapping[str, Any] | None = None
     timestamp: datetime | None = None
     origin: str = ""  # default: that of the page before
+    appeared: tuple[str, ...] = ()
 
 
 def record_step(context: FlowContext, session_id: str, call: ToolCall) -> Step:
@@ -141,6 +142,7 @@ def _build_step(session: FlowSession, call: ToolCall, profile: Profile, now: dat
         duration_ms=call.duration_ms,
         prior_knowledge=call.prior_knowledge,
         origin=call.origin or origin_of(call.before.url if call.before else ""),
+        appeared=call.appeared,
     )
 
 

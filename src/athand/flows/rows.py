@@ -85,6 +85,7 @@ def to_step(row: Row, observation: Observation | None) -> Step:
         duration_ms=rest["duration_ms"],
         prior_knowledge=rest["prior_knowledge"],
         origin=rest.get("origin") or origin_of(observation.url if observation else ""),  # older rows have none
+        appeared=tuple(rest.get("appeared", ())),
     )
 
 
@@ -94,6 +95,7 @@ def step_row(step: Step, action: str, previous: str) -> dict[str, Any]:
     code = error.pop("code", None)
     rest = {name: getattr(step, name) for name in ("input", "target", "after_screen", "screenshot", "duration_ms")}
     rest |= {"labels": step.labels, "error": error, "prior_knowledge": step.prior_knowledge, "origin": step.origin}
+    rest |= {"appeared": step.appeared} if step.appeared else {}
     return {
         "space": step.app,
         "id": step.id,
@@ -292,7 +294,7 @@ def _passage_fields(session: FlowSession, step: Step) -> tuple[str, ...]:
         " ".join(step.target.get(key, "") for key in ("testId", "selector", "name")).strip(),
         " ".join(step.labels),
         _join(seen.visible_test_ids),
-        _join(dict.fromkeys(str(node.get("name") or "") for node in seen.a11y)),
+        _join((*step.appeared, *dict.fromkeys(str(node.get("name") or "") for node in seen.a11y))),
         session.goal or "",
         " ".join(session.flow_tags),
         " ".join(session.tags),

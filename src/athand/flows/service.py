@@ -21,6 +21,7 @@ from athand.flows.origins import origin_of
 from athand.flows.parameters import (
     AfterScreen,
     App,
+    Appeared,
     Before,
     CreatedAt,
     CurrentSession,
@@ -63,6 +64,7 @@ from athand.flows.validation import (
     check_path,
     check_string,
     check_target,
+    check_texts,
     check_tool,
 )
 from athand.inputs import check_choice, check_limit, check_name, check_past
@@ -129,6 +131,7 @@ class Flows(FlowContext):
         prior_knowledge: ShownKnowledge = None,
         timestamp: Timestamp = None,
         origin: str | None = None,
+        appeared: Appeared = (),
     ) -> Step:
         """Record one step of a session with what was seen before it, without secrets; durable when this answers."""
         shown = prior_knowledge.to_dict() if isinstance(prior_knowledge, Noun) else prior_knowledge
@@ -144,6 +147,7 @@ class Flows(FlowContext):
             prior_knowledge=None if shown is None else check_json_object("prior_knowledge", shown),
             timestamp=None if timestamp is None else check_past("timestamp", timestamp, self.now()),
             origin="" if origin is None else origin_of(check_string("origin", origin)),
+            appeared=check_texts("appeared", appeared),
         )
         return record_step(self, check_id("session id", session_id), call)
 

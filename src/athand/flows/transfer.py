@@ -37,6 +37,7 @@ from athand.flows.validation import (
     check_path,
     check_string,
     check_target,
+    check_texts,
     check_tool,
 )
 from athand.inputs import check_name, check_past
@@ -307,6 +308,7 @@ def step_to_json(step: Step) -> dict[str, Any]:
         "labels": list(step.labels),
         **({"screenshot": {"path": step.screenshot}} if step.screenshot else {}),
         **({"origin": step.origin} if step.origin else {}),
+        **({"appeared": list(step.appeared)} if step.appeared else {}),
     }
 
 
@@ -360,6 +362,7 @@ def _call_from_json(raw: Mapping[str, Any], now: datetime) -> ToolCall:
         prior_knowledge=check_json_object("priorKnowledge", knowledge) if isinstance(knowledge, Mapping) else None,
         timestamp=check_past("timestamp", raw["timestamp"], now),
         origin=origin_of(check_string("origin", raw.get("origin", ""))),
+        appeared=check_texts("appeared", _get_list(raw, "appeared")),
     )
 
 

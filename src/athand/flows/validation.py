@@ -14,6 +14,7 @@ from athand.types import plain
 
 _short_repr = reprlib.Repr().repr
 MAX_TEXT = 10_000  # characters of one text
+MAX_TEXTS = 20  # that appeared after one step
 MAX_ELEMENTS = 5_000  # test ids, or nodes, of one observation
 TARGET_ALIASES = {"test_id": "testId", "a11y_ref": "a11yRef", "ref": "a11yRef"}  # other names of parts of a target
 _MAX_ID = 200  # bytes: an id is also the name of a folder
@@ -139,6 +140,16 @@ def check_string(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be text, not {type(value).__name__}.")
     return value
+
+
+def check_texts(what: str, values: object) -> tuple[str, ...]:
+    """A few texts, each cut at what is kept."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of texts, not {_short_repr(values)}.")
+    listed = list(values)
+    if len(listed) > MAX_TEXTS or not all(isinstance(each, str) for each in listed):
+        raise InvalidInput(f"{what} must be a list of at most {MAX_TEXTS} texts, not {_short_repr(listed)}.")
+    return tuple(to_storable(check_string(what, each)) for each in listed)
 
 
 def check_number(what: str, value: object) -> float | None:

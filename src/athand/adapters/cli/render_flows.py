@@ -175,6 +175,7 @@ def _list_details(step: "Step") -> Iterator[tuple[str, str | Text]]:
     error = step.error or {}
     message = to_one_line(f"{error.get('code', '')}: {error.get('message', '')}")
     yield "outcome", Text("succeeded", "green") if step.ok else Text(message, "red")
+    yield "appeared", "; ".join(map(to_one_line, step.appeared))
     yield "took", format_duration(step.duration_ms / 1000) if step.duration_ms is not None else ""
     yield "labels", ", ".join(step.labels)
     yield "screenshot", step.screenshot or ""
@@ -241,7 +242,7 @@ def print_knowledge(console: Console, knowledge: Mapping[str, Any]) -> None:
         for each in suggested:
             sure = float(each["confidence"])
             shown = Text.assemble((draw_bar(sure, _BAR), "blue"), (f" {format_fraction(sure)}", "green"))
-            table.add_row(make_cell(_format_suggestion(each), "bold"), shown, make_cell(each["rationale"], "dim"))
+            table.add_row(make_cell(_format_suggestion(each), "bold"), shown, make_cell(_format_reason(each), "dim"))
         print_table(console, table)
     for each in knowledge.get("avoid") or ():
         console.print(Text.assemble((" avoid  ", "red"), to_one_line(each["rationale"])))
@@ -250,6 +251,11 @@ def print_knowledge(console: Console, knowledge: Mapping[str, Any]) -> None:
         for each in related:
             table.add_row(make_cell(each["sessionId"], "cyan"), make_cell(each.get("goal") or "—"))
         print_table(console, table)
+
+
+def _format_reason(each: Mapping[str, Any]) -> str:
+    last = each.get("lastTime")
+    return f"{each['rationale']} Last time: “{last}”." if last else str(each["rationale"])
 
 
 def _format_suggestion(each: Mapping[str, Any]) -> str:

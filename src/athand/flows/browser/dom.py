@@ -21,6 +21,7 @@ class DomDocument:
         self.parents: Sequence[int] = self._nodes["parentIndex"]
         self.backend_ids: Sequence[int] = self._nodes["backendNodeId"]
         self._url: int = captured["documentURL"]
+        self._title: int = captured.get("title", -1)
         self.owner: tuple[DomDocument, int] | None = None  # the frame element whose content this document is
 
     @property
@@ -28,6 +29,11 @@ class DomDocument:
         """Its address; that of the page around it where it has none of its own."""
         url = str(self._strings[self._url])
         return self.owner[0].url if self.owner is not None and url.startswith("about:") else url
+
+    @property
+    def title(self) -> str:
+        """Its title, as the page names it."""
+        return " ".join(self._strings[self._title].split()) if self._title >= 0 else ""
 
     @property
     def elements(self) -> Iterator[int]:

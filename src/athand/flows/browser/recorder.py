@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from athand.errors import AthandError, NotFound
 from athand.flows.actions import ACTIONS
 from athand.flows.browser.model import LaunchOptions
+from athand.flows.browser.page_messages import find_appeared
 from athand.flows.browser.snapshot import PageSnapshot
 from athand.flows.model import UNKNOWN, FlowSession, Observation, PriorKnowledge, Step
 
@@ -55,6 +56,7 @@ class StepRecorder:
         self.profile = flows.profile(self.session.app)
         self._last_action: Step | None = None
         self._extra_input: Mapping[str, Any] = {}
+        self._last_page: PageSnapshot | None = None  # as the step before has left it
 
     @contextmanager
     def redirect(self, session_id: str | None, extra_input: Mapping[str, Any]) -> Iterator[None]:
@@ -84,6 +86,7 @@ class StepRecorder:
         """Records a tool call as a step."""
         seconds = None if attempt.started is None else time.perf_counter() - attempt.started
         screen = attempt.after.observation.screen if attempt.after else None
+        appeared = self._find_appeared(attempt)
         step = self._flows.record(
             self.session.id,
             tool=f"{self.profile.prefix}{attempt.verb}",
@@ -97,10 +100,17 @@ class StepRecorder:
             duration_ms=None if seconds is None else round(seconds * 1000, 1),
             prior_knowledge=attempt.knowledge,
             origin=attempt.origin,
+            appeared=appeared,
         )
         if step.ok and step.verb in ACTIONS:
             self._last_action = step
         return step
+
+    def _find_appeared(self, attempt: Attempt) -> tuple[str, ...]:
+        """What became visible with this call; for one that only looks, since the call before."""
+        before = attempt.before if attempt.before is not attempt.after else self._last_page
+        self._last_page = attempt.after or attempt.before or self._last_page
+        return find_appeared(before, attempt.after) if attempt.after else ()
 
 
 def _error_code(error: AthandError) -> str:

@@ -38,6 +38,11 @@ class PageSnapshot:
         """The page as a tree of roles, names and texts."""
         return build_tree(self.documents, self.ax_trees, self.elements)
 
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return self.documents[0].title if self.documents else ""
+
     def part(self, name: str) -> TreeNode:
         """The tree of one element, by its ref or test id; of those with one test id, the first that is visible."""
         named = [each for each in self.elements if name in (each.ref, each.test_id)]

@@ -35,6 +35,7 @@ class Action:
     created_at: int
     observation: str | None = None
     after_screen: str | None = None
+    appeared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,4 +189,15 @@ class HistoryReader:
 def _to_action(row: Sequence[Any]) -> Action:
     _, id_, key, verb, screen, created_at, observation, record = row
     rest = json.loads(record)
-    return Action(id_, key, verb, screen, rest["target"], rest["input"], created_at, observation, rest["after_screen"])
+    return Action(
+        id_,
+        key,
+        verb,
+        screen,
+        rest["target"],
+        rest["input"],
+        created_at,
+        observation,
+        rest["after_screen"],
+        tuple(rest.get("appeared", ())),
+    )

@@ -207,6 +207,7 @@ def _to_suggestion(
         preferred_target=hints[0] if hints else None,
         fallback_targets=hints[1:],
         input=choose_input(planned.action.verb, planned.input, context.session.goal),
+        last_time=planned.action.appeared[0] if planned.action.appeared else None,
     )
 
 
