@@ -19,6 +19,7 @@ _CACHED_WORDS = 1 << 16
 # Longer runs of letters are data (base64, hashes), not words; they are cut, not dropped.
 _LONGEST_WORD = 64
 _EXCERPT = 240
+_MARKED = 2000
 _PIECE = 1024
 
 STOP_WORDS = frozenset(
@@ -179,6 +180,12 @@ def nearest_words(words: Sequence[str], vocabulary: Sequence[str], edits: Sequen
 def highlight(text: str, wanted: Set[str], before: str = "<mark>", after: str = "</mark>") -> str:
     """The text with every word marked that has one of the wanted terms."""
     return _WORD.sub(lambda word: f"{before}{word[0]}{after}" if _has_term(word[0], wanted) else word[0], text)
+
+
+def find_marks(text: str, wanted: Set[str], most: int = _MARKED) -> tuple[tuple[int, int], ...]:
+    """Where the words are that have one of the wanted terms: begin and end of each, in the first `most` characters."""
+    words = _WORD.finditer(text, 0, most)
+    return tuple(word.span() for word in words if _has_term(word[0], wanted))
 
 
 def excerpts_of(texts: Iterable[str], wanted: Set[str], most: int = 3) -> list[tuple[str, ...]]:

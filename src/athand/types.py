@@ -211,6 +211,7 @@ class Hit(Noun):
     text: str
     why: Why
     item: Any
+    marks: tuple[tuple[int, int], ...] = dataclasses.field(default=(), kw_only=True)  # where words of `text` matched
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain values, the item included."""

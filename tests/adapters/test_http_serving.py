@@ -123,7 +123,7 @@ def test_a_server_finishes_what_it_does_and_leaves_nothing_behind(tmp_path):
         begun.close()
         assert server.process.wait(PATIENCE) == 0
         assert not psutil.wait_procs(children, PATIENCE)[1]
-    assert {each.name for each in home.iterdir()} == {"log", "mcp.json", "athand.db", "token"}
+    assert {each.name for each in home.iterdir()} == {"log", "mcp.json", "athand.db", "token", "sessions.json"}
     check_log((home / "log").read_text(), server.token)
 
 
@@ -239,3 +239,44 @@ def test_the_examples_of_the_documentation_work(standing):
         done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         assert '"hits":[{' in done.stdout
+
+
+@pytest.fixture
+def at_home(standing, monkeypatch, run):
+    """Runs a command with the data folder of the server."""
+    monkeypatch.delenv("ATHAND_STORE")
+    monkeypatch.setenv("ATHAND_HOME", str(Path(standing.told["token_file"]).parent))
+    return run
+
+
+def test_open_finds_the_server_that_runs_and_its_link_logs_in_once(standing, at_home, monkeypatch):
+    opened = []
+    monkeypatch.setattr("click.launch", lambda link: opened.append(link) or 0)
+    assert at_home("open").code == 0
+    link = at_home("open", "--print").out.strip()
+    told = at_home("open", "--json").json
+    assert told["url"] == standing.told["url"] and len({*opened, link, told["page"], standing.told["page"]}) == 4
+    for each in (*opened, link, told["page"], standing.told["page"]):
+        assert each.startswith(f"{standing.told['url']}/ui/login#")
+        assert log_in(standing, each) == 200
+        assert log_in(standing, each) == 401
+
+
+def log_in(server, link):
+    connection = server.connect()
+    body = json.dumps({"code": link.partition("#")[2]})
+    connection.request("POST", "/v1/session", body, {"Content-Type": "application/json", "X-Athand": "page"})
+    with closing(connection):
+        return connection.getresponse().status
+
+
+def test_a_server_that_was_killed_or_has_another_store_is_not_found(tmp_path):
+    from athand.adapters.cli.server_file import find_server, note_server
+
+    with note_server(tmp_path, "/a.db", "http://127.0.0.1:1"), note_server(tmp_path, "/b.db", "http://127.0.0.1:2"):
+        assert find_server(tmp_path, "/a.db") == "http://127.0.0.1:1"
+        assert find_server(tmp_path, "/b.db") is None
+        left = (tmp_path / "serving.json").read_bytes()
+    assert find_server(tmp_path, "/a.db") is None
+    (tmp_path / "serving.json").write_bytes(left)
+    assert find_server(tmp_path, "/a.db") is None, "nobody holds it"

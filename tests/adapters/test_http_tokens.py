@@ -90,7 +90,7 @@ def test_a_link_that_appears_just_before_the_file_is_made_is_not_written_through
     def late(path):
         owner_file(folder).symlink_to(canary)
 
-    monkeypatch.setattr("athand.adapters.http.token_registry._read_private", late)
+    monkeypatch.setattr("athand.adapters.http.token_registry.read_private", late)
     with pytest.raises(FileExistsError):
         ensure_owner_token(folder)
     assert not canary.exists()

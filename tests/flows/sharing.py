@@ -86,7 +86,8 @@ class Lent:
 
 
 @cache
-def _of(config):
+def chromium_of(config):
+    """The one Chromium of the process, which ends with the tests."""
     shared = Chromium()
     config.add_cleanup(shared.close)
     return shared
@@ -95,7 +96,7 @@ def _of(config):
 @contextmanager
 def shared_chromium(config):
     """While it lasts, browsers are opened in the one Chromium of the process, and wait long unless they are told."""
-    shared, prepare = _of(config), Flows.prepare_browser
+    shared, prepare = chromium_of(config), Flows.prepare_browser
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             Flows, "prepare_browser", lambda flows, **given: prepare(flows, **{"timeout_s": PATIENCE, **given})

@@ -16,7 +16,7 @@ from athand.errors import InvalidInput
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import clamp, order, totals
 from athand.store import Snapshot, one_of
-from athand.text import excerpts
+from athand.text import excerpts, find_marks
 from athand.types import Candidates, Filter, Query
 
 CANDIDATES = 50  # chunks ranked by `search`
@@ -122,6 +122,7 @@ def to_hits(snapshot: Snapshot, ranking: DocumentRanking, ranked: Sequence[Match
             chunk.content,
             why,
             chunk,
+            marks=find_marks(chunk.content, terms),
             keywords=documents[chunk.folder_id, chunk.document_id].keywords,
             highlights=tuple(excerpts(chunk.content, terms)),
         )

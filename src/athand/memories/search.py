@@ -38,7 +38,7 @@ from athand.memories.usage import UseCounter
 from athand.memories.validation import check_project
 from athand.rank import Factor, Numbers, Part, order, totals
 from athand.store import Snapshot, Store, Transaction, to_microseconds
-from athand.text import excerpts_of
+from athand.text import excerpts_of, find_marks
 from athand.types import Candidate, Candidates, Hits, Query
 
 CANDIDATES = 48
@@ -176,7 +176,8 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     successors = relations.successors(snapshot, ended) if ended else {}
     counts = relations.count_relations(snapshot, [memory.id for memory in memories])
     texts = (_whole_text(snapshot, memory, longest, now) for memory in memories)
-    highlights = excerpts_of(texts, frozenset(ranking.answer.keywords.worths))
+    terms = frozenset(ranking.answer.keywords.worths)
+    highlights = excerpts_of(texts, terms)
     kinds = match_types(ranking.parts, [each.row for each in chosen])
     return [
         MemoryHit(
@@ -187,6 +188,7 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
             memory.content,
             why,
             memory,
+            marks=find_marks(memory.content, terms),
             match_type=kind,
             highlights=marked,
             source_session=source_sessions.get(memory.session or ""),

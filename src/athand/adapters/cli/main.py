@@ -40,8 +40,9 @@ _SECTIONS = {
     "Serve": {
         "serve": (
             "serve",
-            "Serve everything over HTTP: MCP at /mcp, REST at /v1, and a page that describes it at /docs.",
+            "Serve everything over HTTP: a web page, MCP at /mcp, REST at /v1, and its description at /docs.",
         ),
+        "open": ("page", "Open the web page in your browser."),
         "mcp": ("serve", "Serve MCP on standard input and output, for a client that starts it."),
         "token": ("token", "Create and revoke tokens for the server."),
         "install": ("install", "Add Athand to an MCP client."),
@@ -82,7 +83,7 @@ class LazyGroup(click.Group):
             corpus = _own_corpora(ctx).get(cmd_name)
             return None if corpus is None else _make_corpus_group(corpus)
         module = importlib.import_module(f"athand.adapters.cli.{_COMMANDS[cmd_name][0]}")
-        found: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
+        found: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "open") else cmd_name)
         return found
 
     def resolve_command(

@@ -4,6 +4,7 @@ import logging
 import shlex
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def serve(
     no_mcp: bool,
     stop_after: float | None,
 ) -> None:
-    """Serve everything over HTTP: MCP at /mcp, REST at /v1, and a page that describes it at /docs.
+    """Serve everything over HTTP: a web page, MCP at /mcp, REST at /v1, and its description at /docs.
 
     Every route needs a token. Yours is created at the first start, and its file is printed on stderr; `athand token
     create` creates others with fewer rights. Other machines can connect with TLS only. Stop it with Ctrl-C.
@@ -93,8 +94,7 @@ def serve(
     )
     with server.bind(host, port) as bound:
         server.configure_logging(as_json=log_json, log_requests=verbose)
-        if _run_server(session, bound, _format_url(host, bound, tls is not None), tls, options, stop_after):
-            raise KeyboardInterrupt
+        run_server(session, bound, _format_url(host, bound, tls is not None), tls, options, stop_after=stop_after)
 
 
 def _create_tls_context(
@@ -122,43 +122,62 @@ def _format_url(host: str, bound: socket.socket, is_secure: bool) -> str:
     return f"{'https' if is_secure else 'http'}://{f'[{name}]' if ':' in name else name}:{port}"
 
 
-def _run_server(
+def run_server(
     session: Session,
     bound: socket.socket,
     url: str,
     tls: "ssl.SSLContext | None",
     options: "ServerOptions",
-    stop_after: float | None,
-) -> bool:
-    """Serve until the server is stopped; whether Ctrl-C stopped it."""
+    *,
+    show: Callable[[str], object] = lambda link: None,
+    stop_after: float | None = None,
+) -> None:
+    """Serve until the server is stopped. When it answers, `show` gets a link that logs in to its page."""
     from contextlib import closing
 
+    from athand.adapters.cli.server_file import note_server
     from athand.adapters.http.app import create_app
     from athand.adapters.http.server import serve
+    from athand.adapters.http.sessions import create_link
     from athand.adapters.http.token_registry import TokenRegistry, ensure_owner_token
     from athand.adapters.operations import AppContext
-    from athand.config import load_settings
 
-    folder = load_settings(data_dir=session.data_dir).data_folder
+    folder, store = find_place(session)
     ensure_owner_token(folder)
     with closing(AppContext(lambda: _open_for_serving(session), session.corpora)) as context:
         app = create_app(context, tokens=TokenRegistry(folder), options=options)
 
-        def print_ready() -> None:
-            _print_ready(session, url, folder, has_mcp=options.mcp)
+        def tell_ready() -> None:
+            link = create_link(folder, url)
+            _print_ready(session, url, folder, link, has_mcp=options.mcp)
+            show(link)
 
-        return serve(app, bound, tls=tls, on_ready=print_ready, stop_after=stop_after)
+        with note_server(folder, store, url):
+            was_interrupted = serve(app, bound, tls=tls, on_ready=tell_ready, stop_after=stop_after)
+    if was_interrupted:
+        raise KeyboardInterrupt
 
 
-def _print_ready(session: Session, url: str, folder: Path, *, has_mcp: bool) -> None:
-    """The address and the token's file: as JSON on stdout, or in words on stderr."""
+def find_place(session: Session) -> tuple[Path, str]:
+    """The data folder, which holds tokens, and the store that is served."""
+    from athand.config import load_settings
+
+    settings = load_settings(data_dir=session.data_dir)
+    store = session.store or settings.location
+    return settings.data_folder, store if "://" in store else str(Path(store).expanduser().absolute())
+
+
+def _print_ready(session: Session, url: str, folder: Path, link: str, *, has_mcp: bool) -> None:
+    """The addresses and the token's file: as JSON on stdout, or in words on stderr."""
     from athand.adapters.http.token_registry import owner_file
 
     token = owner_file(folder)
     if session.as_json:
-        session.show({"url": url, "mcp": f"{url}/mcp" if has_mcp else None, "token_file": str(token)})
+        mcp = f"{url}/mcp" if has_mcp else None
+        session.show({"url": url, "mcp": mcp, "token_file": str(token), "page": link})
         return
     session.say(f" Serving at {click.style(url, fg='cyan')}  (routes: {url}/docs)")
+    session.say(f" Your page (this link logs in once, within 5 minutes; a new one: athand open):\n   {link}")
     session.say(f" Your token is in {token}")
     if has_mcp:
         where = f" --data-dir {shlex.quote(session.data_dir)}" if session.data_dir else ""

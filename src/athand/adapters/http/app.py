@@ -1,4 +1,4 @@
-"""Assembles the HTTP server: operations, tool routes, MCP, monitoring and docs behind the middleware."""
+"""Assembles the HTTP server: operations, tool routes, MCP, monitoring, docs and the web page behind the middleware."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from athand import __version__
 from athand.adapters.http.docs_page import docs_router
+from athand.adapters.http.login import login_router
 from athand.adapters.http.middleware import Limits
 from athand.adapters.http.middleware.access_log import AccessLogMiddleware
 from athand.adapters.http.middleware.auth import AuthMiddleware, HostMiddleware
@@ -18,9 +19,11 @@ from athand.adapters.http.middleware.body import BodyLimitMiddleware
 from athand.adapters.http.middleware.timeout import TimeoutMiddleware
 from athand.adapters.http.monitoring import HealthCache, Metrics, monitoring_router
 from athand.adapters.http.openapi import build_openapi
+from athand.adapters.http.page import page_router
 from athand.adapters.http.responses import add_error_handlers
 from athand.adapters.http.route_table import MCP_PATH, RouteTable
 from athand.adapters.http.routes import operations_router
+from athand.adapters.http.sessions import Sessions
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.http.tools import tools_router
 from athand.adapters.operations import AppContext, operations
@@ -59,18 +62,25 @@ def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions
     health = HealthCache(ctx)
     metrics = Metrics(health.status)
     ctx.tally = metrics.count_operation
-    routes = _add_routes(app, ctx, threads, health, metrics, options.limits)
+    sessions = Sessions(tokens)
+    routes = _add_routes(app, ctx, threads, health, metrics, options.limits, sessions)
     if endpoint is not None:
         route = Route(MCP_PATH, endpoint, methods=["GET", "POST", "DELETE"])
         app.router.routes.append(route)
         routes.add(route)
     add_error_handlers(app)
-    _add_middleware(app, routes, tokens, metrics, options)
+    _add_middleware(app, routes, tokens, sessions, metrics, options)
     return app
 
 
 def _add_routes(
-    app: FastAPI, ctx: AppContext, threads: Threads, health: HealthCache, metrics: Metrics, limits: Limits
+    app: FastAPI,
+    ctx: AppContext,
+    threads: Threads,
+    health: HealthCache,
+    metrics: Metrics,
+    limits: Limits,
+    sessions: Sessions,
 ) -> RouteTable:
     """Add all routes but MCP, and return the table of their rules."""
     routes = RouteTable(operations(ctx.corpora).values())
@@ -80,6 +90,8 @@ def _add_routes(
         tools_router(ctx.athand, catalogue=ctx.athand.tools.catalogues, threads=threads),
         monitoring_router(health, metrics),
         docs_router(app.openapi),
+        login_router(sessions, limits),
+        page_router(),
     ]
     for router in routers:
         app.include_router(router)
@@ -101,12 +113,17 @@ def _cache_openapi(app: FastAPI, routes: RouteTable) -> "Callable[[], dict[str, 
 
 
 def _add_middleware(
-    app: FastAPI, routes: RouteTable, tokens: TokenRegistry, metrics: Metrics, options: ServerOptions
+    app: FastAPI,
+    routes: RouteTable,
+    tokens: TokenRegistry,
+    sessions: Sessions,
+    metrics: Metrics,
+    options: ServerOptions,
 ) -> None:
     """Add the middleware, innermost first."""
     app.add_middleware(TimeoutMiddleware)
     app.add_middleware(BodyLimitMiddleware, limits=options.limits)
-    app.add_middleware(AuthMiddleware, routes=routes, tokens=tokens, limits=options.limits)
+    app.add_middleware(AuthMiddleware, routes=routes, tokens=tokens, sessions=sessions, limits=options.limits)
     app.add_middleware(HostMiddleware, names=options.host_names)
     app.add_middleware(AccessLogMiddleware, metrics=metrics)
 

@@ -69,7 +69,8 @@ def _add_security_and_problems(operation: dict[str, Any], rule: RouteRule) -> No
         operation["security"] = [{"token": scopes}]
         operation["security"] += [{"password": scopes}] if rule.path in PASSWORD_PATHS else []
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    for status in _PUBLIC_PROBLEMS if rule.is_public else _PROBLEMS:
+    takes_body = "requestBody" in operation
+    for status in _PROBLEMS if takes_body or not rule.is_public else _PUBLIC_PROBLEMS:
         operation["responses"][str(status.value)] = {"description": _PROBLEMS[status], "content": content}
-    if rule.is_public:
+    if rule.is_public and not takes_body:
         operation["responses"].pop("422", None)

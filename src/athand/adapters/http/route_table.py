@@ -10,6 +10,8 @@ from athand.adapters.operations import Operation
 
 PUBLIC_PATHS = ("/healthz", "/readyz")  # need no token
 PASSWORD_PATHS = ("/docs", "/openapi.json")  # shown by browsers, which can ask for a password but not for a bearer
+PAGE_PATHS = ("/", "/ui", "/ui/{path:path}", "/ui/static/{name:path}")  # the web page: files without a secret
+SESSION_PATH = "/v1/session"  # GET says who is logged in, POST logs in; DELETE is for whoever has
 MCP_PATH = "/mcp"
 OPERATIONS_PREFIX = "/v1/"
 DEFAULT_TIMEOUT = 60.0
@@ -29,7 +31,8 @@ class RouteRule:
     @property
     def is_public(self) -> bool:
         """Whether it needs no token."""
-        return self.path in PUBLIC_PATHS
+        is_login = self.path == SESSION_PATH and self.method != "DELETE"
+        return self.path in (*PUBLIC_PATHS, *PAGE_PATHS) or is_login
 
     @property
     def is_stream(self) -> bool:
@@ -73,7 +76,7 @@ class RouteTable:
             return RouteRule(route.path, method, operation.scope, operation_timeout(operation))
         if route.path == MCP_PATH:
             return RouteRule(route.path, method, None, None)
-        if route.path in PUBLIC_PATHS:
+        if route.path in (*PUBLIC_PATHS, *PAGE_PATHS, SESSION_PATH):
             return RouteRule(route.path, method, None, DEFAULT_TIMEOUT)
         if (route.path, method) in _TOOL_CALLS:
             return RouteRule(route.path, method, "call-tools", LONG_TIMEOUT)

@@ -60,8 +60,8 @@ def tokens_file(folder: Path) -> Path:
 def ensure_owner_token(folder: Path) -> str:
     """The owner's token, created if there is none."""
     path = owner_file(folder)
-    with _lock_folder(folder):
-        data = _read_private(path)
+    with lock_folder(folder):
+        data = read_private(path)
         if data == b"":  # an earlier start was interrupted between creating and writing the file
             path.unlink()
         if not data:
@@ -72,7 +72,7 @@ def ensure_owner_token(folder: Path) -> str:
 def read_owner_token(folder: Path) -> str:
     """The owner's token as stored in its file."""
     path = owner_file(folder)
-    data = (_read_private(path) or b"").strip()
+    data = (read_private(path) or b"").strip()
     if not _TOKEN_TEXT.fullmatch(data):
         raise DataError(f"{path} does not hold a token. Remove it; the next `athand serve` makes a new one.")
     return data.decode("ascii")
@@ -81,7 +81,7 @@ def read_owner_token(folder: Path) -> str:
 def list_tokens(folder: Path) -> list[ApiToken]:
     """All named tokens."""
     path = tokens_file(folder)
-    data = _read_private(path)
+    data = read_private(path)
     try:
         listed = json.loads(data)["tokens"] if data else []
         return [_parse_entry(**each) for each in listed]
@@ -112,7 +112,7 @@ def create_token(
         raise InvalidInput("A token that is limited to servers names at least one, and has not the scope admin.")
     text = secrets.token_urlsafe(_TOKEN_BYTES)
     token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex(), limit)
-    with _lock_folder(folder):
+    with lock_folder(folder):
         tokens = list_tokens(folder)
         if any(each.name == name for each in tokens):
             raise Conflict(f"There is a token {name!r} already. Take it back with: athand token revoke {name}")
@@ -122,7 +122,7 @@ def create_token(
 
 def revoke_token(folder: Path, name: str) -> ApiToken:
     """Delete a named token."""
-    with _lock_folder(folder):
+    with lock_folder(folder):
         tokens = list_tokens(folder)
         revoked = next((each for each in tokens if each.name == name), None)
         if revoked is None:
@@ -143,7 +143,7 @@ def _write_tokens(folder: Path, tokens: Sequence[ApiToken]) -> None:
 
 
 @contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of the folder, created if it is missing and refused if others may place files in it; sync it."""
     make_private_folder(folder)
     with lock(folder) as handle:
@@ -156,7 +156,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         os.fsync(handle)
 
 
-def _read_private(path: Path) -> bytes | None:
+def read_private(path: Path) -> bytes | None:
     """The content; None if there is no file. It must be a regular file of this user that nobody else can read."""
     name = shlex.quote(str(path))
     try:
@@ -185,7 +185,7 @@ class TokenRegistry:
     """Looks up callers by token. The token files are checked for changes at most twice a second."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder = folder
+        self.folder = folder
         self._clock = clock
         self._checked_at = clock()
         self._fingerprints = self._take_fingerprints()
@@ -193,8 +193,12 @@ class TokenRegistry:
 
     def find(self, token: str) -> Caller | None:
         """The owner of a token. Every entry is compared, each in constant time."""
+        return self.find_by_hash(hash_token(token))
+
+    def find_by_hash(self, hashed: bytes) -> Caller | None:
+        """The owner of the token with this hash; None as soon as the token is revoked."""
         self._reload_when_stale()
-        hashed, found = hash_token(token), None
+        found = None
         for entry_hash, caller in self._entries:
             if hmac.compare_digest(entry_hash, hashed):
                 found = caller
@@ -210,16 +214,16 @@ class TokenRegistry:
             self._entries = [entry for load in loaders for entry in _load_or_log(load)]
 
     def _load_owner(self) -> list[TokenEntry]:
-        return [(hash_token(read_owner_token(self._folder)), Caller(OWNER, frozenset(SCOPES), writer="user"))]
+        return [(hash_token(read_owner_token(self.folder)), Caller(OWNER, frozenset(SCOPES), writer="user"))]
 
     def _load_others(self) -> list[TokenEntry]:
         return [
             (bytes.fromhex(each.sha256), Caller(each.name, frozenset(each.scopes), servers=_to_limit(each.servers)))
-            for each in list_tokens(self._folder)
+            for each in list_tokens(self.folder)
         ]
 
     def _take_fingerprints(self) -> list[tuple[int, ...] | None]:
-        return [_fingerprint(path(self._folder)) for path in (owner_file, tokens_file)]
+        return [fingerprint(path(self.folder)) for path in (owner_file, tokens_file)]
 
 
 def _to_limit(servers: tuple[str, ...] | None) -> frozenset[str] | None:
@@ -235,7 +239,8 @@ def _load_or_log(load: Callable[[], list[TokenEntry]]) -> list[TokenEntry]:
         return []
 
 
-def _fingerprint(path: Path) -> tuple[int, ...] | None:
+def fingerprint(path: Path) -> tuple[int, ...] | None:
+    """What changes whenever a file is replaced; None if there is none."""
     try:
         stat = os.lstat(path)
     except OSError:

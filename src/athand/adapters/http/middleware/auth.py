@@ -1,4 +1,4 @@
-"""Host and Origin check, bearer authentication, scopes and rate limits: all of it before the body is read."""
+"""Host and Origin check, authentication by bearer or session, scopes, rates: all of it before the body is read."""
 
 import base64
 import binascii
@@ -9,10 +9,12 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from athand.adapters.http.login import find_session
 from athand.adapters.http.middleware import CALLER, CLOSE_CONNECTION, IS_STILL_KNOWN, ROUTE, Limits, get_headers
 from athand.adapters.http.middleware.load import RateLimiter, RequestsInProgress, retry_later
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTable
+from athand.adapters.http.sessions import Sessions
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.operations import Caller
 from athand.tools.access import limit_servers
@@ -77,9 +79,11 @@ def _is_own_address(scope: Scope, name: str) -> bool:
 class AuthMiddleware:
     """Resolves the route and the caller, and checks scope and rates: answers 404, 405, 401, 403, 429 and 503."""
 
-    def __init__(self, app: ASGIApp, *, routes: RouteTable, tokens: TokenRegistry, limits: Limits) -> None:
+    def __init__(
+        self, app: ASGIApp, *, routes: RouteTable, tokens: TokenRegistry, sessions: Sessions, limits: Limits
+    ) -> None:
         self._app = app
-        self._routes, self._tokens, self._limits = routes, tokens, limits
+        self._routes, self._tokens, self._sessions, self._limits = routes, tokens, sessions, limits
         self._in_progress = RequestsInProgress(limits)
         self._calls, self._failures = RateLimiter(limits.calls), RateLimiter(limits.failures)
 
@@ -109,6 +113,8 @@ class AuthMiddleware:
     def _authenticate(self, scope: Scope, rule: RouteRule | None) -> Caller | ProblemResponse:
         """The owner of the token; a wrong token also counts against the client's address."""
         headers = get_headers(scope, b"authorization")
+        if not headers and (of_session := self._find_session(scope)) is not None:
+            return of_session
         allows_password = rule is not None and rule.path in PASSWORD_PATHS
         token = _parse_token(headers[0], allows_password) if len(headers) == 1 else None
         caller = self._tokens.find(token) if token else None
@@ -124,6 +130,14 @@ class AuthMiddleware:
             f"{reason} Send it as: Authorization: Bearer TOKEN. The owner's is in the file `token` of the data folder."
         )
         return ProblemResponse(HTTPStatus.UNAUTHORIZED, detail, headers={"WWW-Authenticate": challenge})
+
+    def _find_session(self, scope: Scope) -> Caller | None:
+        """The owner of the token that somebody has logged in to the page with."""
+        secret = find_session(scope)
+        caller = self._sessions.find(secret) if secret is not None else None
+        if secret is not None and caller is not None:
+            scope[IS_STILL_KNOWN] = lambda: self._sessions.find(secret) == caller
+        return caller
 
     def _check_load(self, caller: Caller, rule: RouteRule | None) -> ProblemResponse | None:
         if wait := self._calls.take(caller.name):

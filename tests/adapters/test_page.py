@@ -1,0 +1,214 @@
+"""The web page, as somebody sees and uses it in a real browser."""
+
+import itertools
+import re
+
+import pytest
+from tests.adapters.page_kit import SCHEMES, WIDTHS, served
+
+from athand.adapters.http.page import read_files
+from athand.adapters.http.token_registry import create_token, revoke_token
+from athand.adapters.reasons import LABELS
+
+ATTACKS = (
+    "<script>window.broken=1</script>",
+    "<img src=x onerror=window.broken=1>",
+    "[click](javascript:window.broken=1)",
+    "admin\u202egnirts\u200b\u2066hidden",
+)
+
+
+def fill(athand):
+    memories = athand.memories
+    memories.add("Staging deploys need the VPN and a fresh token", project="shop", id="vpn", author="Mira")
+    memories.add("Auth tokens rotate every 24 hours", project="shop", id="old")
+    memories.add("Auth tokens rotate every 12 hours since the audit", project="shop", id="new")
+    memories.supersede("old", "new")
+    for number, attack in enumerate(ATTACKS):
+        memories.add(f"The staging wiki says {attack}", project=f"attack {attack}", id=f"attack-{number}")
+    folder = athand.fixtures / "handbook"
+    folder.mkdir()
+    (folder / "deploying.md").write_text("# Staging\n\nDeploy to staging with make release, after the smoke test.\n")
+    (folder / "<img src=x onerror=window.broken=1>.md").write_text(f"# Staging {ATTACKS[0]}\n\nStaging {ATTACKS[3]}.\n")
+    athand.documents.add(folder, folder_id="handbook")
+    athand.tools.add("ci", [{"name": "deploy", "description": f"Deploy to staging {ATTACKS[1]}"}])
+    walk = athand.flows.start_session(app="shop", goal=f"Deploy to staging {ATTACKS[0]}")
+    athand.flows.record(walk.id, tool="ui_click", target={"testId": "deploy-button", "name": ATTACKS[1]})
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("page")
+
+    def fill_in(athand):
+        athand.fixtures = folder
+        fill(athand)
+
+    with served(folder, request.config, fill_in) as site:
+        yield site
+
+
+@pytest.mark.slow
+def test_a_link_logs_in_and_leaves_no_code_behind(site):
+    async def act(page):
+        assert page.tab.url == f"{site.url}/ui/"
+        assert await page.tab.evaluate("document.cookie") == ""
+        assert await page.tab.evaluate("localStorage.length + sessionStorage.length") == 0
+        await page.tab.go_back()
+        assert "login" not in page.tab.url
+
+    site.see(act)
+
+
+def test_a_question_is_answered_with_why_and_everything_has_an_address(site):
+    async def act(page):
+        tab = page.tab
+        await tab.fill("#search", "deploy to staging")
+        await tab.keyboard.press("Enter")
+        await tab.wait_for_selector(".hit")
+        assert {"memories", "documents", "tools", "flows"} <= set(await tab.locator(".facet bdi").all_inner_texts())
+        await tab.click(".facet:has-text('memories')")
+        await tab.wait_for_selector(".hit .tag:text-is('tool')", state="detached")
+        assert set(await tab.locator(".hit .tag").all_inner_texts()) == {"memory"}
+        assert "VPN" in await page.text(".hit >> nth=0")
+        assert "staging" in [each.lower() for each in await tab.locator(".hit mark").all_inner_texts()]
+        await tab.click(".hit-title >> nth=0")
+        await tab.wait_for_selector(".why")
+        shown = await tab.locator(".why tbody td:last-child").all_inner_texts()
+        adds = [float(each.replace("\N{MINUS SIGN}", "-")) for each in shown]
+        total = float(await page.text(".why tfoot td"))
+        assert abs(sum(adds) - total) <= 0.001 * len(adds)
+        address = tab.url
+        assert "corpus=memories" in address and "why=" in address
+        shown = await page.text("main")
+        await tab.reload()
+        await tab.wait_for_selector(".why")
+        assert await page.text("main") == shown
+        await tab.click(".facet:has-text('memories')")
+        await tab.wait_for_selector(".hit .tag:has-text('tool')")
+        await tab.go_back()
+        await tab.wait_for_selector(".why")
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_what_fits_nothing_is_said_with_what_comes_closest(site):
+    async def act(page):
+        await page.open("/ui/search?q=quantum+chromodynamics+lattice", ".empty")
+        assert "Nothing fits" in await page.text()
+        await page.open("/ui/search?q=deploy+to+staging&least=0.95", "main [role=status]")
+        await page.tab.wait_for_selector(".hit, .empty")
+        assert await page.tab.locator("output").inner_text() == ".95"
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_by_keyboard_alone_one_finds_opens_and_pins(site):
+    async def act(page):
+        tab = page.tab
+        await tab.keyboard.press("/")
+        await tab.keyboard.type("deploy staging vpn")
+        await tab.keyboard.press("Enter")
+        await tab.wait_for_selector(".hit")
+        await tab.keyboard.press("ArrowDown")
+        await tab.keyboard.press("Enter")
+        await tab.wait_for_selector(".why")
+        assert "VPN" in await tab.evaluate("document.activeElement.textContent")
+        await tab.keyboard.press("Enter")
+        await tab.wait_for_selector(".why", state="detached")
+        await tab.keyboard.press("j")
+        await tab.keyboard.press("k")
+        assert "VPN" in await tab.evaluate("document.activeElement.textContent")
+        await tab.keyboard.press("?")
+        await tab.wait_for_selector("dialog[open]")
+        await tab.keyboard.press("Escape")
+        await tab.wait_for_selector("dialog", state="detached")
+        assert "VPN" in await tab.evaluate("document.activeElement.textContent"), "the focus is given back"
+
+    site.see(act)
+
+
+def test_stored_texts_are_only_ever_text(site):
+    async def act(page):
+        await page.open("/ui/search?q=staging&limit=50", ".hit")
+        shown = await page.text()
+        for attack in ATTACKS[:3]:
+            assert attack in shown
+        assert "U+202E" in shown and "U+200B" in shown and "\u202e" not in shown
+        for title in range(await page.tab.locator(".hit-title").count()):
+            await page.tab.locator(".hit-title").nth(title).click()
+        assert await page.tab.evaluate("window.broken") is None
+        assert await page.tab.locator("main a[href^=javascript], main img, main script").count() == 0
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_a_revoked_token_leads_back_to_the_login(site):
+    _, text = create_token(site.folder, "guest", ["search"])
+
+    async def act(page):
+        assert "guest" in await page.text("footer")
+        await page.open("/ui/search?q=staging", ".hit")
+        assert await page.tab.locator("text=Forget").count() == 0, "what a token may not do is not shown"
+        revoke_token(site.folder, "guest")
+        await page.tab.wait_for_timeout(700)  # the server looks for changes twice a second
+        await page.tab.fill("#search", "tokens")
+        await page.tab.wait_for_selector("#token")
+        page.said.clear()  # the browser tells of the 401
+
+    site.see(act, token=text)
+
+
+@pytest.mark.slow
+def test_a_page_of_another_origin_reads_and_changes_nothing(site):
+    """Its requests are sent by a browser in which somebody is logged in."""
+
+    async def act(page):
+        before = len(site.athand.memories.list(limit=1000))
+        evil = await page.tab.context.new_page()
+        host = site.url.replace("127.0.0.1", "localhost")  # another site, as the browser sees it
+        await evil.goto(host + "/healthz")
+        tried = """async (url) => {
+            const add = {method: "POST", body: '{"content": "planted"}'};
+            const tries = [
+                fetch(url + "/v1/status", {credentials: "include"}).then(r => r.text()),
+                fetch(url + "/v1/status", {credentials: "include", mode: "no-cors"}).then(r => r.text()),
+                fetch(url + "/v1/memories/add", {...add, credentials: "include", mode: "no-cors"}).then(r => r.text()),
+                fetch(url + "/v1/memories/add", {...add, headers: {"X-Athand": "1"}}).then(r => r.text()),
+            ];
+            return (await Promise.allSettled(tries)).map(each => each.value ?? "refused");
+        }"""
+        assert set(await evil.evaluate(tried, site.url)) <= {"", "refused"}
+        await evil.close()
+        assert len(site.athand.memories.list(limit=1000)) == before
+
+    site.see(act)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), list(itertools.product(SCHEMES, WIDTHS)))
+def test_every_view_is_accessible_and_fits(site, scheme, width):
+    async def act(page):
+        for path, ready in VIEWS:
+            await page.open(path, ready)
+            assert await page.faults() == [], path
+            assert not await page.is_wider_than_its_window(), path
+
+    site.see(act, color_scheme=scheme, viewport={"width": width, "height": 900})
+
+
+VIEWS = [
+    ("/ui/", ".figures"),
+    ("/ui/search?q=deploy+to+staging&why=vpn", ".why"),
+    ("/ui/search?q=quantum+chromodynamics+lattice", ".empty"),
+    ("/ui/nowhere", "main h1"),
+]
+
+
+def test_the_page_names_signals_as_the_command_line_does():
+    written = read_files()["search.js"].decode()
+    block = re.search(r"LABELS = \{(.*?)\}", written, re.DOTALL)[1]
+    assert dict(re.findall(r'(\w+): "([^"]+)"', block)) == LABELS
