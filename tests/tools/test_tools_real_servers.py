@@ -127,6 +127,10 @@ def test_a_sentence_finds_the_tool(scene, wish, tool):
     assert tool in [hit.id for hit in scene.athand.tools.search(wish, limit=5)]
 
 
+def test_what_time_it_is_somewhere_is_asked_of_the_clock(scene):
+    assert scene.athand.tools.search("what time is it in Tokyo?")[0].id == "time__get_current_time"
+
+
 def test_a_file_is_written_and_read(scene):
     path = scene.files / "note.txt"
     scene.call("files__write_file", path=str(path), content="Grüße\n")

@@ -102,6 +102,46 @@ def test_a_tool_whose_name_was_made_safe_is_found_by_its_id_and_its_name(tools, 
         assert hits[0].score >= 0.9
 
 
+def _tool_that_requires(name, description, **parameters):
+    properties = {each: {"type": "string", "description": text} for each, text in parameters.items()}
+    schema = {"type": "object", "properties": properties, "required": list(parameters)}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+_ZONE = "IANA timezone name (e.g., 'America/New_York', 'Europe/London'). Use 'Etc/UTC' as local timezone"
+CLOCK = (  # as mcp-server-time has them
+    _tool_that_requires(
+        "convert_time",
+        "Convert time between timezones",
+        source_timezone=f"Source {_ZONE} if no source timezone provided by the user.",
+        target_timezone="Target IANA timezone name (e.g., 'Asia/Tokyo', 'America/San_Francisco'). "
+        "Use 'Etc/UTC' as local timezone if no target timezone provided by the user.",
+        time="Time to convert in 24-hour format (HH:MM)",
+    ),
+    _tool_that_requires(
+        "get_current_time",
+        "Get current time in a specific timezone",
+        timezone=f"{_ZONE} if no timezone provided by the user.",
+    ),
+)
+
+
+@one_engine
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        ("what time is it in Tokyo?", "get_current_time"),
+        ("what time is it in tokyo", "get_current_time"),
+        ("if it is 9am in New York, what time is it in Tokyo?", "convert_time"),
+        ("convert 14:30 from UTC to Paris time", "convert_time"),
+        ("convert_time", "convert_time"),
+    ],
+)
+def test_of_two_tools_that_fit_the_one_is_first_whose_arguments_are_known(stocked, request_, wanted):
+    stocked.add("time", CLOCK)
+    assert stocked.search(request_)[0].item.name == wanted
+
+
 def test_a_word_that_no_model_knows_passes_the_threshold(stocked):
     stocked.add("zorp", [a_tool("qxv_run", "Runs a qxvbrtl on the machine.")])
     hits = stocked.search("qxvbrtl")

@@ -1,5 +1,6 @@
-"""In-memory index of a catalogue for searches: tool names, server names, and the noise level of its vectors."""
+"""In-memory index of a catalogue for searches: names, required arguments, and the noise level of its vectors."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -25,13 +26,14 @@ ToolKey = tuple[str, str]  # catalogue and tool id
 
 @dataclass(frozen=True, slots=True)
 class CatalogueIndex:
-    """Names and noise level of the searchable tools of some catalogues."""
+    """Names, required arguments and noise level of the searchable tools of some catalogues."""
 
     keys: Sequence[ToolKey]
     names: Sequence[str]  # the words of each tool name
     by_name: Mapping[str, Sequence[ToolKey]]  # with and without the name of the server in front
     servers: Mapping[str, Sequence[str]]  # server names by their words
     longest: int
+    required: Mapping[ToolKey, int]  # how many arguments each tool requires
     noise: float  # median cosine of the nearest tool to queries that no tool is for
     is_settled: bool  # False while vectors are missing: the noise is then unknown and counted as 0
     hidden: frozenset[ToolKey]  # tools of servers that are hidden by one of the same name in an earlier catalogue
@@ -105,33 +107,43 @@ def name_key(name: str) -> str:
 def _build_index(
     snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
 ) -> CatalogueIndex:
-    tool_rows = rows.list_searchable_names(snapshot, spaces)
+    tool_rows = rows.list_searchable(snapshot, spaces)
     hidden = rows.hidden_servers(snapshot, spaces)
     servers: dict[str, list[str]] = {}
     for server in sorted({row[2] for row in tool_rows}):
         servers.setdefault(name_key(server), []).append(server)
-    names = [name_key(name) for *_, name in tool_rows]
+    names = [name_key(name) for *_, name, _ in tool_rows]
     by_name = _group_by_name(tool_rows, names)
     noise = _measure_noise(snapshot, spaces, model_id, probes)
     return CatalogueIndex(
-        keys=[(space, id_) for space, id_, _, _ in tool_rows],
+        keys=[(space, id_) for space, id_, *_ in tool_rows],
         names=names,
         by_name=by_name,
         servers=servers,
         longest=max(map(len, by_name), default=0),
+        required={(space, id_): _count_required(definition) for space, id_, *_, definition in tool_rows},
         noise=noise or 0.0,
         is_settled=noise is not None,
-        hidden=frozenset((space, id_) for space, id_, server, _ in tool_rows if (space, server) in hidden),
+        hidden=frozenset((space, id_) for space, id_, server, *_ in tool_rows if (space, server) in hidden),
     )
 
 
 def _group_by_name(tool_rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[ToolKey]]:
     """Tools by each of their names: the name alone, with the server in front, and the id."""
     found: dict[str, list[ToolKey]] = {}
-    for (space, id_, server, _), name in zip(tool_rows, names, strict=True):
+    for (space, id_, server, *_), name in zip(tool_rows, names, strict=True):
         for each in filter(None, {name, f"{name_key(server)} {name}".strip(), name_key(id_)}):
             found.setdefault(each, []).append((space, id_))
     return found
+
+
+def _count_required(definition: str) -> int:
+    """How many arguments a tool requires; none are known of a damaged row, which is named where it is shown."""
+    try:
+        required = json.loads(definition)["inputSchema"]["required"]
+    except (ValueError, TypeError, KeyError):
+        return 0
+    return len(required) if isinstance(required, list) else 0
 
 
 def _measure_noise(

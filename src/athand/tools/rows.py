@@ -97,10 +97,10 @@ def list_tools(snapshot: Snapshot, spaces: Sequence[str] | None, server: str | N
     return [to_tool(row) for row in rows if (row[0], row[2]) not in hidden and may_reach(row[2])]
 
 
-def list_searchable_names(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
-    """Catalogue, id, server and name of all searchable tools."""
+def list_searchable(snapshot: Snapshot, spaces: Sequence[str] | None) -> list[Row]:
+    """Catalogue, id, server, name and definition of all searchable tools."""
     inside, values = one_of("space", spaces)
-    sql = f"SELECT space, id, server, name FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
+    sql = f"SELECT space, id, server, name, definition FROM tools WHERE {inside} AND is_searched = 1 ORDER BY space, id"
     return [row for row in snapshot.rows(sql, values) if may_reach(row[2])]
 
 

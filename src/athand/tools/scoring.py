@@ -1,6 +1,7 @@
 """Tool scores (pure): weighted sum of calibrated cosine and BM25, with boosts for tool and server names."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -30,10 +31,14 @@ SENTENCE = 0.9  # weight of the best single sentence, relative to the whole requ
 RELEVANT, NOISE, CURVE = 0.105, 1.33, 1.25
 SATURATION = 1.5  # how slowly the score of greater cosines comes near to 1
 OTHER_SERVER = 0.8  # factor for tools of other servers than the named one
+UNKNOWN = 0.03  # what each required argument takes away that the request has no value for
+MOST_UNKNOWN = 3
 ALL_WORDS = 0.4  # minimum score of a tool that has every word of the request
 # Boost by the number of typos in the name.
 NAMED = (1.0, 0.6, 0.5)
 _FEW_WORDS = 8
+# Quoted texts, words with digits or signs, and names: capitalised words that do not begin a sentence.
+_VALUE = re.compile(r"""["“'][^"”']+["”']|\S*[\d/@_]\S*|(?<=[^\s.?!]\s)[A-Z]\w*(?:\s+[A-Z]\w*)*""")
 _NONE = 0.048  # the cosine of unrelated texts
 
 
@@ -100,3 +105,19 @@ def server_factor(candidates: Sequence[Candidate], named: Collection[str], typos
         float,
     )
     return Factor(own, np.where(own > 0, 1.0, OTHER_SERVER))
+
+
+def arguments_factor(required: Sequence[int], request: str, typos: Sequence[int | None]) -> Factor:
+    """Factor that demotes tools by the required arguments that a request has no values for; but not the named tool.
+
+    Of two tools that fit alike, the one that can be called as things are is meant.
+    """
+    given = len(_VALUE.findall(request))
+    unknown = np.array(
+        [
+            0 if number == 0 else min(MOST_UNKNOWN, max(0, needed - given))
+            for needed, number in zip(required, typos, strict=True)
+        ],
+        float,
+    )
+    return Factor(unknown, 1 - UNKNOWN * unknown)

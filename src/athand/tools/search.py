@@ -20,7 +20,15 @@ from athand.tools.context import ToolContext
 from athand.tools.masking import for_agents
 from athand.tools.model import Tool, ToolHit
 from athand.tools.query_embedding import embed_query
-from athand.tools.scoring import MOST, add_boosts, combine, coverage, score_matches, server_factor
+from athand.tools.scoring import (
+    MOST,
+    add_boosts,
+    arguments_factor,
+    combine,
+    coverage,
+    score_matches,
+    server_factor,
+)
 from athand.types import Candidate, Candidates, Filter, Query, Vector, Why
 
 MODES = ("hybrid", "semantic", "keyword")
@@ -186,7 +194,10 @@ def _rank_candidates(
     typos = [named.get(_key(each)) for each in candidates]
     parts = score_matches(bm25_of(found, answer.keywords), cosines, answer.keywords, index.noise, request.alpha)
     parts = add_boosts(parts, coverage(candidates, found.words), typos)
-    factors = {"server": server_factor(candidates, index.find_servers(text), typos)}
+    factors = {
+        "server": server_factor(candidates, index.find_servers(text), typos),
+        "arguments": arguments_factor([index.required.get(_key(each), 0) for each in candidates], text, typos),
+    }
     scores = totals(parts, factors)
     times, ids = [each.created_at for each in candidates], [each.id for each in candidates]
     best = [row for row in order(scores, times, ids, 0.0) if _key(candidates[row]) not in index.hidden]
