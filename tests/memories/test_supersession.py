@@ -71,3 +71,23 @@ def assert_ends(id_, successor):
             return id_
         id_ = successor[id_]
     raise AssertionError("a circle")
+
+
+def test_relations_are_found_from_their_project_whichever_tier_their_memories_get(memories):
+    cart = memories.add("Carts live in Redis", project="shop", id="cart")
+    answer = memories.add("Answers are kept short", project="shop", id="answer")
+    memories.relate("cart", "answer", "RELATED_TO")
+    memories.supersede("answer", memories.add("Answers are kept long", project="shop", id="long").id)
+
+    def counts(project):
+        found = memories.search("carts and answers", project=project, include_superseded=True, reinforce=False)
+        return {hit.id: (hit.related_count, hit.superseded_by and hit.superseded_by.id) for hit in found}
+
+    everything = {"cart": (1, None), "answer": (2, "long"), "long": (1, None)}
+    assert counts("shop") == counts(None) == everything
+    memories.update("answer", tier="global")
+    assert counts("shop") == counts(None) == everything
+    assert counts("blog") == {"answer": (0, None)}  # the others are not to be seen there
+    memories.update("answer", tier="project")
+    assert counts("shop") == everything
+    assert [each.memory.id for each in memories.related(cart.id)] == [answer.id]

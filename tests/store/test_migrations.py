@@ -32,7 +32,7 @@ def test_an_older_database_is_copied_and_migrated(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
-def test_who_pinned_a_memory_of_an_older_program_is_not_known(engine, request, tmp_path):
+def test_a_store_of_an_older_program_knows_its_relations_but_not_who_pinned(engine, request, tmp_path):
     is_file = engine == "sqlite"
     location = str(tmp_path / "store.db") if is_file else request.getfixturevalue("postgres").create(None, "template1")
     memories, *others = SCHEMAS
@@ -40,12 +40,26 @@ def test_who_pinned_a_memory_of_an_older_program_is_not_known(engine, request, t
     with closing(store), store.transaction() as transaction:
         transaction.execute(
             "INSERT INTO memories (space, id, content, created_at, updated_at, project, pinned) "
-            "VALUES ('shop', 'old', 'Carts live in Redis', 1, 1, 'shop', 1)"
+            "VALUES ('shop', 'old', 'Carts live in Redis', 1, 1, 'shop', 1), "
+            "('shop', 'new', 'Carts live in PostgreSQL', 1, 1, 'shop', 0)"
         )
+        transaction.execute(
+            "INSERT INTO memories (space, id, content, created_at, updated_at, project, tier) "
+            "VALUES ('*', 'all', 'Answers are short', 1, 1, 'blog', 'global')"
+        )
+        for space, source, target in (("shop", "new", "old"), ("blog", "new", "all")):
+            transaction.execute(
+                "INSERT INTO memory_relations (space, source_id, target_id, type, made_by, valid_from) "
+                f"VALUES ('{space}', '{source}', '{target}', 'CONFIRMS', 'user', 1)"
+            )
     with Athand(location) as athand:
         assert (athand.memories.get("old").pin_note, athand.memories.pin("old").pinned_by) == ("pinned", None)
         athand.memories.unpin("old")
         assert athand.memories.pin("old").pin_note == "pinned by agent"
+        athand.memories.reindex()
+        [hit] = athand.memories.search("Carts live in PostgreSQL", project="shop", limit=1)
+        assert (hit.related_count, athand.memories.stats("shop").relations) == (2, 1)
+        assert athand.check() == []
 
 
 def test_a_failing_migration_changes_nothing(tmp_path):

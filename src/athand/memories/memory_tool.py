@@ -21,7 +21,7 @@ from athand.errors import Conflict, InvalidInput, NotFound
 from athand.inputs import check_choice, check_name
 from athand.memories import relations, rows, write
 from athand.memories.filters import and_, build_filter
-from athand.memories.model import FILE_TAG, Memory, to_passage
+from athand.memories.model import FILE_TAG, GLOBAL_SPACE, Memory, to_passage
 from athand.memories.validation import check_project, new_memory
 from athand.memories.write import index
 from athand.redaction import clean
@@ -40,7 +40,7 @@ _HIDDEN = re.compile(r"(^|/)(\.|node_modules(/|$))")
 # Not by time alone: the clocks of two computers differ, and a superseded file would be back for that long.
 _IS_CURRENT = (
     "i.is_deleted = 0 AND (i.valid_until IS NULL OR i.valid_until > :now) AND i.id NOT IN (SELECT target_id FROM "
-    "memory_relations WHERE space = :project AND type = 'SUPERSEDES' AND valid_until IS NULL)"
+    f"memory_relations WHERE space IN (:project, '{GLOBAL_SPACE}') AND type = 'SUPERSEDES' AND valid_until IS NULL)"
 )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from athand.errors import Conflict, InvalidInput
 from athand.memories import rows
-from athand.memories.model import Memory, Related, Relation, Successor
+from athand.memories.model import GLOBAL_SPACE, Memory, Related, Relation, Successor
 from athand.store import Row, Snapshot, Transaction, one_of, select_in, to_datetime, to_microseconds
 
 SUPERSEDES = "SUPERSEDES"
@@ -25,12 +25,17 @@ def relate(transaction: Transaction, source: Memory, target: Memory, type_: str,
             "relations stay within a project, or reach a global memory."
         )
     relation = Relation(source.id, target.id, type_, by, now)
-    put(transaction, target.project, relation)
+    put(transaction, common_space(source.space, target.space), relation)
     return relation
 
 
+def common_space(one: str, other: str) -> str:
+    """The space of a relation between memories of these spaces: a project, if both are in it."""
+    return one if one == other else GLOBAL_SPACE
+
+
 def put(transaction: Transaction, space: str, relation: Relation) -> None:
-    """Writes a relation, new or changed, in the space of its target's project."""
+    """Writes a relation, new or changed, in the space of its memories."""
     transaction.execute(
         f"INSERT INTO memory_relations (space, {COLUMNS}) "
         "VALUES (:space, :source_id, :target_id, :type, :by, :valid_from, :valid_until) "
@@ -80,9 +85,27 @@ def bridge_chain(transaction: Transaction, erased: Memory, now: datetime) -> Non
     successor = _successor_id(transaction, erased.id)
     if successor is None:
         return
-    for old in rows.by_id(transaction, predecessors(transaction, erased.id), now).values():
+    found = rows.by_id(transaction, [successor, *predecessors(transaction, erased.id)], now)
+    newer = found.pop(successor)
+    for old in found.values():
         _set_end(transaction, old, erased.valid_until, now)
-        put(transaction, old.project, Relation(successor, old.id, SUPERSEDES, "user", now))
+        relation = Relation(successor, old.id, SUPERSEDES, "user", now)
+        put(transaction, common_space(newer.space, old.space), relation)
+
+
+def move(transaction: Transaction, memory: Memory) -> None:
+    """Moves the relations of a memory whose tier has changed to the spaces where they are looked for."""
+    values = {"id": memory.id}
+    where = "WHERE source_id = :id OR target_id = :id"
+    found = [
+        relation_from_row(row) for row in transaction.rows(f"SELECT {COLUMNS} FROM memory_relations {where}", values)
+    ]
+    if not found:
+        return
+    spaces = rows.find_spaces(transaction, {each for one in found for each in (one.source_id, one.target_id)})
+    transaction.execute(f"DELETE FROM memory_relations {where}", values)
+    for relation in found:
+        put(transaction, common_space(spaces[relation.source_id], spaces[relation.target_id]), relation)
 
 
 def refuse_circles(snapshot: Snapshot, ids: Iterable[str]) -> None:
@@ -111,25 +134,28 @@ def list_related(snapshot: Snapshot, id_: str, now: datetime, longest: int | Non
     return [Related(relation, memory) for relation, memory in pairs if memory and not memory.is_deleted]
 
 
-def count_relations(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, int]:
-    """For each memory, the number of valid relations to memories that still exist."""
+def count_relations(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | None) -> dict[str, int]:
+    """For each memory, the number of valid relations to memories of these spaces that still exist; None: of all."""
     (is_source, values), (is_target, _) = one_of("source_id", ids), one_of("target_id", ids)
+    inside, places = one_of("space", spaces, "space")
+    holds = f"{inside} AND valid_until IS NULL"
     found = snapshot.rows(
-        f"SELECT source_id, target_id FROM memory_relations WHERE {is_source} AND valid_until IS NULL UNION ALL "
-        f"SELECT target_id, source_id FROM memory_relations WHERE {is_target} AND valid_until IS NULL",
-        values,
+        f"SELECT source_id, target_id FROM memory_relations WHERE {is_source} AND {holds} UNION ALL "
+        f"SELECT target_id, source_id FROM memory_relations WHERE {is_target} AND {holds}",
+        {**values, **places},
     )
     others = {there for _, there in found}
-    living = {row[0] for row in select_in(snapshot, "SELECT id FROM memories", "id", others, {"is_deleted": 0})}
+    still = select_in(snapshot, "SELECT id FROM memories", "id", others, {"is_deleted": 0}, spaces)
+    living = {row[0] for row in still}
     return Counter(here for here, there in found if there in living)
 
 
-def successors(snapshot: Snapshot, ids: Sequence[str]) -> dict[str, Successor]:
-    """The last successor of each memory that is not deleted."""
-    chains = {id_: _chain(snapshot, id_) for id_ in ids}
+def successors(snapshot: Snapshot, ids: Sequence[str], spaces: Sequence[str] | None) -> dict[str, Successor]:
+    """The last successor of each memory that is not deleted, in these spaces or in all."""
+    chains = {id_: _chain(snapshot, id_, spaces) for id_ in ids}
     ids_in_chains = {id_ for chain in chains.values() for id_ in chain}
     select = "SELECT id, content, created_at FROM memories"
-    found = select_in(snapshot, select, "id", ids_in_chains, {"is_deleted": 0})
+    found = select_in(snapshot, select, "id", ids_in_chains, {"is_deleted": 0}, spaces)
     known = {row[0]: Successor(row[0], row[1][:_EXCERPT], to_datetime(row[2])) for row in found}
     ends = {id_: [known[each] for each in chain if each in known] for id_, chain in chains.items()}
     return {id_: chain[-1] for id_, chain in ends.items() if chain}
@@ -165,22 +191,24 @@ def relation_from_row(row: Row) -> Relation:
     return Relation(source_id, target_id, type_, by, to_datetime(valid_from), ended)
 
 
-def _successor_ids(snapshot: Snapshot, id_: str) -> list[str]:
+def _successor_ids(snapshot: Snapshot, id_: str, spaces: Sequence[str] | None = None) -> list[str]:
+    inside, places = one_of("space", spaces, "space")
     found = snapshot.rows(
-        "SELECT source_id FROM memory_relations WHERE target_id = :id AND type = :type AND valid_until IS NULL",
-        {"id": id_, "type": SUPERSEDES},
+        "SELECT source_id FROM memory_relations WHERE target_id = :id AND type = :type AND valid_until IS NULL "
+        f"AND {inside}",
+        {"id": id_, "type": SUPERSEDES, **places},
     )
     return [row[0] for row in found]
 
 
-def _successor_id(snapshot: Snapshot, id_: str) -> str | None:
-    return next(iter(_successor_ids(snapshot, id_)), None)
+def _successor_id(snapshot: Snapshot, id_: str, spaces: Sequence[str] | None = None) -> str | None:
+    return next(iter(_successor_ids(snapshot, id_, spaces)), None)
 
 
-def _chain(snapshot: Snapshot, id_: str) -> list[str]:
+def _chain(snapshot: Snapshot, id_: str, spaces: Sequence[str] | None = None) -> list[str]:
     """The successor of a memory, the successor of that one, and so on."""
     chain: list[str] = []
-    while (successor := _successor_id(snapshot, chain[-1] if chain else id_)) and successor not in chain:
+    while (successor := _successor_id(snapshot, chain[-1] if chain else id_, spaces)) and successor not in chain:
         chain.append(successor)
     return chain
 

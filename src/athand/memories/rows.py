@@ -235,15 +235,17 @@ def put_keys(transaction: Transaction, keys: Iterable[tuple[str, str, str, str]]
     transaction.execute_many(_INSERT_KEY, [dict(zip(names, each, strict=True)) for each in keys])
 
 
-def find_projects(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, str]:
-    """The project of each of these memories that exists."""
-    return dict(select_in(snapshot, "SELECT id, project FROM memories", "id", ids))
+def find_spaces(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, str]:
+    """The space of each of these memories that exists."""
+    return dict(select_in(snapshot, "SELECT id, space FROM memories", "id", ids))
 
 
 def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
     """Numbers of memories by kind, of sessions and of relations, in one project or in all."""
     values = {"project": project, "now": to_microseconds(now)}
     mine, here = (f"i.project = :project AND {IN_SPACE}", "i.space = :project") if project else ("1 = 1", "1 = 1")
+    across = f"i.space = '{GLOBAL_SPACE}' AND i.target_id IN (SELECT i.id FROM memories i WHERE {mine})"
+    related = f"i.space = :project OR {across}" if project else "1 = 1"
     kept = f"FROM memories i WHERE {mine} AND i.is_deleted = 0"
 
     def number(sql: str) -> Any:
@@ -261,7 +263,7 @@ def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
         deleted=number(f"SELECT count(*) FROM memories i WHERE {mine} AND i.is_deleted = 1"),
         pinned=number(f"SELECT count(*) {kept} AND i.pinned = 1"),
         sessions=number(f"SELECT count(*) FROM memory_sessions i WHERE {here}"),
-        relations=number(f"SELECT count(*) FROM memory_relations i WHERE {here} AND i.valid_until IS NULL"),
+        relations=number(f"SELECT count(*) FROM memory_relations i WHERE ({related}) AND i.valid_until IS NULL"),
         salience=float(number(f"SELECT avg({SALIENCE_NOW_SQL}) {kept}")),
         by_project=count_by("i.project"),
         by_sector=count_by("i.sector"),

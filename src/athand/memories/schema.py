@@ -54,7 +54,7 @@ CREATE TABLE memory_sessions (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX memory_sessions_by_id ON memory_sessions (id);
 
--- The space of the following tables is the project of the memory: that never changes, while its tier may.
+-- The space of links and keys is the project of the memory: that never changes, while its tier may.
 CREATE TABLE memory_links (
     space TEXT NOT NULL,
     session TEXT NOT NULL,
@@ -66,6 +66,7 @@ CREATE TABLE memory_links (
 CREATE INDEX memory_links_by_memory ON memory_links (memory_id, linked_at);
 CREATE INDEX memory_links_by_session ON memory_links (session, memory_id);
 
+-- The space of a relation is that of both memories, or '*' if one of them is elsewhere.
 CREATE TABLE memory_relations (
     space TEXT NOT NULL,
     source_id TEXT NOT NULL,
@@ -91,6 +92,18 @@ CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 """
 PINNED_BY = "ALTER TABLE memories ADD COLUMN pinned_by TEXT;"  # of what was pinned before, nobody knows it
 
+_IS_ELSEWHERE = "NOT " + " OR NOT ".join(
+    f"EXISTS (SELECT 1 FROM memories m WHERE m.space = memory_relations.space AND m.id = memory_relations.{end})"
+    for end in ("source_id", "target_id")
+)
+_COLUMNS = "source_id, target_id, type, made_by, valid_from, valid_until"
+# What is related within a project is found there and in the space of all projects: a cluster asks no other machine.
+RELATIONS_IN_SPACES = f"""
+INSERT INTO memory_relations (space, {_COLUMNS}) SELECT '{GLOBAL_SPACE}', {_COLUMNS} FROM memory_relations
+    WHERE space <> '{GLOBAL_SPACE}' AND ({_IS_ELSEWHERE}) ON CONFLICT DO NOTHING;
+DELETE FROM memory_relations WHERE space <> '{GLOBAL_SPACE}' AND ({_IS_ELSEWHERE});
+"""
+
 _SECTORS = ", ".join(f"'{sector}'" for sector in RATES)
 _LISTS = " AND ".join(holds_json(column, "array") for column in ("tags", "concepts", "files"))
 _CONDITIONS = {
@@ -100,4 +113,4 @@ _CONDITIONS = {
     "memory_relations": "source_id IN (SELECT id FROM memories) AND target_id IN (SELECT id FROM memories)",
     "memory_keys": "memory_id IN (SELECT id FROM memories)",
 }
-SCHEMA = Schema(INDEX, (TABLES, PINNED_BY), secure_delete=True, conditions=_CONDITIONS)
+SCHEMA = Schema(INDEX, (TABLES, PINNED_BY, RELATIONS_IN_SPACES), secure_delete=True, conditions=_CONDITIONS)

@@ -173,8 +173,8 @@ def to_hits(snapshot: Snapshot, ranking: MemoryRanking, chosen: Sequence[Match])
     named = {memory.session for memory in memories if memory.session}
     source_sessions = sessions.by_id(snapshot, named, ranking.request.project)
     ended = [memory.id for memory in memories if memory.valid_until is not None]
-    successors = relations.successors(snapshot, ended) if ended else {}
-    counts = relations.count_relations(snapshot, [memory.id for memory in memories])
+    successors = relations.successors(snapshot, ended, spaces) if ended else {}
+    counts = relations.count_relations(snapshot, [memory.id for memory in memories], spaces)
     texts = (_whole_text(snapshot, memory, longest, now) for memory in memories)
     terms = frozenset(ranking.answer.keywords.worths)
     highlights = excerpts_of(texts, terms)

@@ -101,7 +101,7 @@ def _read_nouns(snapshot: Snapshot, corpus: AnyCorpus, project: str | None) -> I
     own = "(SELECT id FROM memories WHERE project = :project)"
     inside = f"(:project IS NULL OR (source_id IN {own} AND target_id IN {own}))"
     for row in snapshot.rows(
-        f"SELECT {relations.COLUMNS} FROM memory_relations WHERE {inside} ORDER BY space, source_id, target_id, type",
+        f"SELECT {relations.COLUMNS} FROM memory_relations WHERE {inside} ORDER BY source_id, target_id, type",
         values,
     ):
         yield relations.relation_from_row(row)
@@ -205,19 +205,20 @@ def _put_others(transaction: Transaction, path: Path, nouns: Numbered) -> None:
     """Writes links, relations and keys; raises if a memory or session that they name is not there."""
     links: list[Link] = []
     keys: list[tuple[str, str, str, str]] = []
-    projects = rows.find_projects(transaction, {id_ for _, noun in nouns for id_ in _name_memories(noun)})
+    spaces = rows.find_spaces(transaction, {id_ for _, noun in nouns for id_ in _name_memories(noun)})
     begun = sessions.by_id(transaction, {noun.session for _, noun in nouns if isinstance(noun, Link)})
     for number, noun in nouns:
         with importers.locate_errors(path, number):
             for id_ in _name_memories(noun):
-                if id_ not in projects:
+                if id_ not in spaces:
                     raise NotFound(f"There is no memory {id_!r}.")
             if isinstance(noun, Link):
                 if noun.session not in begun:
                     raise NotFound(f"There is no session {noun.session!r}.")
                 links.append(noun)
             elif isinstance(noun, Relation):
-                relations.put(transaction, projects[noun.target_id], noun)
+                space = relations.common_space(spaces[noun.source_id], spaces[noun.target_id])
+                relations.put(transaction, space, noun)
             elif isinstance(noun, Key):
                 keys.append((noun.project, noun.name, noun.memory_id, noun.fingerprint))
     sessions.put_links(transaction, links)

@@ -258,6 +258,8 @@ def update(
         _refuse_stale(before, expected)
         after = apply_changes(before, changes, now, by)
         rows.write(transaction, before, after)
+        if after.space != before.space:
+            relations.move(transaction, after)
         passage = to_passage(after)
         if passage != to_passage(before):
             unindex(transaction, before)
