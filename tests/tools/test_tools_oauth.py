@@ -14,7 +14,7 @@ from chaos.harness import Scene, key, scene
 from chaos.web import serving
 from oauth_server import Tokens, protected
 from tests.tools.patience import begun
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 from athand.errors import InvalidInput, Unavailable
 from athand.tools.model import Launch
@@ -162,7 +162,7 @@ def test_a_running_server_whose_login_was_taken_back_says_so(ours: Scene, tokens
     tokens.refresh.clear()
     with pytest.raises(Unavailable, match="athand tools login safe"):
         ours.text(SAFE, "add", a=1, b=2)
-    assert ours.gateway.states()[SAFE].state == "needs login"
+    until(lambda: ours.gateway.states()[SAFE].state == "needs login")  # once its session has ended, which follows
 
 
 def test_an_answer_with_a_wrong_state_is_turned_away(ours: Scene) -> None:
