@@ -131,6 +131,10 @@ def test_a_deleted_memory_can_be_brought_back(run):
         (("memory", "add", "x", "--created-at", "soon"), 2, "is not a time"),
         (("nonsense",), 2, "No such command"),
         (("serach",), 2, "Did you mean 'search'?"),
+        (("install", "claud-code"), 2, "Did you mean claude-code?"),
+        (("tools", "import", "courser"), 2, "Did you mean cursor?"),
+        (("memory", "list", "--sector", "reflectiv"), 2, "Did you mean reflective?"),
+        (("install", "nonsense"), 2, "is not one of"),
         (("memory", "add"), 2, "Missing argument"),
     ],
 )

@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
+from tests.tools.servers.kit import write_config
 
+from athand.adapters.cli.main import cli
 from athand.config import setting_names
 from athand.embed.models import MODELS
 
@@ -132,6 +135,32 @@ def complete(words):
 
 def _path():
     return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
+
+
+def test_a_shell_completes_what_the_store_holds(run, add, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Notes")
+    memory = add("Staging deploys need the VPN", "--project", "shop")
+    session = run("memory", "start-session", "--project", "shop", "-q").out.strip()
+    run("docs", "add", str(notes))
+    run("tools", "load", str(write_config(tmp_path / "servers.json", ghost={"command": "/no/such/program"})))
+
+    def complete_here(*words):
+        found = ShellComplete(cli, {}, "athand", "_ATHAND_COMPLETE").get_completions([*words[:-1]], words[-1])
+        return [each.value for each in found]
+
+    assert complete_here("memory", "list", "--project", "s") == ["shop"]
+    assert complete_here("memory", "list", "--project", "x") == []
+    assert complete_here("memory", "show", "") == [memory]
+    assert complete_here("memory", "end-session", session[:4]) == [session]
+    assert complete_here("memory", "search", "x", "--in-session", "") == [session]
+    assert complete_here("docs", "show", "n") == ["notes"]
+    assert complete_here("tools", "refresh", "") == ["ghost"]
+    assert complete_here("flows", "show", "") == []
+    elsewhere = tmp_path / "elsewhere.db"
+    assert complete_here("--store", str(elsewhere), "memory", "list", "--project", "") == []
+    assert not elsewhere.exists()
 
 
 def test_names_are_completed():

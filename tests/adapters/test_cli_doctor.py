@@ -1,4 +1,5 @@
 import stat
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -141,3 +142,13 @@ def test_what_was_mended_is_told_also_if_the_store_cannot_be_opened(run, store):
     mended = run("doctor", "--fix", "--json")
     assert mended.json["fixed"] == [f"made {store} private"]
     assert mended.code == 65
+
+
+def test_without_playwright_it_says_how_to_get_it(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "playwright", None)
+    flows = checks(run("doctor", "--json"))["flows"]
+    assert "no Playwright" in flows["text"]
+    assert flows["advice"] == "pip install 'athand[browser]'"
+    refused = run("flows", "setup-browser")
+    assert (refused.code, refused.out) == (69, "")
+    assert "pip install 'athand[browser]'" in refused.err

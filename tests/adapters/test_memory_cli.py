@@ -85,6 +85,30 @@ def test_words_that_matched_stand_out_in_colour(run, add, monkeypatch):
     assert "33mStaging" in run("memory", "search", "staging").out
 
 
+def test_scores_have_the_colour_of_their_value(run, add, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    add("Staging deploys need the VPN")
+    add("Staging has no printer")
+    add("Tulips grow in spring")
+    question = ("memory", "search", "staging deploys need the VPN", "--min-score", "0")
+    scores = [hit["score"] for hit in run(*question, "--json").json["hits"]]
+    assert scores[0] >= 0.5 > scores[1] >= 0.25 > scores[2]
+    colours = [f"\x1b[{code}m {score:.2f}" for code, score in zip((32, 33, 2), scores, strict=True)]
+    shown = run(*question).out
+    assert [each for each in colours if each in shown] == colours
+
+
+def test_an_id_with_a_typo_is_answered_with_the_nearest_one(run, add):
+    memory = add("Staging deploys need the VPN")
+    session = run("memory", "start-session", "--project", "shop", "-q").out.strip()
+    for words, id_ in ((("show",), memory), (("end-session",), session)):
+        mistyped = f"{id_[:5]}-{id_[6:]}"
+        assert f"Did you mean {id_}?" in run("memory", *words, mistyped).err
+        assert "Did you mean" not in run("memory", *words, "something else").err
+
+
 def test_search_takes_every_filter(run, tokens):
     def found(*arguments):
         return {hit["id"] for hit in run("memory", "search", "tokens", "--json", *arguments).json["hits"]}

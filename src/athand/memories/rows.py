@@ -8,7 +8,7 @@ from typing import Any
 
 from athand.corpus import Items
 from athand.errors import InvalidInput, NotFound
-from athand.inputs import is_text
+from athand.inputs import is_text, suggest
 from athand.memories.dedupe import is_near_duplicate
 from athand.memories.model import (
     COLUMNS,
@@ -29,6 +29,7 @@ DERIVED_COLUMNS = ("space", "is_deleted", "fingerprint", "near_duplicate_key")
 _ALL_COLUMNS = f"{COLUMNS}, {', '.join(DERIVED_COLUMNS)}"
 _INSERT = f"INSERT INTO memories ({_ALL_COLUMNS}) VALUES ({', '.join(':' + name for name in _ALL_COLUMNS.split(', '))})"
 _TABLES_OF_MEMORY = ("memory_links", "memory_keys")
+_SUGGESTED_FROM = 1000  # memories whose ids are compared with one that is unknown
 # The spaces of a project's memories: beside the project, so that a cluster is asked only for those.
 IN_SPACE = f"i.space IN (:project, '{GLOBAL_SPACE}')"
 
@@ -46,13 +47,19 @@ def get(snapshot: Snapshot, id_: str, now: datetime, spaces: Iterable[str] | Non
 
 
 def _suggest_id(snapshot: Snapshot, id_: str) -> str:
-    """A hint at the memory whose id begins alike, if there is one: typos are most frequent at the end of an id."""
+    """A hint at the memory whose id begins alike, where typos are most frequent, else at one whose id is near."""
     begin = id_[: max(4, len(id_) - 2)]
     rows = snapshot.rows(
         "SELECT id FROM memories WHERE id >= :begin AND id < :end ORDER BY id LIMIT 1",
         {"begin": begin, "end": begin + chr(0x10FFFF)},
     )
-    return f" Did you mean {rows[0][0]}?" if rows and len(begin) >= 4 else ""
+    if rows and len(begin) >= 4:
+        return f" Did you mean {rows[0][0]}?"
+    newest = snapshot.rows(
+        "SELECT id FROM memories WHERE is_deleted = 0 ORDER BY created_at DESC LIMIT :limit",
+        {"limit": _SUGGESTED_FROM},
+    )
+    return suggest(id_, (row[0] for row in newest))
 
 
 def by_id(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from athand.corpus import AnyCorpus
 from athand.errors import Conflict, NotFound
-from athand.inputs import check_name, check_past, check_text, is_text
+from athand.inputs import check_name, check_past, check_text, is_text, suggest
 from athand.memories import rows
 from athand.memories.jsonl import Link
 from athand.memories.model import GLOBAL_SPACE, Memory, Session, SessionContext, Timeline
@@ -14,6 +14,8 @@ from athand.memories.validation import check_project
 from athand.redaction import clean, refuse_secret
 from athand.store import Row, Snapshot, Transaction, new_id, one_of, select_in, to_datetime, to_microseconds
 from athand.types import Filter
+
+_SUGGESTED_FROM = 1000  # sessions whose ids are compared with one that is unknown
 
 COLUMNS = "id, space, started_at, ended_at, summary"
 _INSERT = f"INSERT INTO memory_sessions ({COLUMNS}) VALUES (:id, :space, :started_at, :ended_at, :summary)"
@@ -110,7 +112,11 @@ def get(snapshot: Snapshot, id_: str, project: str | None = None) -> Session:
     """The session with this id; probably of this project."""
     found = find(snapshot, id_, project) if is_text(id_) else None
     if found is None:
-        raise NotFound(f"No session {id_!r}. See the sessions with: athand memory sessions")
+        newest = snapshot.rows(
+            "SELECT id FROM memory_sessions ORDER BY started_at DESC LIMIT :limit", {"limit": _SUGGESTED_FROM}
+        )
+        hint = suggest(id_, (row[0] for row in newest))
+        raise NotFound(f"No session {id_!r}.{hint} See the sessions with: athand memory sessions")
     return found
 
 

@@ -10,6 +10,7 @@ import click
 
 from athand.adapters.cli import options
 from athand.adapters.cli.answers import NO_FOLDERS
+from athand.adapters.cli.completion_values import complete_folder
 from athand.adapters.cli.session import Session, command, confirm, exit_on_sigterm
 from athand.adapters.cli.words import echo, format_duration, pluralize
 from athand.errors import NotFound
@@ -60,7 +61,7 @@ def _print_indexed(session: Session, athand: "Athand", folder: "Folder", seconds
 
 
 @command(commands, "status")
-@click.argument("folder", metavar="[FOLDER]", required=False)
+@click.argument("folder", metavar="[FOLDER]", required=False, shell_complete=complete_folder)
 @click.option("--problems", "with_problems", is_flag=True, help="List every file that could not be read, and why.")
 def status(session: Session, /, folder: str | None, with_problems: bool) -> None:
     """Show the folders, their states and their problems.
@@ -104,7 +105,7 @@ def _advise(folders: "list[Folder]", folder_id: str | None, *, with_problems: bo
 
 
 @command(commands, "refresh")
-@click.argument("folders", metavar="[FOLDER]...", nargs=-1)
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, shell_complete=complete_folder)
 def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
     """Bring the indexes of these folders up to date; default: of all that are not offline or imported.
 
@@ -131,7 +132,7 @@ def refresh(session: Session, /, folders: tuple[str, ...]) -> None:
 
 
 @command(commands, "watch")
-@click.argument("folders", metavar="[FOLDER]...", nargs=-1)
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, shell_complete=complete_folder)
 def watch(session: Session, /, folders: tuple[str, ...]) -> None:
     """Watch folders and index what changes, until you press Ctrl-C.
 

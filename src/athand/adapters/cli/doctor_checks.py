@@ -176,6 +176,11 @@ def _check_tools(athand: "Athand", session: "Session") -> Check:
 def _check_flows(settings: "Settings", status: "Status") -> Check:
     count = int(status.corpora["flows"]["count"])
     text = pluralize(count, "session")
+    if find_spec("playwright") is None:
+        from athand.distribution import install_hint
+
+        text += " · no Playwright to record and replay with"
+        return Check("flows", WARNING if count else OK, text, install_hint("browser"))
     try:
         return Check("flows", OK, f"{text} · browser {_find_browser(settings.chromium)}")
     except AthandError:
@@ -185,10 +190,8 @@ def _check_flows(settings: "Settings", status: "Status") -> Check:
 
 def _find_browser(configured: str | None) -> str:
     """The browser that flows would use; Playwright is asked only where the machine has none."""
-    from athand.flows.browser.chromium import find_executable, find_launch_executable, no_playwright
+    from athand.flows.browser.chromium import find_executable, find_launch_executable
 
-    if find_spec("playwright") is None:
-        raise no_playwright()
     try:
         return find_executable(configured, None)
     except Unavailable:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import flows_browser, options
+from athand.adapters.cli.completion_values import complete_flow
 from athand.adapters.cli.flows_browser import find_step, session_id
 from athand.adapters.cli.session import Command, SectionedGroup, Session, command, confirm
 from athand.adapters.cli.words import echo, echo_data, pluralize, to_one_line
@@ -205,7 +206,7 @@ def suggest(session: Session, /, id: str) -> None:
 
 
 @command(move_commands, "export")
-@click.argument("id", metavar="[SESSION]", required=False)
+@click.argument("id", metavar="[SESSION]", required=False, shell_complete=complete_flow)
 @click.option("--all", "export_all", is_flag=True, help="All sessions, as folders.")
 @click.option(
     "--format",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options
+from athand.adapters.cli.completion_values import complete_flow
 from athand.adapters.cli.flows_line_parser import HELP, parse_json, parse_words
 from athand.adapters.cli.session import Command, Session, command
 from athand.adapters.cli.words import echo, pluralize, to_json, to_one_line
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 record_commands = click.Group()
 replay_commands = click.Group()
 
-session_id = click.argument("id", metavar="SESSION")
+session_id = click.argument("id", metavar="SESSION", shell_complete=complete_flow)
 
 
 def browser_options(function: Command) -> Command:
@@ -186,6 +187,7 @@ def setup_browser(session: Session, /) -> None:
         session.say(f" {to_one_line(line)}")
 
     configured = load_settings(data_dir=session.data_dir).chromium
+    chromium.check_playwright()  # a browser alone records nothing
     try:
         path = chromium.find_executable(configured)
         path = path if configured else chromium.install_headless_shell(path, show)

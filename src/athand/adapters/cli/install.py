@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from athand.adapters.cli.hook_files import HookFiles
-from athand.adapters.cli.options import complete_toolset
+from athand.adapters.cli.options import NameChoice, complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
 from athand.adapters.cli.words import HIDDEN, abbreviate_home, echo, hide_password
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:7325/mcp"
 _top = click.Group()
-_client = click.argument("client", metavar="[CLIENT]", required=False, type=click.Choice(CLIENTS))
+_client = click.argument("client", metavar="[CLIENT]", required=False, type=NameChoice(CLIENTS))
 _project = click.option(
     "--project", is_flag=True, help="Only for the project in this folder, in the project's own file."
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import memory_sessions, memory_transfer, options
+from athand.adapters.cli.completion_values import complete_memory
 from athand.adapters.cli.session import Command, SectionedGroup, Session, command, confirm, read_standard_input
 from athand.adapters.cli.words import draw_bar, echo, format_fraction, label_memory, pluralize, to_one_line
 
@@ -321,8 +322,8 @@ def _describe_salience(memory: "Memory") -> str:
 
 
 @command(_relate_commands, "supersede")
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", shell_complete=complete_memory)
+@click.argument("new", shell_complete=complete_memory)
 @options.of("memories:Memories.supersede", "by")
 def supersede(session: Session, /, old: str, new: str, by: str) -> None:
     """Let the memory NEW take the place of OLD.
@@ -337,7 +338,7 @@ def supersede(session: Session, /, old: str, new: str, by: str) -> None:
 
 
 @command(_relate_commands, "unsupersede")
-@click.argument("old")
+@click.argument("old", shell_complete=complete_memory)
 def unsupersede(session: Session, /, old: str) -> None:
     """Let the superseded memory OLD hold again."""
     with session.open() as athand:
@@ -346,9 +347,9 @@ def unsupersede(session: Session, /, old: str) -> None:
 
 
 @command(_relate_commands, "relate")
-@click.argument("source")
+@click.argument("source", shell_complete=complete_memory)
 @options.argument("memories:Memories.relate", "type")
-@click.argument("target")
+@click.argument("target", shell_complete=complete_memory)
 @options.of("memories:Memories.relate", "by")
 def relate(session: Session, /, source: str, target: str, **given: Any) -> None:
     """Relate the memory SOURCE to TARGET; the type says what SOURCE is to it.

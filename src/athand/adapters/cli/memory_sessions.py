@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options
+from athand.adapters.cli.completion_values import complete_memory_session
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import describe_session, echo, find_successor
 
@@ -104,7 +105,7 @@ def start_session(session: Session, /, **given: Any) -> None:
 
 
 @command(commands, "end-session")
-@click.argument("id", metavar="ID")
+@click.argument("id", metavar="ID", shell_complete=complete_memory_session)
 @options.of("memories:Memories.end_session", "summary")
 def end_session(session: Session, /, id: str, summary: str | None) -> None:
     """End a session."""

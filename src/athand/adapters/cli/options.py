@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import click
 
+from athand.adapters.cli.completion_values import (
+    complete_app,
+    complete_folder,
+    complete_memory,
+    complete_memory_session,
+    complete_project,
+    complete_server,
+)
 from athand.adapters.cli.session import Command
 
 if TYPE_CHECKING:
@@ -41,6 +49,27 @@ _METAVARS = {
     "files": "PATH",
     "path": "PATTERN",
 }
+_COMPLETE = {
+    "project": complete_project,
+    "session": complete_memory_session,
+    "in_session": complete_memory_session,
+    "folder_id": complete_folder,
+    "server": complete_server,
+    "app": complete_app,
+}
+
+
+class NameChoice(click.Choice[str]):
+    """One of some names; the error for another one suggests the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is written in the list."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from athand.inputs import suggest
+
+            self.fail(f"{error.message}{suggest(value, self.choices)}", param, ctx)
 
 
 def _join_words(context: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> str:
@@ -49,8 +78,8 @@ def _join_words(context: click.Context, parameter: click.Parameter, words: tuple
 
 # A question in quotes, or as several words.
 query = click.argument("query", nargs=-1, required=True, callback=_join_words)
-memory_id = click.argument("id", metavar="ID")
-folder_id = click.argument("folder_id", metavar="FOLDER")
+memory_id = click.argument("id", metavar="ID", shell_complete=complete_memory)
+folder_id = click.argument("folder_id", metavar="FOLDER", shell_complete=complete_folder)
 document_id = click.argument("document_id", metavar="DOCUMENT")
 explain = click.option("--explain", is_flag=True, help="Show how each score came about.")
 
@@ -106,6 +135,8 @@ def make_option(method: "Method", name: str, flags: str = "", **settings: Any) -
         own |= {"default": parameter.default, "show_default": True}
     if "metavar" not in own and name in _METAVARS:
         own["metavar"] = _METAVARS[name]
+    if name in _COMPLETE and not flags:  # with a flag of its own it names something new
+        own["shell_complete"] = _COMPLETE[name]
     return click.Option([name, *flag.split()], **{"help": f"{about}."} | own | settings)
 
 
@@ -131,7 +162,7 @@ def _read_type(parameter: "Parameter") -> dict[str, Any]:
     entries = [entry for each in alternatives for entry in get_args(each)]
     marks = {type(mark): mark for each in (*entries, parameter.annotation) for mark in marks_of(each)}
     if choice := marks.get(Choice):
-        return {"type": click.Choice(choice.words, case_sensitive=False)}
+        return {"type": NameChoice(choice.words, case_sensitive=False)}
     if int in alternatives:
         return {"type": _make_parser(int, "a whole number", marks.get(Range)), "metavar": "N"}
     if float in alternatives:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from athand.adapters.cli import options, tools_calls, tools_log, tools_servers
+from athand.adapters.cli.completion_values import complete_tool
 from athand.adapters.cli.session import SectionedGroup, Session, command
 from athand.adapters.cli.tools_catalogues import (
     FAILED,
@@ -163,7 +164,7 @@ def _print_count(session: Session, tools: "Sequence[Tool]") -> None:
 
 
 @command(commands, "describe")
-@click.argument("id", metavar="TOOL")
+@click.argument("id", metavar="TOOL", shell_complete=complete_tool)
 @catalogue_options
 def describe(session: Session, /, id: str, **given: Any) -> None:
     """Show everything about one tool.
@@ -183,7 +184,7 @@ def describe(session: Session, /, id: str, **given: Any) -> None:
 
 
 @command(commands, "types")
-@click.argument("ids", metavar="[TOOL]...", nargs=-1)
+@click.argument("ids", metavar="[TOOL]...", nargs=-1, shell_complete=complete_tool)
 @click.option("--server", metavar="NAME", help="All tools of this server.")
 @click.option(
     "--language",

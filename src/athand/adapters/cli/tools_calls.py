@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from athand.adapters.cli.completion_values import complete_tool
 from athand.adapters.cli.session import Session, command, confirm, read_standard_input
 from athand.adapters.cli.tools_catalogues import Catalogues, catalogue_options, find_tool, open_catalogues
 from athand.adapters.cli.words import echo, echo_data, format_size, pluralize
@@ -21,14 +22,14 @@ call_commands = click.Group()
 decision_commands = click.Group()
 
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-_tools = click.argument("ids", metavar="[TOOL]...", nargs=-1)
+_tools = click.argument("ids", metavar="[TOOL]...", nargs=-1, shell_complete=complete_tool)
 _all_waiting = click.option("--server", metavar="NAME", help="All tools of this server that wait for approval.")
 _names = click.argument("names", metavar="NAME...", nargs=-1, required=True)
 _project = click.argument("path", metavar="[FILE]", required=False)
 
 
 @command(call_commands, "call")
-@click.argument("id", metavar="TOOL")
+@click.argument("id", metavar="TOOL", shell_complete=complete_tool)
 @click.argument("arguments", required=False)
 @click.option("--arg", "pairs", metavar="NAME=VALUE", multiple=True, help="One argument; may be repeated.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation where a rule wants it.")

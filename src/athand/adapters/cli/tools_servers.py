@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from athand.adapters.cli.completion_values import complete_server
+from athand.adapters.cli.options import NameChoice
 from athand.adapters.cli.session import Session, command, confirm
 from athand.adapters.cli.tools_catalogues import (
     FAILED,
@@ -33,12 +35,12 @@ CLIENTS = (
     *("claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "windsurf"),
     *("copilot", "opencode", "zed", "cline", "kiro", "continue"),
 )
-_server = click.argument("server")
+_server = click.argument("server", shell_complete=complete_server)
 ServerEntry = Mapping[str, Any]
 
 
 @command(commands, "import", creates=True)
-@click.argument("clients", metavar="[PROGRAM]...", nargs=-1, type=click.Choice(CLIENTS))
+@click.argument("clients", metavar="[PROGRAM]...", nargs=-1, type=NameChoice(CLIENTS))
 @click.option("--project", metavar="DIR", help="Also import the servers that they have for the project in this folder.")
 @click.option("--replace", is_flag=True, help="Replace servers of the same name that have other settings.")
 @click.option("--take-over", is_flag=True, help="Move the servers of one program: it starts Athand in their place.")
@@ -180,7 +182,7 @@ def load(session: Session, /, config: str, catalogue: str) -> None:
 
 
 @command(commands, "refresh")
-@click.argument("names", metavar="[SERVER]...", nargs=-1)
+@click.argument("names", metavar="[SERVER]...", nargs=-1, shell_complete=complete_server)
 @catalogue_options
 def refresh(session: Session, /, names: tuple[str, ...], **given: Any) -> None:
     """List the tools of these servers again; default: all servers.

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from athand.distribution import install_hint
@@ -49,6 +50,12 @@ _INSTALL_TIMEOUT_S = 1800
 def no_playwright() -> Unavailable:
     """The error that says which package browsers need, and how to install it."""
     return Unavailable(f"Browsers need Playwright, which is not installed. Run: {install_hint('browser')}")
+
+
+def check_playwright() -> None:
+    """Raise Unavailable where Playwright is not installed: then no browser can be used, whatever there is."""
+    if find_spec("playwright") is None:
+        raise no_playwright()
 
 
 def find_executable(executable: str | None, own: str | None = None, is_headless: bool = True) -> str:
