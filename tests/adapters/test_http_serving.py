@@ -24,7 +24,19 @@ from tests.waiting import PATIENCE
 # A server that waits long enough for whoever is slow to ask what he has begun to ask.
 PATIENT = """
 from athand.adapters.http import server
-server._GRACE_SECONDS = 600
+server._GRACE_SECONDS = server._ANSWER_SECONDS = 600
+from athand.adapters.cli import main
+main()
+"""
+
+
+# Its tool servers, its browsers or its store need for ever to end.
+STUCK = """
+import threading
+from athand.adapters.http import server
+from athand.adapters.operations import AppContext
+server._GRACE_SECONDS = server._ANSWER_SECONDS = 1
+AppContext.close = lambda self: threading.Event().wait()
 from athand.adapters.cli import main
 main()
 """
@@ -72,12 +84,12 @@ class Served:
 
 
 @contextmanager
-def served(home, *options, context=None):
+def served(home, *options, context=None, program=PATIENT):
     """A server with a home of its own; it is gone afterwards in any case."""
     home.mkdir(exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ATHAND_")}
     environment = {**kept, "ATHAND_HOME": str(home), "ATHAND_CONFIG": str(home / "config.toml")}
-    command = [sys.executable, "-c", PATIENT, "serve", "--port=0", "--json", *options]
+    command = [sys.executable, "-c", program, "serve", "--port=0", "--json", *options]
     with (home / "log").open("ab") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, cwd=home)
     try:
@@ -169,6 +181,12 @@ def test_over_tls_other_machines_may_ask_and_a_second_signal_ends_at_once(tmp_pa
         wait_for(lambda: not is_listening(server))
         assert server.end(signal.SIGTERM) == 128 + signal.SIGTERM
         begun.close()
+
+
+def test_a_server_of_which_something_does_not_end_is_gone_when_its_grace_is_over(tmp_path):
+    with served(tmp_path / "home", "--no-mcp", program=STUCK) as server:
+        assert server.end(signal.SIGTERM) == 128 + signal.SIGTERM
+    assert "still running 1 s after the signal" in (tmp_path / "home" / "log").read_text()
 
 
 @pytest.mark.timeout(2 * PATIENCE)  # one that does not would answer here for ever

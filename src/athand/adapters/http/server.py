@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -25,8 +26,10 @@ from athand.adapters.http.middleware.access_log import SECURITY_HEADERS, JsonLog
 from athand.adapters.http.responses import ProblemResponse
 from athand.errors import BadData, InvalidInput, Unavailable
 
+log = logging.getLogger("athand")
 HEAD_SECONDS = 15.0  # for the head of a request, which arrives before any token is checked
-_GRACE_SECONDS = 10  # for requests that are being answered at shutdown
+_GRACE_SECONDS = 10  # from a signal to the end of the process
+_ANSWER_SECONDS = 6  # of them, for requests that are being answered; the rest is for servers, browsers and the store
 _KEEP_ALIVE_SECONDS = 75
 _MAX_HEAD_BYTES = 65_536
 _BACKLOG = 512
@@ -112,7 +115,7 @@ def serve(
         limit_concurrency=allow_connections() + 1,
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=_ANSWER_SECONDS,
         ssl_context_factory=(lambda *_: tls) if tls is not None else None,
     )
     server = _UvicornServer(config, app.state.begin_to_end, on_ready, stop_after)
@@ -143,6 +146,10 @@ class _UvicornServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End event streams and what takes long, then wait for the other requests."""
+        if self.ended_by is not None:
+            last = threading.Timer(_GRACE_SECONDS, _end_now, (self.ended_by,))
+            last.daemon = True
+            last.start()
         for begin in self._begin_to_end:
             begin()
         await super().shutdown(sockets)
@@ -156,6 +163,12 @@ class _UvicornServer(uvicorn.Server):
             os._exit(_EXIT_CODES.get(signal.Signals(sig), 1))
         self.ended_by = sig
         self.should_exit = True
+
+
+def _end_now(sig: int) -> None:
+    """End the process although something of it still runs. What was answered is on the disk; tool servers end, too."""
+    log.warning("Something was still running %s s after the signal, and was ended.", _GRACE_SECONDS)
+    os._exit(_EXIT_CODES.get(signal.Signals(sig), 1))
 
 
 def configure_logging(*, as_json: bool, log_requests: bool) -> None:
