@@ -1,9 +1,12 @@
 """Natural questions: search and find_documents."""
 
+import numpy as np
 import pytest
 from tests.engines import one_engine
 
+from athand.documents.scoring import repetition_factor
 from athand.errors import InvalidInput
+from athand.types import Candidate
 
 FILES = {
     "docs/deploy.md": "# Deploying\n\nTo deploy the shop, connect to the VPN and run the release script.",
@@ -38,6 +41,37 @@ def test_a_question_finds_its_passage_with_reasons(documents, folder):
 def test_a_definition_is_found_by_its_name(documents, folder):
     for query in ("ConnectionPool", "connection pool", "class that keeps postgres connections"):
         assert documents.search(query)[0].item.document_id == "src/pool.py"
+
+
+CODE = {
+    "src/settings.py": "def load_settings(path):\n    '''Reads the file.'''\n    return parse(path)\n",
+    "src/start.py": "def start(path):\n    settings = load_settings(path)\n    return run(load_settings, settings)\n",
+    "src/again.py": "def again():\n    # load_settings and load_settings\n    return load_settings('.')\n",
+    "src/retries.py": "def wait(attempt):\n    '''How long before the next request.'''\n    return 2 ** attempt\n",
+    "src/client.py": "def request(attempt):\n    '''How long before the next request.'''\n    return 2 ** attempt\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("load_settings", "src/settings.py"),
+        ("what does load_settings() do", "src/settings.py"),
+        ("how does `load_settings` work", "src/settings.py"),
+        ("retries: how long before the next request", "src/retries.py"),
+    ],
+)
+@one_engine
+def test_code_that_defines_what_is_named_is_before_code_that_uses_it(documents, tree, location, question, first):
+    tree.write_all(CODE)
+    documents.add(tree)
+    assert documents.search(question)[0].item.document_id == first
+
+
+def test_the_best_chunk_of_another_file_is_before_a_further_chunk_that_is_little_better():
+    passages = [Candidate(id_, item, "folder", ("",) * 4, 0) for id_, item in (("a", "x"), ("b", "x"), ("c", "y"))]
+    scores = np.array([1.0, 0.8, 0.75])
+    assert (scores * repetition_factor(scores, passages).factor).tolist() == [1.0, pytest.approx(0.68), 0.75]
 
 
 def test_nothing_fitting_is_no_hits(documents, folder):

@@ -10,6 +10,8 @@ LABELS = {
     "heading": "in headings",
     "definition": "in names",
     "path": "in path",
+    "stem": "in file name",
+    "named": "defines it",
     "document": "its document",
     "repetition": "same document",
     "scale": "common scale",

@@ -1,8 +1,9 @@
 """Scores of chunks for a natural question: pure functions from candidates to the parts and factors of their scores.
 
 The base score is a weighted sum of calibrated cosine and BM25. It is raised by query words in headings, defined names
-and path, and by matching siblings in the same document. It is lowered for tests, examples and change logs, for prose
-among code, and for each further chunk of the same document.
+and path, by matching siblings in the same document, and in code by the words of the file's own name and by the
+definition of an identifier that the query names. It is lowered for tests, examples and change logs, for prose among
+code, and for all but the best chunk of the same document.
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from athand.documents.identifiers import defined_identifiers, stem_terms
 from athand.rank import (
     Factor,
     KeywordQuery,
@@ -32,11 +34,13 @@ FULL_MATCH = 1.25  # divides BM25: the score of a chunk with all words, where pa
 IN_HEADING = 0.5
 IN_NAMES = 0.5
 IN_PATH = 0.3
+IN_STEM = 0.3  # of the words of a source file's own name in the query
+NAMED = 0.75  # for code that defines an identifier which the query names
 COHERENCE = 0.4  # maximum gain of matching siblings
 _HALF_COHERENCE = 2.6  # sum of sibling scores with half of that gain
 NOISE = 0.5  # loss of tests, examples and change logs
 PROSE = 0.4  # loss of prose when all other candidates are code
-REPEATED = 0.92  # factor per better chunk of the same document, for diversity
+REPEATED = 0.85  # factor of all but the best chunk of a document, for diversity
 FLOOR = 0.16  # default minimum score
 
 INDEX = Index(
@@ -48,6 +52,7 @@ INDEX = Index(
 )
 _HEADING, _NAMES, _PATH = 1, 2, 3
 _MAX_NAMES = 20
+_MIN_STEM_WORTH = 0.7  # of a variant of a query word, to count as the word in the name of a file
 _NOISE_PATH = re.compile(
     r"(?i)(^|/)(tests?|testing|specs?|__tests__|examples?|samples?|fixtures?|benchmarks?|third_party|legacy|compat|"
     r"migrations)(/|$)|(^|/)(test_[^/]*|[^/]*[._-](test|spec)s?\.[a-z]+|conftest\.py|changelog[^/]*|changes[^/]*|"
@@ -72,20 +77,22 @@ def match_parts(found: Candidates, keywords: KeywordQuery, calibration: Calibrat
     return {"semantic": Part(cosines, calibrate_cosine(cosines, calibration), SEMANTIC), "keyword": keyword}
 
 
-def adjustment_factors(
-    parts: Mapping[str, Part], candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int
-) -> dict[str, Factor]:
-    """Factors by field matches, siblings and kind of file; `passages` is the number of passages searched."""
+def adjustment_factors(parts: Mapping[str, Part], found: Candidates, question: str) -> dict[str, Factor]:
+    """Factors by field matches, siblings and kind of file."""
+    candidates, words, passages = found.passages, found.words, found.statistics.passages
     shares = _word_shares(candidates, words, passages)
     names = shares[:, _NAMES] / np.sqrt([_count_names(each.fields[_NAMES]) for each in candidates])
     others = _sibling_scores(parts, candidates)
     noise = np.zeros(len(candidates)) if _asks_for_noise_files(words) else _noise_flags(candidates)
     prose = np.array([each.item[0] in _PROSE for each in candidates], float)
     code = np.array([each.item[0] == "code" for each in candidates], float)
+    stem, named = code * _stem_shares(candidates, words), code * _named_flags(candidates, question)
     return {
         "heading": Factor(shares[:, _HEADING], 1 + IN_HEADING * shares[:, _HEADING]),
         "definition": Factor(names, 1 + IN_NAMES * names),
         "path": Factor(shares[:, _PATH], 1 + IN_PATH * shares[:, _PATH]),
+        "stem": Factor(stem, 1 + IN_STEM * stem),
+        "named": Factor(named, 1 + NAMED * named),
         "document": Factor(others, 1 + COHERENCE * others / (_HALF_COHERENCE + others)),
         "noise": Factor(noise, 1 - NOISE * noise),
         "prose": Factor(prose, 1 - PROSE * prose * (code.mean() if len(code) else 0.0)),
@@ -93,14 +100,27 @@ def adjustment_factors(
 
 
 def repetition_factor(scores: Numbers, candidates: Sequence[Candidate]) -> Factor:
-    """The factor 1 for the best chunk of a document, and less for each further one."""
+    """The factor 1 for the best chunk of a document, and less for the others."""
     seen: dict[tuple[str, str], int] = defaultdict(int)
     before = np.zeros(len(candidates))
     for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], candidates[index].id)):
         place = (candidates[index].space, candidates[index].item_id)
         before[index] = seen[place]
         seen[place] += 1
-    return Factor(before, REPEATED**before)
+    return Factor(before, np.where(before > 0, REPEATED, 1.0))
+
+
+def _stem_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Numbers:
+    """For each candidate the share of the words in its file's own name that the query has."""
+    terms = {variant.term for word in words for variant in word.variants if variant.worth >= _MIN_STEM_WORTH}
+    stems = [stem_terms(each.item_id) for each in candidates]
+    return np.array([sum(term in terms for term in stem) / max(1, len(stem)) for stem in stems])
+
+
+def _named_flags(candidates: Sequence[Candidate], question: str) -> Numbers:
+    """1 for each candidate that defines an identifier which the question names, else 0."""
+    named = defined_identifiers(question)
+    return np.array([any(each in candidate.fields[_NAMES] for each in named) for candidate in candidates], float)
 
 
 def _word_shares(candidates: Sequence[Candidate], words: Sequence[QueryWord], passages: int) -> Numbers:

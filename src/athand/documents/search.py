@@ -90,7 +90,7 @@ def rank_candidates(request: DocumentSearchRequest, answer: Answer) -> DocumentR
     """Scores the candidates and orders them; those below the minimum score (default: FLOOR) are dropped."""
     found = answer.found
     parts = match_parts(found, answer.keywords, answer.calibration)
-    factors = adjustment_factors(parts, found.passages, found.words, found.statistics.passages)
+    factors = adjustment_factors(parts, found, request.query.text)
     factors["repetition"] = repetition_factor(totals(parts, factors), found.passages)
     scores = totals(parts, factors)
     ids = [f"{each.space}\0{each.item_id}\0{each.id}" for each in found.passages]
