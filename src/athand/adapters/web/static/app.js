@@ -4,20 +4,24 @@ import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { askWho, logOut, onLoggedOut } from "./api.js";
 import { Login } from "./login.js";
-import { Boundary, Dialog, Trouble, address, go, html, isTyping } from "./parts.js";
+import { Boundary, Dialog, Trouble, address, go, html, isTyping, useAnswer } from "./parts.js";
 import { Search } from "./search.js";
+import { Tools } from "./tools.js";
 
-/** @typedef {{who: import("./api.js").Who, steps: string[], query: URLSearchParams, hash: string}} Place */
+/** @typedef {import("./api.js").Who} Who */
+/** @typedef {{who: Who, steps: string[], query: URLSearchParams, hash: string}} Place */
 
 // By the first step of the address: the title, the key behind g, and the view.
 /** @type {Record<string, [string, string, (place: Place) => any]>} */
 const VIEWS = {
   search: ["Search", "s", Search],
+  tools: ["Tools", "t", Tools],
 };
 const KEYS = [
   ["/", "Search"],
   ["↓ ↑ or j k", "Next and previous in a list"],
   ["Enter", "Open, or show why"],
+  ["a and r", "Approve and reject a tool"],
   ["Esc", "Close"],
   ["?", "Show these keys"],
 ];
@@ -66,6 +70,7 @@ function Frame({ who }) {
   const [showsKeys, setShowsKeys] = useState(false);
   const name = place.steps[0] ?? "search";
   const [title, , View] = VIEWS[name] ?? ["Nothing here", "", Nowhere];
+  const waiting = useWaiting(who, place);
   useKeys(() => setShowsKeys(true));
   useEffect(() => {
     document.title = `${title} · Athand`;
@@ -78,7 +83,9 @@ function Frame({ who }) {
       <nav aria-label="Views">
         ${Object.entries(VIEWS).map(
           ([key, [label]]) =>
-            html`<a href=${address([key])} aria-current=${key === name ? "page" : null}>${label}</a>`,
+            html`<a href=${address([key])} aria-current=${key === name ? "page" : null}>
+              ${label}${key === "tools" && waiting > 0 && html`<span class="badge">${waiting}<span class="unseen"> waiting</span></span>`}
+            </a>`,
         )}
       </nav>
     </header>
@@ -95,6 +102,13 @@ function Frame({ who }) {
     </footer>
     ${showsKeys && html`<${Keys} onClose=${() => setShowsKeys(false)} />`}
   `;
+}
+
+/** How many tools wait for approval, for whoever may approve them. @param {Who} who @param {object} place */
+function useWaiting(who, place) {
+  const { answer, again } = useAnswer(who.scopes.includes("admin") ? "tools/servers" : null, {});
+  useEffect(again, [place]);
+  return (answer ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ server) => sum + server.waiting, 0);
 }
 
 /** The one search box of every view. @param {{place: Omit<Place, "who">, isSearch: boolean}} given */
