@@ -191,12 +191,17 @@ class _FlagFinder:
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
         self._neighbours = Neighbours()
+        self._read: list[Row] = []  # the generation of the catalogue, and the servers in it, when they were read
         self._found: dict[int, tuple[Flag, ...]] = {}
 
     def read_neighbours(self, snapshot: Snapshot) -> None:
-        """Reads the other servers and tools of the catalogue."""
+        """Reads the other servers and tools of the catalogue, where it has changed since."""
         values = {"space": self._offer.space, "server": self._offer.server}
         servers = snapshot.rows("SELECT id FROM tool_servers WHERE space = :space", {"space": self._offer.space})
+        newest = [*rows.get_generations(snapshot, (self._offer.space,)), *servers]
+        if newest == self._read:
+            return
+        self._read = newest
         sql = "SELECT name, definition FROM tools WHERE space = :space AND server <> :server AND is_deleted = 0"
         tools = [(name, _read_description(text)) for name, text in snapshot.rows(sql, values)]
         own = [definition.name for definition in self._offer.definitions.values()]
