@@ -279,6 +279,12 @@ def stats(snapshot: Snapshot, project: str | None, now: datetime) -> Stats:
     )
 
 
+def has_project(snapshot: Snapshot, project: str) -> bool:
+    """Whether a project has memories: to list all projects, all memories are read."""
+    where = "project = :project AND is_deleted = 0"
+    return bool(snapshot.rows(f"SELECT 1 FROM memories WHERE {where} LIMIT 1", {"project": project}))
+
+
 def projects(snapshot: Snapshot) -> list[str]:
     """The names of all projects that have memories, in order."""
     found = snapshot.rows("SELECT DISTINCT project FROM memories WHERE is_deleted = 0 ORDER BY project")

@@ -189,8 +189,9 @@ class Memories(MemoryCorpus):
         """The hits with a note if nothing was ever kept in the project that was asked for."""
         if project is None or any(getattr(hit.item, "project", None) == project for hit in hits):
             return hits
-        known = self.projects()
-        if project not in known and known:
+        with self.store.snapshot() as snapshot:
+            known = () if rows.has_project(snapshot, project) else rows.projects(snapshot)
+        if known:
             hits.notes = (*hits.notes, describe_unknown_project(project, known))
         return hits
 
