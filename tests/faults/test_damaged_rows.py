@@ -166,9 +166,9 @@ def test_an_export_has_what_can_be_read_and_names_the_rest(whole, tmp_path):
     damage(path, "flow_steps", "record", "missing")
     with Athand(path) as athand, Athand(tmp_path / "other.db") as other:
         problems = athand.check()
-        assert problems[0].startswith("memories: the row 'default', 'm0' is damaged; ")
+        assert problems[0].startswith("memories: the row 'default', 'm0' is damaged in tags; ")
         assert any(each.startswith("flow_steps: the row 'wallet', ") for each in problems)
-        with pytest.raises(DataError, match=r"'m0' is damaged.*athand export"):
+        with pytest.raises(DataError, match=r"'m0' is damaged in tags.*athand export"):
             athand.memories.list()
         done = athand.export(tmp_path / "all.zip")
         assert done.memories == 3 and "'m0'" in done.problems[0]
@@ -231,8 +231,18 @@ def test_a_memory_in_another_space_than_its_own_is_named_and_reindex_ends(whole,
 def test_a_row_with_a_value_of_another_type_is_named(whole, tmp_path, table, column, kind, action):
     path = shutil.copy(whole, tmp_path / "r.db")
     damage(path, table, column, kind)
-    with Athand(path) as athand, pytest.raises(DataError, match=f"{table}: the row .* is damaged"):
+    with Athand(path) as athand, pytest.raises(DataError, match=f"{table}: the row .* is damaged in {column}"):
         action(athand)
+
+
+@pytest.mark.parametrize("kind", ["missing", "a blob", "no UTF-8"])
+def test_a_damaged_row_is_named_with_its_columns(whole, tmp_path, kind):
+    path = shutil.copy(whole, tmp_path / "r.db")
+    for column in ("content", "updated_at") if kind != "no UTF-8" else ("content", "summary"):
+        damage(path, "memories", column, kind)
+    with Athand(path) as athand:
+        [problem] = [each for each in athand.check() if each.startswith("memories: the row ")]
+    assert " is damaged in content and updated_at" in problem or " is damaged in content and summary" in problem
 
 
 def test_an_error_that_no_damage_explains_stays_what_it_is(whole, tmp_path):

@@ -1,6 +1,6 @@
 """Finds rows that are damaged: a value of another type, a text that is no Unicode, or what a table never holds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ class DamagedRow:
     key: tuple[Any, ...]
     where: str
     parameters: tuple[Any, ...]
+    columns: tuple[str, ...] = ()  # with a value of another type, or a text that is no Unicode, or no JSON
 
     @property
     def is_derived(self) -> bool:
@@ -40,7 +41,8 @@ class DamagedRow:
 
     def __str__(self) -> str:
         shown = ", ".join(repr(each)[:_SHOWN] for each in self.key)
-        return f"{self.table}: the row {shown} is damaged"
+        where = f" in {' and '.join(self.columns)}" if self.columns else ""
+        return f"{self.table}: the row {shown} is damaged{where}"
 
 
 def find_damaged_rows(connection: apsw.Connection, schemas: Sequence[Schema]) -> Iterator[DamagedRow]:
@@ -57,16 +59,16 @@ def find_damaged_rows(connection: apsw.Connection, schemas: Sequence[Schema]) ->
 def _find_in_table(connection: apsw.Connection, table: str, condition: str) -> Iterator[DamagedRow]:
     columns = rows(connection, f"PRAGMA table_info({table})")
     key = [name for _, name, _, _, _, place in sorted(columns, key=lambda each: each[5]) if place]
-    typed = [
-        f"(typeof({name}) IN ({_TYPES[kind]}){'' if needed else f' OR {name} IS NULL'})"
+    typed = {
+        name: f"(typeof({name}) IN ({_TYPES[kind]}){'' if needed else f' OR {name} IS NULL'})"
         for _, name, kind, needed, _, _ in columns
         if kind in _TYPES
-    ]
+    }
     texts = "||".join(f"coalesce({name}, '')" for _, name, kind, *_ in columns if kind == "TEXT") or "''"
     # As bytes, which can be read whatever they are.
     shown = ", ".join(f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in key)
     kinds = ", ".join(f"typeof({name})" for name in key)
-    sound = " AND ".join((*typed, f"({condition})"))
+    sound = " AND ".join((*typed.values(), f"({condition})"))
     found = connection.execute(f"SELECT coalesce({sound}, 0), CAST({texts} AS BLOB), {shown}, {kinds} FROM {table}")
     for is_sound, text, *rest in found:
         if not is_sound or not _is_unicode(text):
@@ -76,7 +78,31 @@ def _find_in_table(connection: apsw.Connection, table: str, condition: str) -> I
                 for name, type_ in zip(key, types, strict=True)
             )
             known = tuple(each.decode(errors="replace") if isinstance(each, bytes) else each for each in values)
-            yield DamagedRow(table, known, where, tuple(values))
+            columns_at_fault = _find_columns(connection, table, _add_json(typed, condition), where, values)
+            yield DamagedRow(table, known, where, tuple(values), columns_at_fault)
+
+
+def _add_json(typed: Mapping[str, str], condition: str) -> dict[str, str]:
+    """The tests of the columns, also of the JSON that the condition of the table asks of some of them."""
+    return {
+        name: " AND ".join(
+            (sound, *(test for kind in ("array", "object") if (test := holds_json(name, kind)) in condition))
+        )
+        for name, sound in typed.items()
+    }
+
+
+def _find_columns(
+    connection: apsw.Connection, table: str, typed: Mapping[str, str], where: str, key: Sequence[Any]
+) -> tuple[str, ...]:
+    """The columns of a row whose values are of another type, no JSON where they should be, or no Unicode."""
+    tests = ", ".join(
+        f"coalesce({sound}, 0), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) END"
+        for name, sound in typed.items()
+    )
+    found = connection.execute(f"SELECT {tests} FROM {table} WHERE {where}", tuple(key)).fetchone() if typed else None
+    pairs = zip(typed, found[::2], found[1::2], strict=True) if found else ()
+    return tuple(name for name, is_sound, text in pairs if not is_sound or not _is_unicode(text or b""))
 
 
 def _is_unicode(text: bytes) -> bool:
