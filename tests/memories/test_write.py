@@ -323,6 +323,25 @@ class TestBrief:
         assert memories.brief("empty") == ""
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_forget_takes_the_oldest_first_and_some_at_a_time(timed, clock, monkeypatch, hard):
+    monkeypatch.setattr("athand.memories.write._AT_ONCE", 2)
+    for name in ("one", "two", "three", "four", "five"):
+        timed.add(f"The {name} build of the day", id=name)
+        clock.advance(seconds=1)
+    assert [each.id for each in timed.forget(project="default", limit=3)] == ["one", "two", "three"]
+    gone = timed.forget(project="default", limit=3, dry_run=False, hard=hard, longest=12)
+    assert [(each.id, each.content[:4]) for each in gone] == [("one", "The "), ("two", "The "), ("three", "The ")]
+    assert {each.id for each in timed.list()} == {"four", "five"}
+    assert [each.id for each in timed.forget(project="default", dry_run=False, hard=hard)] == ["four", "five"]
+    assert len(timed.list(include_deleted=True)) == (0 if hard else 5)
+    clock.advance(days=31)
+    timed.add("Something else", id="else")
+    timed.delete("else")  # erases what cannot be restored any more
+    assert [each.id for each in timed.list(include_deleted=True)] == ["else"]
+    assert timed.check() == []
+
+
 def test_who_pins_is_kept_whoever_wrote(memories):
     text = memories.add("Carts live in Redis", id="a", written_by="user")
     assert (text.pinned_by, memories.pin("a").pinned_by, memories.get("a").pin_note) == (

@@ -168,8 +168,8 @@ class MemoryFolder:
             ids = [memory.id for each in tree.paths_in(path) for memory in tree.files[each]]
             if not ids:
                 raise NotFound(f"Error: The path {path} does not exist")
-            _, erased = write.delete_and_purge(transaction, _with_history(transaction, ids, now), now, hard=False)
-        write.erase_traces(self._corpus, erased)
+            is_erased = write.delete_and_purge(transaction, _with_history(transaction, ids, now), now)
+        write.erase_traces(self._corpus, is_erased=is_erased)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:

@@ -26,6 +26,7 @@ RELATIONS = (
     "ALTERNATIVE_TO",
 )
 WRITERS = ("user", "agent", "import")
+MOST_FORGOTTEN = 10_000  # memories at a time
 _TITLE = 80
 
 

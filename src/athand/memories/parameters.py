@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from athand.memories.importers import FORMATS
-from athand.memories.model import RELATIONS, WRITERS
+from athand.memories.model import MOST_FORGOTTEN, RELATIONS, WRITERS
 from athand.memories.scoring import MODES, Weights
 from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
 from athand.parameters import Choice, Fraction, FromCaller, Help, Length, Name, Project, Range, Time
@@ -110,6 +110,7 @@ ChangingSession = Annotated[Name | None, Help("Your own session, to be linked wi
 ExpectedUpdatedAt = Annotated[Time | None, Help("The updated_at that you have read: refuse if it was changed since")]
 Hard = Annotated[bool, Help("Leave no trace: it cannot be restored")]
 DryRun = Annotated[bool, Help("Only list what would be deleted; false deletes it")]
+ForgetLimit = Annotated[int, Range(1, MOST_FORGOTTEN), Help("Maximum number, the oldest first; ask again for more")]
 Reinforcement = Annotated[Fraction, Help("The part of its lost salience that comes back")]
 Deemphasis = Annotated[Fraction, Help("How much salience to take away")]
 

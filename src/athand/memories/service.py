@@ -14,6 +14,7 @@ from athand.memories.filters import build_filter
 from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
     GLOBAL_SPACE,
+    MOST_FORGOTTEN,
     RELATIONS,
     ImportedMemories,
     Memory,
@@ -279,6 +280,7 @@ class Memories(MemoryCorpus):
         self,
         dry_run: p.DryRun = True,
         hard: p.Hard = False,
+        limit: p.ForgetLimit = MOST_FORGOTTEN,
         longest: AnswerLength = None,
         **filters: Unpack[p.MemoryFilters],
     ) -> MemoryList:
@@ -286,7 +288,9 @@ class Memories(MemoryCorpus):
 
         Look at a dry run first.
         """
-        return write.forget(self, filters, dry_run=dry_run, hard=hard, longest=longest)
+        return write.forget(
+            self, filters, dry_run=dry_run, hard=hard, limit=check_limit(limit, MOST_FORGOTTEN), longest=longest
+        )
 
     def pin(self, id: p.MemoryId, changed_by: p.Changer = "agent") -> Memory:
         """Keep a memory from fading, and first in every brief."""

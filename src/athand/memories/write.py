@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from athand.cancellation import until_cancelled
+from athand.cancellation import check_cancelled, until_cancelled
 from athand.corpus import TRACES, AnyCorpus
 from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_time
@@ -274,8 +274,9 @@ def delete(corpus: AnyCorpus, id_: str, *, hard: bool) -> Memory:
     """Deletes a memory; `hard` erases it at once."""
     now = corpus.now()
     with corpus.store.transaction() as transaction:
-        [memory], erased = delete_and_purge(transaction, [rows.get(transaction, id_, now)], now, hard=hard)
-    erase_traces(corpus, erased)
+        [memory] = _delete_all(transaction, [rows.get(transaction, id_, now)], now, hard=hard)
+        is_erased = _purge(transaction, now) or hard
+    erase_traces(corpus, is_erased=is_erased)
     return memory
 
 
@@ -296,9 +297,9 @@ def restore(corpus: AnyCorpus, id_: str) -> Memory:
 
 
 def forget(
-    corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool, longest: int | None
+    corpus: AnyCorpus, filters: Mapping[str, Any], *, dry_run: bool, hard: bool, limit: int, longest: int | None
 ) -> list[Memory]:
-    """Deletes all memories that pass the filters, or only returns them; pinned ones only if `pinned` is given.
+    """Deletes the oldest memories that pass the filters, or only returns them; pinned ones only if `pinned` is given.
 
     The texts that are returned have at most `longest` characters together.
     """
@@ -310,14 +311,27 @@ def forget(
     chosen = replace(chosen, where=f"{chosen.where} AND i.is_deleted = 0")
     if dry_run:
         with corpus.store.snapshot() as snapshot:
-            each = None if longest is None else longest // max(1, rows.count(snapshot, chosen))
-            return rows.select(snapshot, chosen, now, "ORDER BY created_at, id", longest=each)
+            each = _share(snapshot, chosen, limit, longest)
+            return rows.select(snapshot, chosen, now, _OLDEST, longest=each, most=limit)
+    deleted: list[Memory] = []
     with corpus.store.transaction() as transaction:
-        memories = rows.select(transaction, chosen, now, "ORDER BY created_at, id")
-        deleted, erased = delete_and_purge(transaction, memories, now, hard=hard)
-    erase_traces(corpus, erased)
-    each = None if longest is None else longest // max(1, len(deleted))
-    return [rows.cut(memory, each) for memory in deleted]
+        each = _share(transaction, chosen, limit, longest)
+        # Some at a time, as all their texts may not fit into memory; what is deleted passes the filter no more.
+        while found := rows.select(transaction, chosen, now, _OLDEST, most=min(_AT_ONCE, limit - len(deleted))):
+            check_cancelled()
+            deleted += [rows.cut(memory, each) for memory in _delete_all(transaction, found, now, hard=hard)]
+        is_erased = _purge(transaction, now) or (hard and bool(deleted))
+    erase_traces(corpus, is_erased=is_erased)
+    return deleted
+
+
+_OLDEST = "ORDER BY created_at, id LIMIT :most"
+_AT_ONCE = 100
+
+
+def _share(snapshot: Snapshot, chosen: Filter, limit: int, longest: int | None) -> int | None:
+    """How long the text of each of these memories may be in an answer."""
+    return None if longest is None else longest // max(1, min(limit, rows.count(snapshot, chosen)))
 
 
 def reinforce(corpus: AnyCorpus, id_: str, amount: float, session: str | None) -> Memory:
@@ -358,20 +372,35 @@ def _refuse_stale(memory: Memory, expected: object) -> None:
         )
 
 
-def delete_and_purge(
-    transaction: Transaction, memories: Sequence[Memory], now: datetime, *, hard: bool
-) -> tuple[list[Memory], list[Memory]]:
-    """Deletes memories and erases those deleted long ago; returns the deleted and the erased ones."""
+def delete_and_purge(transaction: Transaction, memories: Sequence[Memory], now: datetime) -> bool:
+    """Deletes memories and erases those deleted long ago; whether any was erased."""
+    _delete_all(transaction, memories, now, hard=False)
+    return _purge(transaction, now)
+
+
+def _delete_all(transaction: Transaction, memories: Sequence[Memory], now: datetime, *, hard: bool) -> list[Memory]:
     deleted = [_delete(transaction, memory, now) for memory in memories]
-    due = to_microseconds(now - RESTORABLE_FOR)
-    expired = rows.select(transaction, Filter("i.deleted_at < :due", {"due": due}), now)
-    erased = {memory.id: memory for memory in (*expired, *(deleted if hard else ()))}
-    for memory in erased.values():
+    if hard:
+        _erase(transaction, deleted, now)
+    return deleted
+
+
+def _purge(transaction: Transaction, now: datetime) -> bool:
+    """Erases what was deleted so long ago that it cannot be restored; whether there was any."""
+    expired = Filter("i.deleted_at < :due", {"due": to_microseconds(now - RESTORABLE_FOR)})
+    is_any = False
+    while found := rows.select(transaction, expired, now, "ORDER BY deleted_at, id LIMIT :most", most=_AT_ONCE):
+        _erase(transaction, found, now)
+        is_any = True
+    return is_any
+
+
+def _erase(transaction: Transaction, memories: Sequence[Memory], now: datetime) -> None:
+    for memory in memories:
         relations.bridge_chain(transaction, memory, now)
         rows.erase(transaction, memory)
-    passages = [to_passage(memory) for memory in erased.values()]
+    passages = [to_passage(memory) for memory in memories]
     transaction.forget(INDEX, passages, lambda items: rows.read_passages(transaction, items, now))
-    return deleted, list(erased.values())
 
 
 def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
@@ -383,9 +412,9 @@ def _delete(transaction: Transaction, memory: Memory, now: datetime) -> Memory:
     return after
 
 
-def erase_traces(corpus: AnyCorpus, erased: Sequence[Memory]) -> None:
-    """Erases the traces of these memories on the disk."""
-    if erased and not corpus.store.erase_traces():
+def erase_traces(corpus: AnyCorpus, *, is_erased: bool) -> None:
+    """Erases the traces of what was erased on the disk."""
+    if is_erased and not corpus.store.erase_traces():
         raise StoreError(f"Deleted, but {TRACES}")
 
 

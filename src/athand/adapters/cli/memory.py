@@ -242,9 +242,9 @@ def restore(session: Session, /, id: str) -> None:
 
 @command(_change_commands, "forget")
 @_filter_options
-@options.of("memories:Memories.forget", "hard")
+@options.of("memories:Memories.forget", "hard", "limit")
 @click.option("--yes", is_flag=True, help="Delete them; without it they are only listed.")
-def forget(session: Session, /, hard: bool, yes: bool, **filters: Any) -> None:
+def forget(session: Session, /, hard: bool, limit: int, yes: bool, **filters: Any) -> None:
     """Delete every memory that passes all filters.
 
     Only lists them, until you say --yes. Pinned ones stay, unless you say --pinned.
@@ -255,7 +255,7 @@ def forget(session: Session, /, hard: bool, yes: bool, **filters: Any) -> None:
       athand memory forget --max-salience 0.1 --yes
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     with session.open() as athand:
-        memories = athand.memories.forget(dry_run=not yes, hard=hard, **options.drop_unset(filters))
+        memories = athand.memories.forget(dry_run=not yes, hard=hard, limit=limit, **options.drop_unset(filters))
     if session.print_plain(memories):
         return
     if memories and not yes:
@@ -263,6 +263,8 @@ def forget(session: Session, /, hard: bool, yes: bool, **filters: Any) -> None:
 
         print_memories(session.console(), memories)
     session.say(_describe_forget(len(memories), hard=hard, done=yes))
+    if len(memories) == limit:
+        session.say(f"That is the limit of {limit:,} at a time; there may be more. Run it again.")
 
 
 def _describe_forget(count: int, *, hard: bool, done: bool) -> str:
