@@ -11,7 +11,8 @@ GLOSSARY = frozenset(
     catalogue catalogues checks chromium chunking chunks citus cli client clients codegen common compact completion
     confidence config connection connections container content context contract copy corpus counts cues cursors damage
     decode dedupe definitions demo descriptions diagnostics dispatch distribution docs doctor documents docx dom
-    download echo editing embed embedder embedding embeddings engine epub errors evaluation everything eviction excerpts
+    download echo editing embed embedder embedding embeddings engine english epub errors evaluation everything eviction
+    excerpts
     export extract fds file files filters flows folders gateway gitignore globs goal grammar grammars headings healing
     history hits hook hooks html http identifiers importers index input inputs install items json jsonc jsonl keyphrases
     keyring kinds label lean length lifecycle line list load loader log loop main maintenance masking matrix mcp

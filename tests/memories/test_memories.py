@@ -139,6 +139,22 @@ def test_two_typos_in_a_question_find_what_one_does(athand, memories):
             assert len(hits.did_you_mean) == 2 or "rotat" in question
 
 
+@one_engine
+def test_an_english_word_is_not_taken_for_another(memories):
+    memories.add("I read the contract on the train back")
+    assert memories.search("bread from the bank", min_score=0).did_you_mean == {}
+
+
+def test_a_question_about_something_else_has_no_hits_but_the_closest_titles(athand, memories):
+    memories.add("Staging deploys need the VPN")
+    memories.add("Mira owns the billing service\nsince last spring")
+    question = "which violin teacher owns the summer cottage?"
+    for hits in (memories.search(question), athand.search(question, corpora=["memories"])):
+        assert list(hits) == []
+        assert hits.closest[0] == "Mira owns the billing service"
+    assert memories.search(question, min_score=0.01) != []
+
+
 def test_limit_and_min_score_are_respected(memories):
     memories.add_many({"content": f"deploy number {number}"} for number in range(30))
     assert len(memories.search("deploy", limit=7)) == 7

@@ -91,6 +91,21 @@ def test_a_typo_in_a_short_request_does_not_hide_the_tool(crowd, query):
     assert wanted in [hit.item.name for hit in found]
 
 
+@pytest.mark.parametrize("query", ["order bread", "concert tickets", "call the bank", "sand the floor"])
+def test_an_english_word_is_not_taken_for_another(stocked, query):
+    stocked.add("files", FILES)
+    stocked.add("odd", [a_tool("convert_ticket", "Converts a ticket."), a_tool("go_back", "Goes back."), *MAIL])
+    found = stocked.search(query, threshold=0)
+    assert not {"bread", "concert", "bank", "sand"}.intersection(found.did_you_mean)
+
+
+@pytest.mark.parametrize("query", ["lock the city gate", "severe back pain"])
+def test_a_short_request_needs_more_than_one_of_its_words_or_the_meaning(stocked, query):
+    assert stocked.search(query) == []
+    assert stocked.search(query).closest
+    assert stocked.search(query, threshold=0.35) != []
+
+
 @pytest.mark.parametrize("id_", ["the tool!", "größe ändern", "a" * 100, "выполнить", "工具 搜索"])
 def test_a_tool_whose_name_was_made_safe_is_found_by_its_id_and_its_name(tools, id_):
     tools.add("files", FILES)

@@ -23,6 +23,9 @@ SESSION = 0.35  # how much better the best session may make its memories
 # Below this, a hit is noise. If the index knows no word of the query, the score must be higher.
 FLOOR = 0.12
 FLOOR_OF_UNKNOWN_WORDS = 0.15
+# If no memory has this relevance, or means at least so much the same, all of them are noise (benchmarks/absent.py). A
+# question without a known word can only be answered in other words, so less is enough.
+BEST, SAME_MEANING, SAME_MEANING_OF_UNKNOWN_WORDS = 0.33, 0.5, 0.35
 # The most by which each raises or lowers a score.
 SALIENCE, RECENCY = 0.1, 0.1
 # Small, because a sector is often a guess: twice as much costs .003 nDCG@10, five times as much .013 (LoCoMo).
@@ -158,6 +161,14 @@ def relevance(parts: Mapping[str, Part]) -> Numbers:
     """The weighted sum of the parts."""
     total: Numbers = sum((part.calibrated * part.weight for part in parts.values()), np.zeros(1))
     return total
+
+
+def has_answer(parts: Mapping[str, Part], words: Sequence[QueryWord]) -> bool:
+    """Whether any candidate may answer the question; where only words or only meaning is compared, all may."""
+    if "keyword" not in parts or "semantic" not in parts:
+        return True
+    nearest = SAME_MEANING if any(word.variants for word in words) else SAME_MEANING_OF_UNKNOWN_WORDS
+    return bool(((relevance(parts) >= BEST) | (parts["semantic"].calibrated >= nearest)).any())
 
 
 def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:

@@ -1,7 +1,7 @@
 """The search of memories: request, candidates, scores with session neighbours, hits; reinforces what was found."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,7 @@ from athand.memories.scoring import (
     concatenate_parts,
     facts,
     floor,
+    has_answer,
     match_types,
     matches,
     modulation,
@@ -42,6 +43,8 @@ from athand.text import excerpts_of, find_marks
 from athand.types import Candidate, Candidates, Hits, Query
 
 CANDIDATES = 48
+CLOSEST = 3
+_ENOUGH_FOR_A_TITLE = 1000  # characters
 # Only this many of the best candidates boost their session neighbours.
 BOOSTING_CANDIDATES = 32
 
@@ -144,7 +147,22 @@ def rank(corpus: MemoryCorpus, snapshot: Snapshot, request: MemorySearchRequest)
     own = add_author(matched, known, answer.found.words)
     parts, factors = add_neighbours(own, candidates, neighbours), modulation(own, known)
     enough = relevance(parts) >= (floor(answer.found.words) if request.least is None else 0.0)
-    return _to_ranking(request, answer, candidates, parts, factors, enough)
+    if request.least is None and not has_answer(parts, answer.found.words):
+        enough = np.zeros(len(candidates), bool)
+    ranking = _to_ranking(request, answer, candidates, parts, factors, enough)
+    if ranking.matches or not candidates:
+        return ranking
+    return replace(ranking, closest=_closest(snapshot, request, candidates, totals(parts, factors)))
+
+
+def _closest(
+    snapshot: Snapshot, request: MemorySearchRequest, candidates: Sequence[Candidate], scores: Numbers
+) -> list[str]:
+    """The titles of the memories that came nearest."""
+    times, ids = [each.created_at for each in candidates], [each.id for each in candidates]
+    best = [candidates[at].item_id for at in order(scores, times, ids, 0.0)[:CLOSEST]]
+    found = rows.by_id(snapshot, best, request.now, request.query.spaces, _ENOUGH_FOR_A_TITLE)
+    return [found[id_].title for id_ in best]
 
 
 def _to_ranking(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from athand.bounded_cache import BoundedCache
+from athand.english import is_english
 from athand.text import MOST_EDITS, PREFIX_LENGTH, allowed_edits, nearest_words, stems
 from athand.types import Query, QueryWord, Variant
 
@@ -102,8 +103,11 @@ def _prefix_variants(own: str, longer: Mapping[str, int]) -> dict[str, Variant]:
 
 
 def _correct_typos(unknown: Sequence[str], vocabulary: Vocabulary) -> dict[str, tuple[str, Variant]]:
-    """Unknown word → the most frequent nearest known word, and the variant to search for."""
-    mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha()]
+    """Unknown word → the most frequent nearest known word, and the variant to search for.
+
+    English words are no typos, though no passage has them: `bread` is not meant to be `read`.
+    """
+    mistyped = [word for word in unknown if allowed_edits(word) and word.isalpha() and not is_english(word)]
     if not mistyped:
         return {}
     meant = _nearest_terms(mistyped, vocabulary)

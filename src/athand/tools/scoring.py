@@ -34,6 +34,9 @@ OTHER_SERVER = 0.8  # factor for tools of other servers than the named one
 UNKNOWN = 0.03  # what each required argument takes away that the request has no value for
 MOST_UNKNOWN = 3
 ALL_WORDS = 0.4  # minimum score of a tool that has every word of the request
+# A request of so few words is answered if a tool has more than half of them, or means at least so much the same, or is
+# named: a tool that shares one word of three is mostly for something else (benchmarks/absent.py).
+FEW_WORDS, SAME_MEANING = 4, 0.5
 # Boost by the number of typos in the name.
 NAMED = (1.0, 0.6, 0.5)
 _FEW_WORDS = 8
@@ -93,6 +96,11 @@ def coverage(candidates: Sequence[Candidate], words: Sequence[QueryWord]) -> Num
     terms = [join_terms([each.term]) for word in words for each in word.variants if each.worth == 1]
     texts = ["".join(candidate.fields) for candidate in candidates]
     return np.array([sum(term in text for term in terms) / len(words) for text in texts])
+
+
+def fits(matched: int, words: int, meaning: float) -> bool:
+    """Whether a tool that has `matched` of the words of a request may be what it asks for."""
+    return not 0 < words <= FEW_WORDS or 2 * matched > words or meaning >= SAME_MEANING
 
 
 def server_factor(candidates: Sequence[Candidate], named: Collection[str], typos: Sequence[int | None]) -> Factor:

@@ -10,7 +10,7 @@ from athand.corpus import Answer, Match, Ranking
 from athand.embed import Embedder
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_fraction, check_limit, check_name, check_query
-from athand.rank import Numbers, bm25_of, order, totals
+from athand.rank import Numbers, Part, bm25_of, matched_words, order, totals
 from athand.store import Snapshot
 from athand.text import are_near, tokenize
 from athand.tools import rows
@@ -26,6 +26,7 @@ from athand.tools.scoring import (
     arguments_factor,
     combine,
     coverage,
+    fits,
     score_matches,
     server_factor,
 )
@@ -49,6 +50,7 @@ class ToolSearchRequest:
     limit: int
     threshold: float
     alpha: float
+    with_noise: bool  # the caller has named a threshold, and wants all that reaches it
 
 
 ToolRanking = Ranking[ToolSearchRequest]
@@ -73,6 +75,7 @@ def make_request(
         alpha = _ALPHAS[str(mode)]
     text = check_query(query)
     limit = check_limit(choices.limit if limit is None else limit, MOST)
+    with_noise = threshold is not None
     threshold = check_fraction("threshold", choices.threshold if threshold is None else threshold)
     alpha = check_fraction("alpha", choices.alpha if alpha is None else alpha)
     server = None if server is None else check_name("server", server)
@@ -88,7 +91,7 @@ def make_request(
         candidates=max(CANDIDATES, limit),
         mode="hybrid" if alpha > 0 else "keyword",
     )
-    return ToolSearchRequest(made, vectors[1:], limit, threshold, alpha)
+    return ToolSearchRequest(made, vectors[1:], limit, threshold, alpha, with_noise)
 
 
 def _build_filter(server: str | None) -> Filter:
@@ -202,11 +205,25 @@ def _rank_candidates(
     times, ids = [each.created_at for each in candidates], [each.id for each in candidates]
     best = [row for row in order(scores, times, ids, 0.0) if _key(candidates[row]) not in index.hidden]
     matches = [Match(candidates[row], float(scores[row]), row) for row in best if scores[row] >= request.threshold]
+    if not (request.with_noise or _some_fits(matches, parts, answer)):
+        matches = []
     closest: list[str] = []
     if not matches:
         near = [*index.find_similar(text, CLOSEST), *(_key(candidates[row]) for row in best)]
         closest = list(dict.fromkeys(id_ for _, id_ in near))[:CLOSEST]
     return Ranking(request, matches, parts, factors, answer, closest)
+
+
+def _some_fits(matches: Sequence[Match], parts: Mapping[str, Part], answer: Answer) -> bool:
+    """Whether any of the tools fits; else all of them are noise."""
+    if "semantic" not in parts:
+        return True
+    matched = matched_words([match.candidate.fields for match in matches], answer.keywords)
+    meanings, names = parts["semantic"].calibrated, parts["name"].raw
+    return any(
+        names[match.row] > 0 or fits(len(words), len(answer.found.words), float(meanings[match.row]))
+        for match, words in zip(matches, matched, strict=True)
+    )
 
 
 def to_hits(snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) -> list[ToolHit]:
