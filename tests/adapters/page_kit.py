@@ -52,8 +52,11 @@ class Page:
         found = await session.send("Runtime.evaluate", given)
         return json.loads(found["result"]["value"])
 
-    async def is_wider_than_its_window(self):
-        return await self.tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+    async def too_wide(self):
+        """What reaches over the right edge of the window, where the page is wider than it."""
+        beyond = "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth)"
+        is_wider = "document.documentElement.scrollWidth > innerWidth"
+        return await self.tab.evaluate(f"{is_wider} ? {beyond}.map(e => e.outerHTML.slice(0, 200)) : []")
 
     def check_quiet(self):
         """Nothing went wrong in the browser, no policy was violated, and nobody else was asked."""

@@ -200,7 +200,7 @@ def test_every_view_is_accessible_and_fits(site, scheme, width):
         for path, ready in VIEWS:
             await page.open(path, ready)
             assert await page.faults() == [], path
-            assert not await page.is_wider_than_its_window(), path
+            assert await page.too_wide() == [], path
 
     site.see(act, color_scheme=scheme, viewport={"width": width, "height": 900})
 
@@ -260,10 +260,116 @@ def test_rules_are_made_and_removed_and_one_sees_what_an_agent_would_find(site):
     site.see(act)
 
 
+@pytest.mark.slow
+def test_a_memory_is_pinned_edited_superseded_forgotten_and_restored(site):
+    memories = site.athand.memories
+    id_ = memories.add("The canary is deployed on Fridays", project="birds").id
+
+    async def act(page):
+        tab = page.tab
+        await page.open("/ui/memories?project=birds", ".memory")
+        await tab.click(".memory >> text=Pin")
+        await tab.wait_for_selector(".memory .tag:text-is('pinned')")
+        await tab.click(".memory h3 a")
+        await tab.wait_for_selector(".content")
+        await tab.click("text=Edit")
+        await tab.fill("dialog textarea", "The canary is deployed on Mondays")
+        assert await page.faults() == []
+        await tab.click("text=Save")
+        await tab.wait_for_selector(".content:has-text('Mondays')")
+        await tab.click("text=Supersede")
+        await tab.fill("dialog textarea", "Nobody keeps a canary any more")
+        await tab.click("text=Remember it instead")
+        await tab.wait_for_selector(".chain li >> nth=1")
+        assert "Nobody keeps a canary" in await page.text(".chain")
+        await tab.click("text=Undo the supersession")
+        await tab.wait_for_selector(".chain", state="detached")
+        await tab.click("text=Forget")
+        assert "Mondays" in await page.text("dialog blockquote")
+        assert await page.faults() == []
+        await tab.click("dialog .danger")
+        await tab.wait_for_selector("text=It can be restored for 30 days.")
+        assert memories.get(id_).is_deleted
+        await tab.click("main >> text=Restore")
+        await tab.wait_for_selector("text=Edit")
+
+    site.see(act)
+    kept = memories.get(id_)
+    assert (kept.content, kept.pinned, kept.is_deleted) == ("The canary is deployed on Mondays", True, False)
+    assert (kept.written_by, kept.pinned_by) == ("user", "user")
+
+
+@pytest.mark.slow
+def test_memories_are_filtered_and_seen_as_they_held_once(site):
+    memories = site.athand.memories
+    memories.add("The office is in Bonn", project="move", id="bonn", created_at="2024-01-02")
+    memories.add("The office is in Oslo", project="move", id="oslo", created_at="2025-01-02")
+    memories.supersede("bonn", "oslo")
+
+    async def act(page):
+        await page.open("/ui/memories?project=move&as_of=2024-06-01", ".memory")
+        shown = await page.text()
+        assert "Bonn" in shown and "Oslo" not in shown and "1 memory, as of 2024-06-01" in shown
+        await page.open("/ui/memories?project=move&show=superseded", ".memory")
+        assert "Bonn" in await page.text() and "Oslo" not in await page.text()
+        await page.open("/ui/memories/oslo", ".chain")
+        assert "Jan 2, 2024 to Jan 2, 2025" in await page.text(".chain")
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_a_hit_in_a_document_opens_at_its_line(site):
+    async def act(page):
+        tab = page.tab
+        await page.open("/ui/search?q=release+after+the+smoke+test&corpus=documents", ".hit")
+        await tab.click("text=Open >> nth=0")
+        await tab.wait_for_selector(".lines .target")
+        assert tab.url.startswith(f"{site.url}/ui/documents/handbook/deploying.md#L")
+        assert "smoke test" in await page.text(".lines")
+        await tab.reload()
+        await tab.wait_for_selector(".lines .target")
+        await tab.click(".crumbs >> text=handbook")
+        await tab.wait_for_selector(".entry >> nth=1")
+        assert "<img src=x" in await page.text()
+        await tab.click(".entry a:has-text('<img')")
+        await tab.wait_for_selector(".lines")
+        assert "<script>" in await page.text(".lines") and "U+202E" in await page.text(".lines")
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_a_folder_is_added_refreshed_and_removed(site, tmp_path):
+    (tmp_path / "spare").mkdir()
+    (tmp_path / "spare" / "a.md").write_text("# Spare\n\nA spare wheel.\n")
+
+    async def act(page):
+        tab = page.tab
+        await page.open("/ui/documents", ".folder")
+        await tab.fill("#path", str(tmp_path / "spare"))
+        await tab.click("text=Add >> nth=-1")
+        await tab.wait_for_selector(".folder:has-text('spare')")
+        await tab.click("[aria-label='Refresh: spare']")
+        await tab.wait_for_selector(".folder:has-text('spare') .tag:text-is('ready')")
+        await tab.click("[aria-label='Remove: spare']")
+        assert await page.faults() == []
+        await tab.click("dialog .danger")
+        await tab.wait_for_selector(".folder:has-text('spare')", state="detached")
+
+    site.see(act)
+    assert (tmp_path / "spare" / "a.md").exists()
+
+
 VIEWS = [
     ("/ui/", ".figures"),
     ("/ui/search?q=deploy+to+staging&why=vpn", ".why"),
     ("/ui/search?q=quantum+chromodynamics+lattice", ".empty"),
+    ("/ui/memories", ".memory"),
+    ("/ui/memories/old", ".chain"),
+    ("/ui/documents", ".folder"),
+    ("/ui/documents/handbook", ".entry"),
+    ("/ui/documents/handbook/deploying.md#L3", ".target"),
     ("/ui/tools", ".server"),
     ("/ui/tools/ci__deploy", "main pre"),
     ("/ui/nowhere", "main h1"),

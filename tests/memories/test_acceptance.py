@@ -277,6 +277,8 @@ class TestSupersession:
         assert ids(memories.search("API endpoint", as_of=START + timedelta(hours=1))) == [old.id]
         assert memories.search("API endpoint", as_of=START - timedelta(days=1)) == []
         assert ids(memories.search("API endpoint", as_of=clock.now)) == [new.id]
+        assert [each.id for each in memories.list(as_of=START + timedelta(hours=1))] == [old.id]
+        assert [each.id for each in memories.list(as_of=clock.now)] == [new.id]
 
     @one_engine
     def test_as_of_does_not_punish_what_was_valid_then(self, memories, pair):

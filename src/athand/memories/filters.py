@@ -32,6 +32,8 @@ def _flag_check(what: str) -> Check:
 
 _IN_SESSION = "i.id IN (SELECT memory_id FROM memory_links WHERE session = :in_session)"
 
+_HELD = "i.valid_from <= :as_of AND (i.valid_until IS NULL OR i.valid_until > :as_of)"
+
 # Each filter with its check and its condition.
 _CONDITIONS: Mapping[str, tuple[Check, str]] = {
     "project": (lambda value: check_name("project", value), f"i.project = :project AND {IN_SPACE}"),
@@ -43,6 +45,7 @@ _CONDITIONS: Mapping[str, tuple[Check, str]] = {
     "in_session": (lambda value: check_name("in_session", value), _IN_SESSION),
     "since": (_time_check("since"), "i.created_at >= :since"),
     "until": (_time_check("until"), "i.created_at < :until"),
+    "as_of": (_time_check("as_of"), _HELD),
     "pinned": (_flag_check("pinned"), "i.pinned = :pinned"),
     "min_salience": (lambda value: check_fraction("min_salience", value), f"{SALIENCE_NOW_SQL} >= :min_salience"),
     "max_salience": (lambda value: check_fraction("max_salience", value), f"{SALIENCE_NOW_SQL} <= :max_salience"),

@@ -81,6 +81,7 @@ class MemoryFilters(TypedDict, total=False):
     in_session: InSession
     since: Annotated[Time | None, Help("Only memories made at this time or later, ISO 8601")]
     until: Annotated[Time | None, Help("Only memories made before this time, ISO 8601")]
+    as_of: AsOf
     pinned: Annotated[bool | None, Help("Only pinned memories, or only others")]
     min_salience: Annotated[Fraction | None, Help("Minimum salience now, 0 to 1")]
     max_salience: Annotated[Fraction | None, Help("Maximum salience now, 0 to 1")]

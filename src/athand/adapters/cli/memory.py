@@ -124,7 +124,7 @@ def _filter_options(function: Command) -> Command:
     for add_options in (
         options.of(method, "superseded", flags="--superseded/--current"),
         options.of(method, "pinned", flags="--pinned/--not-pinned"),
-        options.of(method, *_FILTERS, "max_salience", "author", "written_by", "since", "until"),
+        options.of(method, *_FILTERS, "max_salience", "author", "written_by", "since", "until", "as_of"),
     ):
         function = add_options(function)
     return function

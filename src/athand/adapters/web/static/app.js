@@ -3,7 +3,9 @@
 import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { askWho, logOut, onLoggedOut } from "./api.js";
+import { Documents } from "./documents.js";
 import { Login } from "./login.js";
+import { Memories } from "./memories.js";
 import { Boundary, Dialog, Trouble, address, go, html, isTyping, useAnswer } from "./parts.js";
 import { Search } from "./search.js";
 import { Tools } from "./tools.js";
@@ -15,6 +17,8 @@ import { Tools } from "./tools.js";
 /** @type {Record<string, [string, string, (place: Place) => any]>} */
 const VIEWS = {
   search: ["Search", "s", Search],
+  memories: ["Memories", "m", Memories],
+  documents: ["Documents", "d", Documents],
   tools: ["Tools", "t", Tools],
 };
 const KEYS = [
