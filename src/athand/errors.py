@@ -10,6 +10,7 @@ AthandError
 ├── Cancelled       nobody waits for the result any more
 ├── ActionFailed    an action in the browser did not work; its code says how
 └── Unavailable     the store, a model or a server cannot be used now
+    ├── Overloaded      too much is being done already: try again after some seconds
     └── StoreError      the database cannot be opened, read or written
         ├── StoreBusy       another process has been writing for too long: try again
         └── DataError       what the database holds is damaged, or newer than this program
@@ -72,6 +73,14 @@ class Unavailable(AthandError):
     """The store, a model or a server does not work now; nothing was changed."""
 
     exit_code = 69
+
+
+class Overloaded(Unavailable):
+    """Too much is being done already; this was not begun. It may be tried again after so many seconds."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class StoreError(Unavailable):

@@ -12,11 +12,11 @@ import pytest
 from tests.adapters.gateway import is_problem, opened
 from tests.waiting import PATIENCE
 
-from athand.adapters.http import route_table
+from athand.adapters.http import app, route_table
 from athand.adapters.http.middleware import Limits, Rate
 from athand.adapters.http.middleware.body import exceeds_depth
 from athand.adapters.http.middleware.load import RateLimiter
-from athand.adapters.operations import SCOPES, operations
+from athand.adapters.operations import SCOPES, operations, threads
 
 HEALTH = ("/healthz", "/readyz")
 PAGE = ("/", "/ui", "/ui/x", "/ui/static/x")
@@ -321,6 +321,28 @@ def test_too_many_requests_at_once_are_sent_away(small):
         assert is_problem(answer, 503)
         assert "retry-after" in answer.headers
         assert gateway.get("/healthz").status_code == 200
+
+
+def test_what_would_wait_too_long_is_refused_at_once(small, monkeypatch):
+    monkeypatch.setattr(threads, "_QUICK_THREADS", 1)
+    monkeypatch.setattr(app, "Threads", lambda: threads.Threads(NEVER, longest_wait=0.0))
+    with small() as gateway:
+        assert gateway.get("/v1/status").status_code == 200  # so that it is known how long work takes
+        with searching_without_end(gateway, monkeypatch) as begun:
+            asyncio.run(ask_behind_another(gateway, begun))
+
+
+async def ask_behind_another(gateway, begun):
+    """While the only thread is busy, whoever asks is told to come back."""
+    task = asyncio.create_task(
+        gateway.app(request(gateway, "GET", "/v1/search", b"query=x"), lambda: asyncio.sleep(NEVER), sent_to([]))
+    )
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    answer = await asyncio.to_thread(gateway.get, "/v1/status")
+    assert is_problem(answer, 503) and "not started" in answer.json()["detail"]
+    assert int(answer.headers["retry-after"]) >= 1
+    task.cancel()
+    await task
 
 
 def test_one_caller_with_too_many_requests_in_progress_leaves_room_for_the_others(small, monkeypatch):

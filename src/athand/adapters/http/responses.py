@@ -18,6 +18,7 @@ from athand.errors import (
     Conflict,
     InvalidInput,
     NotFound,
+    Overloaded,
     Refused,
     ToolFailed,
     Unavailable,
@@ -86,7 +87,8 @@ def _handle_athand_error(_: Request, error: Exception) -> Response:
     """The class of the error is part of the problem's type, for programs."""
     kind, status = next((kind, status) for kind, status in _STATUSES if isinstance(error, kind))
     type_ = f"urn:athand:error:{kind.__name__}"
-    return ProblemResponse(status, str(error), type_=type_, code=getattr(error, "code", None))
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, Overloaded) else None
+    return ProblemResponse(status, str(error), type_=type_, code=getattr(error, "code", None), headers=headers)
 
 
 def _handle_validation_error(_: Request, error: Exception) -> Response:
