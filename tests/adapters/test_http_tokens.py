@@ -214,3 +214,51 @@ def test_a_call_over_http_is_logged_under_the_name_of_its_token(tmp_path):
         assert (first["caller"], second["caller"]) == ("t1", "t2")
         assert first["outcome"] == "unavailable" and first["arguments"] == '{"word": "x"}'
         assert is_problem(gateway.post("/v1/tools/call_log", {}, other), 403)
+
+
+@pytest.fixture
+def http(tmp_path):
+    with opened(tmp_path) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def of_shop(http):
+    return create_token(http.folder, "shop-agent", ("search", "write"), project="shop")[1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "named", "project"),
+    [
+        ({}, {}, "shop"),
+        ({"X-Athand-Project": "häfen".encode()}, {}, "häfen"),
+        ({"X-Athand-Project": "harbour"}, {"project": "default"}, "default"),
+    ],
+)
+def test_what_is_kept_without_a_project_is_kept_in_that_of_the_request_or_of_the_token(
+    http, of_shop, headers, named, project
+):
+    kept = http.ask("POST", "/v1/memories/add", of_shop, headers, json={"content": "The crane is 40 m high", **named})
+    assert kept.json()["project"] == project
+
+
+def test_a_search_begins_in_the_project_of_the_request(http, of_shop):
+    for project in ("shop", "harbour"):
+        http.ask("POST", "/v1/memories/add", json={"content": "Deploys need the VPN", "project": project})
+    question = {"query": "what do deploys need?", "corpora": ["memories"]}
+    for headers, first in (({}, "shop"), ({"X-Athand-Project": "harbour"}, "harbour")):
+        hits = http.ask("POST", "/v1/search", of_shop, headers, json=question).json()["hits"]
+        assert hits[0]["item"]["project"] == first
+
+
+@pytest.mark.parametrize("headers", [{"X-Athand-Project": "a\tb"}, {"X-Athand-Project": "x" * 300}])
+def test_a_project_that_is_no_name_is_refused(http, headers):
+    answer = http.ask("GET", "/v1/status", http.owner, headers)
+    assert is_problem(answer, 400) and "X-Athand-Project" in answer.json()["detail"]
+
+
+def test_the_command_creates_a_token_of_a_project(run):
+    assert "in the project shop" in run("token", "create", "shop-agent", "--project", "shop").err
+    assert "project shop" in run("token", "list").out
+    assert run("token", "list", "--json").json[0]["project"] == "shop"
+    assert run("token", "create", "other", "--project", "a\nb").code == 2

@@ -67,10 +67,10 @@ def reader(tokens):
     return tokens[1]["reader"]
 
 
-def converse(url, token, conversation, mode="legacy"):
+def converse(url, token, conversation, mode="legacy", **headers):
     async def run():
         async with (
-            create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+            create_mcp_http_client(headers={"Authorization": f"Bearer {token}", **headers}) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             return await conversation(client)

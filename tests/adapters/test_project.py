@@ -8,9 +8,11 @@ import pytest
 from mcp import types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from tests.adapters.mcp_kit import ERAS, opened, serve, talk
+from tests.adapters.mcp_kit import ERAS, gateway, opened, serve, talk
+from tests.adapters.test_mcp_http import converse
 
 from athand import Athand
+from athand.adapters.http.token_registry import create_token
 from athand.adapters.project import DEFAULT, FoundProject, find_project, folder_of_address
 from athand.errors import InvalidInput
 
@@ -208,3 +210,17 @@ def test_the_shell_works_on_the_project_of_the_folder_and_says_so(run, repositor
     (tmp_path / "notes" / "__init__.py").touch()
     assert "Project" not in run("docs", "add", str(tmp_path / "notes"), "--name", "notes").err
     assert "could not be read" not in run("doctor").out
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_over_http_a_header_or_the_token_names_the_project(tmp_path, mode):
+    (tmp_path / "tokens").mkdir(mode=0o700)
+    token = create_token(tmp_path / "tokens", "shop-agent", ("search", "write"), project="shop")[1]
+
+    async def add(client):
+        return (await client.call_tool("memory_add", {"content": f"The crane is {mode}"})).structured_content["project"]
+
+    with opened(tmp_path) as workspace, gateway(workspace, tmp_path / "tokens") as (url, owner):
+        assert converse(url, token, add, mode) == "shop"
+        assert converse(url, token, add, mode, **{"X-Athand-Project": "harbour"}) == "harbour"
+        assert converse(url, owner, add, mode) == "default"

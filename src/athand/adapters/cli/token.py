@@ -29,28 +29,31 @@ def token() -> None:
 @click.argument("name")
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What it may do; may be repeated.")
 @click.option("--servers", metavar="NAME,…", help="The tool servers that it may reach; default: all.")
-def create(session: Session, /, name: str, scopes: tuple[str, ...], servers: str | None) -> None:
+@click.option("--project", metavar="NAME", help="The project that its bearer works on, unless a request names another.")
+def create(session: Session, /, name: str, scopes: tuple[str, ...], servers: str | None, project: str | None) -> None:
     """Create a token and print it. It is not stored, so it cannot be shown again.
 
     Without --scope it may search, write and call tools. With --servers it sees, searches and calls only the tools of
-    these servers.
+    these servers. With --project what it keeps without naming a project is kept there, and searches begin there.
 
     \b
     Examples:
       athand token create laptop
       athand token create dashboard --scope search
       athand token create reviewer --servers git,time
+      athand token create shop-agent --project shop
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.http.token_registry import create_token
 
     limit = None if servers is None else [each.strip() for each in servers.split(",") if each.strip()]
-    token, text = create_token(_folder(session), name, scopes or AGENT_SCOPES, limit)
+    token, text = create_token(_folder(session), name, scopes or AGENT_SCOPES, limit, project)
     if session.as_json:
         session.show(token.to_dict() | {"token": text})
         return
     echo(text)
     only = f", with tools of {', '.join(token.servers)} only" if token.servers else ""
-    may = f"{', '.join(token.scopes)}{only}"
+    home = f", in the project {token.project}" if token.project else ""
+    may = f"{', '.join(token.scopes)}{only}{home}"
     session.say(f" {click.style(name, fg='cyan')} may: {may}. Copy it now: it is not shown again.")
 
 
@@ -68,7 +71,8 @@ def list_(session: Session, /) -> None:
         return
     for each in found:
         only = f"  only {', '.join(each.servers)}" if each.servers else ""
-        line = f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}{only}"
+        home = f"  project {each.project}" if each.project else ""
+        line = f" {each.name:<20} {', '.join(each.scopes):<34} {each.created_at}{only}{home}"
         echo(each.name if session.quiet else line)
     session.say(f" {pluralize(len(found), 'token')}, not counting your own.")
 

@@ -19,7 +19,7 @@ from typing import Any
 from athand.adapters.operations import SCOPES, Caller
 from athand.errors import AthandError, Conflict, DataError, InvalidInput, NotFound, Unavailable
 from athand.files import create_private, lock, make_private_folder, open_regular, replace_atomically
-from athand.inputs import check_names
+from athand.inputs import check_name, check_names
 
 log = logging.getLogger("athand")
 
@@ -40,11 +40,13 @@ class ApiToken:
     created_at: str
     sha256: str
     servers: tuple[str, ...] | None = None  # the tool servers that it reaches; None: all
+    project: str | None = None  # that its bearer works on, unless a request names another
 
     def to_dict(self) -> dict[str, Any]:
         """The public fields, without the hash."""
         limit = {} if self.servers is None else {"servers": list(self.servers)}
-        return {"name": self.name, "scopes": list(self.scopes), "created_at": self.created_at, **limit}
+        home = {} if self.project is None else {"project": self.project}
+        return {"name": self.name, "scopes": list(self.scopes), "created_at": self.created_at, **limit, **home}
 
 
 def owner_file(folder: Path) -> Path:
@@ -90,16 +92,21 @@ def list_tokens(folder: Path) -> list[ApiToken]:
 
 
 def _parse_entry(
-    name: str, scopes: list[str], created_at: str, sha256: str, servers: list[str] | None = None
+    name: str,
+    scopes: list[str],
+    created_at: str,
+    sha256: str,
+    servers: list[str] | None = None,
+    project: str | None = None,
 ) -> ApiToken:
     if len(bytes.fromhex(sha256)) != hashlib.sha256().digest_size:
         raise ValueError(f"the hash of {name!r} is too short")
     limit = None if servers is None else tuple(map(str, servers))
-    return ApiToken(name, tuple(each for each in SCOPES if each in scopes), created_at, sha256, limit)
+    return ApiToken(name, tuple(each for each in SCOPES if each in scopes), created_at, sha256, limit, project)
 
 
 def create_token(
-    folder: Path, name: str, scopes: Sequence[str], servers: Sequence[str] | None = None
+    folder: Path, name: str, scopes: Sequence[str], servers: Sequence[str] | None = None, project: str | None = None
 ) -> tuple[ApiToken, str]:
     """Create a named token, limited to these tool servers if any are given; its text is returned only here."""
     if not _NAME.fullmatch(name) or name.lower() == OWNER:
@@ -110,8 +117,10 @@ def create_token(
     limit = None if servers is None else check_names("servers", servers)
     if limit is not None and (not limit or "admin" in scopes):
         raise InvalidInput("A token that is limited to servers names at least one, and has not the scope admin.")
+    home = None if project is None else check_name("--project", project)
     text = secrets.token_urlsafe(_TOKEN_BYTES)
-    token = ApiToken(name, tuple(each for each in SCOPES if each in scopes), _now(), hash_token(text).hex(), limit)
+    own = tuple(each for each in SCOPES if each in scopes)
+    token = ApiToken(name, own, _now(), hash_token(text).hex(), limit, home)
     with lock_folder(folder):
         tokens = list_tokens(folder)
         if any(each.name == name for each in tokens):
@@ -217,17 +226,15 @@ class TokenRegistry:
         return [(hash_token(read_owner_token(self.folder)), Caller(OWNER, frozenset(SCOPES), writer="user"))]
 
     def _load_others(self) -> list[TokenEntry]:
-        return [
-            (bytes.fromhex(each.sha256), Caller(each.name, frozenset(each.scopes), servers=_to_limit(each.servers)))
-            for each in list_tokens(self.folder)
-        ]
+        return [(bytes.fromhex(each.sha256), _to_caller(each)) for each in list_tokens(self.folder)]
 
     def _take_fingerprints(self) -> list[tuple[int, ...] | None]:
         return [fingerprint(path(self.folder)) for path in (owner_file, tokens_file)]
 
 
-def _to_limit(servers: tuple[str, ...] | None) -> frozenset[str] | None:
-    return None if servers is None else frozenset(servers)
+def _to_caller(token: ApiToken) -> Caller:
+    limit = None if token.servers is None else frozenset(token.servers)
+    return Caller(token.name, frozenset(token.scopes), servers=limit, project=token.project)
 
 
 def _load_or_log(load: Callable[[], list[TokenEntry]]) -> list[TokenEntry]:

@@ -18,7 +18,7 @@ from athand.adapters.mcp.render import render_error, render_result
 from athand.adapters.mcp.tool_list import ToolList
 from athand.adapters.operations import AppContext, Caller, Operation
 from athand.adapters.operations.threads import Threads
-from athand.adapters.project import DEFAULT, FoundProject, find_project_of, folder_of_address
+from athand.adapters.project import FoundProject, find_project_of, folder_of_address
 from athand.errors import AthandError, InvalidInput, NotFound
 from athand.inputs import check_choice
 from athand.tools.relay import LIST_ROOTS, ClientCannot
@@ -57,7 +57,7 @@ class Dispatcher:
         """The result of an operation; its errors are results too, for the model to read."""
         offered = self._tools.filter(caller.scopes)
         caller = replace(caller, client=channel, project=await self._find_project(caller, channel))
-        given = {**_default_project(operation, caller), **arguments}
+        given = dict(arguments)
         detail = given.pop("detail", LEAN)
         perform = partial(operation.perform, self._ctx, given, caller=caller, progress=channel.progress)
         try:
@@ -88,12 +88,6 @@ class Dispatcher:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         except AthandError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
-
-
-def _default_project(operation: Operation, caller: Caller) -> dict[str, str]:
-    """The project of the caller, where an operation keeps something in a project and none is named."""
-    default = operation.parameters["properties"].get("project", {}).get("default")
-    return {"project": caller.project} if caller.project and default == DEFAULT else {}
 
 
 def _render(

@@ -12,6 +12,7 @@ from athand.adapters.operations.answers import hide_texts, plain_answer, schema_
 from athand.adapters.operations.arguments import make_model, plain_argument, schema_of_arguments, validate
 from athand.adapters.operations.caller import AGENT, Caller
 from athand.adapters.operations.context import AppContext
+from athand.adapters.project import DEFAULT
 from athand.parameters import Choice, FromCaller, Help, Parameter, parameters_of
 from athand.tools.access import count_searches, limit_servers
 
@@ -94,7 +95,8 @@ class Operation:
         progress: Progress | None = None,
     ) -> Any:
         """Validate the arguments, run the operation, and return its answer as JSON values."""
-        keywords = self._keywords(arguments if isinstance(arguments, BaseModel) else self.check(arguments))
+        checked = arguments if isinstance(arguments, BaseModel) else self.check(arguments)
+        keywords = self._keywords(checked) | self._find_home(checked, caller)
         given = dict(keywords)
         keywords.update({name: getattr(caller, each) if each else caller for name, each in self.from_caller.items()})
         if self.has_progress:
@@ -117,6 +119,12 @@ class Operation:
     def _keywords(self, arguments: BaseModel) -> dict[str, Any]:
         values = {name: plain_argument(getattr(arguments, name)) for name in self.signature}
         return {name: value for name, value in values.items() if value is not None or not self.signature[name].is_extra}
+
+    def _find_home(self, arguments: BaseModel, caller: Caller) -> dict[str, str]:
+        """The project of the caller, where something is kept in a project and none is named."""
+        project = self.signature.get("project")
+        is_open = project is not None and project.default == DEFAULT and "project" not in arguments.model_fields_set
+        return {"project": caller.project} if is_open and caller.project else {}
 
     def _call(self, ctx: AppContext, keywords: dict[str, Any], caller: Caller) -> Any:
         """Call the function or the service method; a method cannot reach catalogues of another project."""

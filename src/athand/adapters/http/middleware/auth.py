@@ -5,6 +5,7 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,8 +18,11 @@ from athand.adapters.http.route_table import PASSWORD_PATHS, RouteRule, RouteTab
 from athand.adapters.http.sessions import Sessions
 from athand.adapters.http.token_registry import TokenRegistry
 from athand.adapters.operations import Caller
+from athand.errors import InvalidInput
+from athand.inputs import check_name
 from athand.tools.access import limit_servers
 
+PROJECT_HEADER = b"x-athand-project"
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^:@/\s]+)(?::\d{1,5})?", re.IGNORECASE)
@@ -107,7 +111,10 @@ class AuthMiddleware:
         caller = self._authenticate(scope, rule or next(iter(rules.values()), None))
         if isinstance(caller, ProblemResponse):
             return caller
-        scope[CALLER] = caller
+        try:
+            scope[CALLER] = replace(caller, project=_read_project(scope) or caller.project)
+        except InvalidInput as error:
+            return ProblemResponse(HTTPStatus.BAD_REQUEST, str(error))
         return self._check_load(caller, rule) or _check_method(rules, scope) or _check_scope(caller, rule)
 
     def _authenticate(self, scope: Scope, rule: RouteRule | None) -> Caller | ProblemResponse:
@@ -143,6 +150,19 @@ class AuthMiddleware:
         if wait := self._calls.take(caller.name):
             return retry_later(HTTPStatus.TOO_MANY_REQUESTS, f"{caller.name!r} asks too often.", wait)
         return None if rule is not None and rule.is_stream else self._in_progress.refuse(caller.name)
+
+
+def _read_project(scope: Scope) -> str | None:
+    """The project that a request says its caller works on."""
+    named = get_headers(scope, PROJECT_HEADER)
+    if not named:
+        return None
+    if len(named) > 1:
+        raise InvalidInput("The request has X-Athand-Project more than once. Send it once.")
+    try:
+        return check_name("X-Athand-Project", named[0].encode("latin-1").decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidInput("X-Athand-Project is not UTF-8. Encode the name of the project so.") from error
 
 
 def _parse_token(header: str, allows_password: bool) -> str | None:
