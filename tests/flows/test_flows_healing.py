@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from benchmarks.flows_heal import measure
+from benchmarks.flows_renames import measure as measure_renames
 
 from athand.flows.model import Observation, Step
 from athand.flows.replay.healing import Abstained, Heal, heal
@@ -106,7 +107,7 @@ def test_what_was_there_is_known_again_when_it_changes_too():
 
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)])
 def test_of_two_new_ones_the_one_that_is_clearly_more_alike_is_taken(places):
-    new = ("btn-send|button|Send", "send-feedback|button|Send feedback")
+    new = ("btn-send|button|Send", "send-feedback|button|Send a note")
 
     found = healed(SEND, BEFORE, a_page("swap-button|button|Swap", *(new[at] for at in places), "menu|button|Menu"))
 
@@ -198,3 +199,50 @@ def test_on_pages_that_changed_a_heal_is_right_or_left_out():
     assert found["precision"] >= 0.98
     assert found["recall"] >= 0.85
     assert found["abstention"] >= 0.99
+
+
+def test_renamed_siblings_are_matched_one_to_one():
+    before = a_page("create-password-new|textbox|", "create-password-confirm|textbox|", "terms|link|Terms")
+    now = a_page("create-password-new-input|textbox|", "create-password-confirm-input|textbox|", "terms|link|Terms")
+
+    found = [healed({"testId": f"create-password-{each}"}, before, now) for each in ("new", "confirm")]
+
+    assert [each.target["testId"] for each in found] == ["create-password-new-input", "create-password-confirm-input"]
+
+
+@pytest.mark.parametrize(
+    ("was", "new"),
+    [
+        ("autoDetectTokens|checkbox|", "autodetect-tokens|checkbox|"),
+        ("detect-nft|checkbox|", "detect-nfts|checkbox|"),
+        ("|button|Greet me", "|button|Greet now"),
+    ],
+)
+def test_words_that_are_joined_in_the_plural_or_only_stop_words_do_not_matter(was, new):
+    test_id, role, name = was.split("|")
+    target = {"testId": test_id} if test_id else {"role": role, "name": name}
+
+    found = healed(target, a_page(was, "|link|Help"), a_page(new, "|link|Help"))
+
+    assert isinstance(found, Heal)
+
+
+def test_a_new_element_whose_name_and_test_id_both_speak_of_something_else_is_not_the_old_one():
+    before = a_page("subscribe|button|Subscribe", "menu|button|Menu")
+
+    found = healed(
+        {"testId": "subscribe", "role": "button", "name": "Subscribe"},
+        before,
+        a_page("subscribe-report|button|Subscribe report", "menu|button|Menu"),
+    )
+
+    assert isinstance(found, Abstained)
+
+
+@pytest.mark.parametrize("half", ["reported", "reported, test ids only"])
+def test_of_the_renames_of_a_redesign_most_are_found_and_of_the_removals_none_is_replaced(half):
+    found = measure_renames()[half]
+
+    assert found["renames"]["right"] >= 0.6 * found["renames"]["cases"]
+    assert found["renames"].get("wrong", 0) <= 1
+    assert found["removals"].get("wrong", 0) <= 1

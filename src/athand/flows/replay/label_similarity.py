@@ -1,11 +1,14 @@
 """Similarity of the labels of two elements by their words: synonyms and misspellings count, opposites exclude it."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 
 from athand.text import are_near, split_identifier, stem, synonym_table
 
 _SYNONYM, _MISSPELLED = 0.85, 0.8  # similarity of two words
+RARITY = 0.6  # how much less a word says that more elements of the page have
+_SHORT_PLURAL = 4  # characters of a plural that the stemmer leaves as it is
 _MIN_MISSPELLED = 5  # characters of a word that may be misspelled
 # Words of labels with the same meaning.
 _SYNONYMS = synonym_table(
@@ -34,6 +37,15 @@ _SYNONYMS = synonym_table(
         "user username account",
         "back return previous",
         "message note comment",
+        "quantity qty",
+        "increase increment plus",
+        "decrease decrement minus",
+        "coupon discount voucher promo",
+        "zip postcode postal",
+        "open view show display",
+        "run execute go",
+        "address location",
+        "picker selector chooser dropdown",
     )
 )
 # Words that make two elements different if each has one of them.
@@ -67,7 +79,18 @@ _OPPOSITES = tuple(
     )
 )
 # Words for the kind of an element, which say nothing about its purpose.
-_GENERIC = frozenset("btn button link field input icon box the a an your my this test id el element cta".split())
+_GENERIC = frozenset(
+    "btn button link field input icon box the a an your my this test testid data id el element cta".split()
+)
+
+
+# Words without a meaning of their own beside others.
+_STOP_WORDS = frozenset(
+    "a an and all any are as at be by can do for from how i in into is it me more my now of on or our please some that "
+    "the their them these this those to up via what which with you your yourself".split()
+)
+_STOP_WEIGHT = 0.1
+Weigh = Callable[[str], float]  # how much a word says, on [0, 1]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -83,21 +106,54 @@ def label_words(label: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in joined if word not in _GENERIC)) or tuple(dict.fromkeys(joined))
 
 
-def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
-    """Mean of the best match of each word on either side: 1 for the same words, 0 for none in common."""
+def make_weigh(labels: Iterable[Collection[str]]) -> Weigh:
+    """Weights of words on a page of these labels: what is in many of them says little, stop words next to nothing."""
+    counts = Counter(stemmed for words in labels for stemmed in set(map(_root, words)))
+
+    def weigh(word: str) -> float:
+        return _STOP_WEIGHT if word in _STOP_WORDS or len(word) == 1 else 1 / max(1, counts[_root(word)]) ** RARITY
+
+    return weigh
+
+
+def label_similarity(ones: Sequence[str], others: Sequence[str], weigh: Weigh = lambda _: 1.0) -> float:
+    """Weighted mean of the best match of each word on either side: 1 for the same words, 0 for none in common."""
+    ones, others = _join_as(ones, others), _join_as(others, ones)
     if not ones or not others:
         return 0.0
-    matched = sum(_best_match(word, others) for word in ones) + sum(_best_match(word, ones) for word in others)
-    return matched / (len(ones) + len(others))
+    pairs = [(weigh(word), best_match(word, others)) for word in ones]
+    pairs += [(weigh(word), best_match(word, ones)) for word in others]
+    return sum(weight * match for weight, match in pairs) / sum(weight for weight, _ in pairs)
 
 
-def _best_match(word: str, words: Collection[str]) -> float:
+def _join_as(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The words, neighbours joined where the other label writes them as one: `auto detect` as `autodetect`."""
+    joined: list[str] = []
+    roots = set(map(_root, others))
+    for word in words:
+        if joined and _root(joined[-1] + word) in roots:
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
+@lru_cache(maxsize=1 << 14)
+def _root(word: str) -> str:
+    """The stem of a word; of one that is too short to be stemmed, such as `nfts`, the singular."""
+    stemmed = stem(word)
+    is_plural = stemmed == word and len(word) == _SHORT_PLURAL and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if is_plural else stemmed
+
+
+def best_match(word: str, words: Collection[str]) -> float:
+    """The similarity of a word to the most similar of others."""
     return max(_word_similarity(word, other) for other in words)
 
 
 @lru_cache(maxsize=1 << 14)
 def _word_similarity(one: str, other: str) -> float:
-    if one == other or stem(one) == stem(other):
+    if _root(one) == _root(other):
         return 1.0
     if other in _SYNONYMS.get(one, ()):
         return _SYNONYM

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from athand.flows.actions import count_matches, locators
@@ -47,16 +48,24 @@ class ObservedElement(Noun):
         return json.dumps([part[:_MAX_LABEL] for part in parts])[:240]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ComparedPage:
     """The elements of a page, and which of them are on the other page too."""
 
     elements: Sequence[ObservedElement]
     unchanged: frozenset[int]  # by identity, since several elements may be equal
 
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {id(each): index for index, each in enumerate(self.elements)}
+
+    def place(self, element: ObservedElement) -> float:
+        """Where an element is among all, on [0, 1]."""
+        return self._index[id(element)] / len(self.elements)
+
     def neighbours(self, element: ObservedElement) -> tuple[str, str]:
         """Role and caption of the nearest unchanged elements before and after one."""
-        index = next(index for index, each in enumerate(self.elements) if each is element)
+        index = self._index[id(element)]
         return self._nearest(reversed(self.elements[:index])), self._nearest(self.elements[index + 1 :])
 
     def _nearest(self, elements: Iterable[ObservedElement]) -> str:
