@@ -103,6 +103,7 @@ LITERAL = {
     "fts.txt": 'NEAR("a" b) AND NOT c:d* OR ^e',
     "lines.txt": "first line\nsecond line",
     "unicode.txt": "Die STRASSE nach İstanbul, Übermut, ΣΟΦΟΣ, 東京都, naïve café, 🚀 go",
+    "sharp.txt": "Die Straße, fish",
     "short.txt": "x y Q4 v4",
 }
 
@@ -124,7 +125,9 @@ LITERAL = {
         ('NEAR("a" b) AND NOT', "fts"),
         ("c:d*", "fts"),
         ("first line\nsecond", "lines"),
-        ("straße", "unicode"),
+        ("straße", "sharp"),
+        ("STRASSE", "unicode"),
+        ("ﬁsh", ""),
         ("übermut", "unicode"),
         ("σοφος", "unicode"),
         ("σοφοσ", "unicode"),

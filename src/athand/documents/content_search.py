@@ -250,7 +250,7 @@ def _is_dotted_code(dotted: str) -> bool:
 
 def find_terms(content: str, terms: Sequence[str]) -> TermMatch:
     """The terms that a text contains literally, with their numbers of occurrences."""
-    folded = content.casefold()
+    folded = _fold_case(content)
     present, whole, occurrences = [], 0, 0
     for term in terms:
         is_exact, needle = _search_form(term)
@@ -263,11 +263,16 @@ def find_terms(content: str, terms: Sequence[str]) -> TermMatch:
     return TermMatch(tuple(present), whole, occurrences)
 
 
+def _fold_case(text: str) -> str:
+    """The text in lower case, with one form of sigma. Unlike casefold, no letter becomes two: `ß` is not `ss`."""
+    return text.lower().replace("\u03c2", "\u03c3")
+
+
 @lru_cache(maxsize=1024)
 def _search_form(term: str) -> tuple[bool, str]:
     """Whether a term is case-sensitive, and the string to look for."""
     is_exact = is_case_sensitive(term)
-    return is_exact, term if is_exact else term.casefold()
+    return is_exact, term if is_exact else _fold_case(term)
 
 
 def _count_whole_words(text: str, needle: str) -> int:

@@ -41,7 +41,8 @@ _HALF_COHERENCE = 2.6  # sum of sibling scores with half of that gain
 NOISE = 0.5  # loss of tests, examples and change logs
 PROSE = 0.4  # loss of prose when all other candidates are code
 REPEATED = 0.85  # factor of all but the best chunk of a document, for diversity
-FLOOR = 0.16  # default minimum score
+FLOOR = 0.2  # below this score of the best hit, nothing fits
+FLOOR_OF_OTHERS = 0.14  # beside a best hit that fits, the least score
 
 INDEX = Index(
     "documents",

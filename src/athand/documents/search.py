@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from athand.corpus import Answer, Match, Ranking
 from athand.documents.context import DocumentContext
 from athand.documents.cursors import Cursors
@@ -11,7 +13,7 @@ from athand.documents.folders import all_folders
 from athand.documents.globs import path_filter
 from athand.documents.model import Continuation, Document, DocumentHit, FoundDocument, FoundDocuments
 from athand.documents.rows import chunks_by_id, documents_by_id
-from athand.documents.scoring import FLOOR, INDEX, adjustment_factors, match_parts, repetition_factor
+from athand.documents.scoring import FLOOR, FLOOR_OF_OTHERS, INDEX, adjustment_factors, match_parts, repetition_factor
 from athand.errors import InvalidInput
 from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import clamp, order, totals
@@ -87,14 +89,16 @@ def _candidates_below_path(context: DocumentContext, snapshot: Snapshot, query: 
 
 
 def rank_candidates(request: DocumentSearchRequest, answer: Answer) -> DocumentRanking:
-    """Scores the candidates and orders them; those below the minimum score (default: FLOOR) are dropped."""
+    """Scores the candidates and orders them; without a minimum score, nothing is left unless the best one fits."""
     found = answer.found
     parts = match_parts(found, answer.keywords, answer.calibration)
     factors = adjustment_factors(parts, found, request.query.text)
     factors["repetition"] = repetition_factor(totals(parts, factors), found.passages)
     scores = totals(parts, factors)
     ids = [f"{each.space}\0{each.item_id}\0{each.id}" for each in found.passages]
-    least = FLOOR if request.min_score is None else request.min_score
+    least = request.min_score
+    if least is None:
+        least = FLOOR_OF_OTHERS if scores.max(initial=0.0) >= FLOOR else np.inf
     rows = order(scores, [each.created_at for each in found.passages], ids, least)
     matches = [Match(found.passages[row], float(scores[row]), row) for row in rows]
     return Ranking(request, matches, parts, factors, answer)
