@@ -21,6 +21,7 @@ import pytest
 import trustme
 from tests.waiting import PATIENCE
 
+ASKER = Path(__file__).parents[1] / "tools" / "servers" / "asker_older.py"
 # A server that waits long enough for whoever is slow to ask what he has begun to ask.
 PATIENT = """
 from athand.adapters.http import server
@@ -181,6 +182,24 @@ def test_over_tls_other_machines_may_ask_and_a_second_signal_ends_at_once(tmp_pa
         wait_for(lambda: not is_listening(server))
         assert server.end(signal.SIGTERM) == 128 + signal.SIGTERM
         begun.close()
+
+
+def test_a_call_whose_client_leaves_is_called_off_at_its_server(tmp_path):
+    home, notes = tmp_path / "home", tmp_path / "notes"
+    home.mkdir()
+    asker = {"command": sys.executable, "args": ["-I", "-S", str(ASKER), str(notes)]}
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"asker": asker}}))
+    with served(home, "--no-mcp") as server:
+        wait_for(lambda: "asker__wait" in {each["id"] for each in server.ask("GET", "/tools")[1]})
+        connection = server.connect()
+        head = {**server.headers(), "Content-Type": "application/json"}
+        connection.request("POST", "/tools/asker__wait", b'{"arguments": {}}', head)
+        wait_for(notes.with_suffix(".begun").exists)
+        assert not notes.with_suffix(".cancelled").exists()
+        connection.close()
+        wait_for(notes.with_suffix(".cancelled").exists)
+        server.end(signal.SIGTERM)
+    assert "did not wait" not in (home / "log").read_text()
 
 
 def test_a_server_of_which_something_does_not_end_is_gone_when_its_grace_is_over(tmp_path):

@@ -310,6 +310,9 @@ def test_what_is_no_list_of_tools_is_refused(tools, wrong):
 def test_what_cannot_be_a_tool_is_left_out_and_the_rest_taken(tools, caplog):
     taken = tools.add("files", [None, 5, "read", {}, {"name": ""}, {"name": 7}, [], FILES[0]])
     assert taken.new == 1
+    assert len(taken.left_out) == 7
+    assert taken.left_out[0] == "tool 1: A tool is an object with a name, not NoneType."
+    assert tools.add("files", [{"name": "x" * 1001}]).left_out[0].startswith("tool 1: A tool needs a name")
     assert [tool.id for tool in tools.list()] == ["files__read_file"]
     assert "left out" in caplog.text
 

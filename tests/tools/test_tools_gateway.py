@@ -392,9 +392,11 @@ def test_names_that_are_listed_twice_are_one_line_of_the_log(ours: Scene, caplog
 
 def test_one_malformed_tool_is_all_that_is_lost(tools, live) -> None:
     broken = ({"name": "broken", "inputSchema": "none"}, {"description": "no name"}, "a text", {"name": 7})
+    broken += ({"name": "long" * 300, "inputSchema": {}}, {"name": " ", "inputSchema": {"type": "object"}})
     live(listed=[*FILES, *broken])
     assert {tool.name for tool in tools.list()} == {tool["name"] for tool in FILES}
     (server,) = tools.servers()
     assert server.state == "connected" and "broken (inputSchema: " in server.reason
+    assert server.reason.count("A tool needs a name of 1 to 1000 characters") == 2
     (told,) = tools.servers(by_owner=False)
     assert "left out" in told.reason and "broken" not in told.reason

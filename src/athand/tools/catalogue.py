@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from athand.errors import BadData, Conflict
-from athand.inputs import is_text
 from athand.store import Passage, Row, Snapshot, Transaction, to_microseconds
 from athand.tools import definitions, rows
 from athand.tools.context import ToolContext
@@ -20,6 +19,7 @@ from athand.tools.scoring import INDEX
 from athand.types import Noun, Vectors
 
 _TRIES = 5
+_MOST_NAMED = 20  # tools that are left out
 
 log = logging.getLogger("athand")
 
@@ -33,6 +33,7 @@ class Offer:
     definitions: Mapping[str, Definition]  # by tool id
     is_all: bool = True
     by_hand: bool = False
+    left_out: tuple[str, ...] = ()  # why tools of the list are not among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,10 @@ Scanner = Callable[[Definition], tuple[Flag, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CatalogueUpdate(Noun):
-    """How many tools are new, changed, gone and the same, and how many texts were embedded or had a vector already."""
+    """How many tools are new, changed, gone and the same, how many texts were embedded or had a vector already.
+
+    Tools that are not valid are left out; why, is told for the first 20.
+    """
 
     new: int = 0
     changed: int = 0
@@ -79,27 +83,22 @@ class CatalogueUpdate(Noun):
     same: int = 0
     embedded: int = 0
     reused: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 def build_offer(space: str, server: str, raw_tools: Iterable[Any], **how: bool) -> Offer:
-    """Build an offer from raw tools; the first of each name counts, and invalid tools are logged and skipped."""
-    definitions: dict[str, Definition] = {}
-    for raw in raw_tools:
+    """Build an offer from raw tools; the first of each name counts, and invalid tools are left out."""
+    offered: dict[str, Definition] = {}
+    left_out: list[str] = []
+    for number, raw in enumerate(raw_tools, 1):
         try:
-            definition = _parse_definition(raw)
+            definition = definitions.parse_offer(raw)
         except BadData as error:
             log.warning("A tool of %s was left out: %s", server, error)
+            left_out.append(f"tool {number}: {error}")
             continue
-        definitions.setdefault(tool_id(server, definition.name), definition)
-    return Offer(space, server, definitions, **how)
-
-
-def _parse_definition(raw: Any) -> Definition:
-    """Parse a raw tool; BadData also for text that a store cannot keep."""
-    definition = definitions.parse_definition(raw)
-    if "\0" in definition.name or not is_text(json.dumps(definition.to_dict(), ensure_ascii=False)):
-        raise BadData("It has text that is not valid Unicode, or a NUL character in its name.")
-    return definition
+        offered.setdefault(tool_id(server, definition.name), definition)
+    return Offer(space, server, offered, left_out=tuple(left_out[:_MOST_NAMED]), **how)
 
 
 def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
@@ -111,12 +110,13 @@ def apply_offer(context: ToolContext, offer: Offer) -> CatalogueUpdate:
             changes = _find_changes(context, snapshot, offer, hashes, finder)
             is_listed = bool(_get_server(snapshot, offer)[0])
         if not changes and is_listed:
-            return CatalogueUpdate(same=len(hashes), reused=len(hashes))
+            return CatalogueUpdate(same=len(hashes), reused=len(hashes), left_out=offer.left_out)
         passages = _changed_passages(changes)
         cached = context.count_cached(passages)
         vectors = context.embed(passages) if passages else None
         if (update := _write_changes(context, offer, hashes, finder, passages, vectors)) is not None:
-            return replace(update, embedded=len(passages) - cached, reused=update.same + cached)
+            counts = {"embedded": len(passages) - cached, "reused": update.same + cached}
+            return replace(update, **counts, left_out=offer.left_out)
     raise Conflict(f"The tools of {offer.server} are being changed by others all the time. Try again in a moment.")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from athand.errors import BadData
+from athand.inputs import is_text
 from athand.store import Passage
 from athand.text import split_identifier
 from athand.tools.model import Definition
@@ -38,6 +39,14 @@ def parse_definition(raw: Mapping[str, Any]) -> Definition:
         output_schema=_copy_object(_first_present(raw, "outputSchema", "output_schema"), name),
         annotations=_copy_object(raw.get("annotations"), name) or {},
     )
+
+
+def parse_offer(raw: Mapping[str, Any]) -> Definition:
+    """Parse a tool that a server offers; BadData also for text that a store cannot keep."""
+    definition = parse_definition(raw)
+    if "\0" in definition.name or not is_text(json.dumps(definition.to_dict(), ensure_ascii=False)):
+        raise BadData("It has text that is not valid Unicode, or a NUL character in its name.")
+    return definition
 
 
 def content_hash(definition: Definition) -> str:

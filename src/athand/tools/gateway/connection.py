@@ -13,7 +13,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from athand.distribution import DISTRIBUTION
-from athand.errors import Unavailable
+from athand.errors import BadData, Unavailable
+from athand.tools.definitions import parse_offer
 from athand.tools.gateway.diagnostics import Diagnostics, sanitize
 from athand.tools.gateway.remote import remote_server
 from athand.tools.gateway.requests import ServerRequests, UpstreamCall, add_refusals
@@ -154,12 +155,16 @@ def _leave_out_malformed_tools(client: Client, diagnostics: Diagnostics) -> None
 
 
 def _find_flaw(tool: Any) -> str | None:
-    """What is wrong with a tool of a list: the first field that is not valid; None if it is valid."""
+    """What is wrong with a tool of a list, such as the first field that is not valid; None if nothing is."""
     try:
         types.Tool.model_validate(tool, by_name=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return sanitize(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    try:
+        parse_offer(tool)
+    except BadData as error:
+        return sanitize(str(error))
     return None
 
 

@@ -7,10 +7,11 @@ import os
 import random
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from athand.cancellation import is_cancelled
 from athand.errors import AthandError, InvalidInput, Unavailable
 from athand.tools.model import Launch, Listing, ServerKey, ServerState
 from athand.tools.relay import CallCancelled, Relay
@@ -22,6 +23,7 @@ log = logging.getLogger("athand")
 
 T = TypeVar("T")
 IDLE_SECONDS, AT_ONCE = 300.0, 8
+_LOOK_SECONDS = 0.25  # how often a call looks whether its caller gave up
 _SHUTDOWN_SECONDS = 20.0  # for tasks that are still ending; each has a limit of its own
 
 
@@ -165,6 +167,9 @@ class Gateway:
         future = asyncio.run_coroutine_threadsafe(run(), loop)
         if relay is not None:
             relay.on_cancel(future.cancel)
+        while not wait((future,), _LOOK_SECONDS).done:
+            if is_cancelled():
+                future.cancel()
         try:
             return future.result()
         except CancelledError:

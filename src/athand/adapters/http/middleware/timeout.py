@@ -1,4 +1,4 @@
-"""Request timeout: answers 504 when a route exceeds its time."""
+"""Request timeout: answers 504 when a route exceeds its time, and ends a call of a tool when its client leaves."""
 
 import asyncio
 from http import HTTPStatus
@@ -6,6 +6,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from athand.adapters.http.middleware import ROUTE
+from athand.adapters.http.middleware.body import replay
 from athand.adapters.http.responses import ProblemResponse
 from athand.adapters.http.route_table import RouteRule
 
@@ -24,16 +25,27 @@ class TimeoutMiddleware:
         if rule is None or rule.timeout is None:
             await self._app(scope, receive, send)
         else:
-            await self._run_with_timeout(rule.timeout, scope, receive, send)
+            await self._run_with_timeout(rule.timeout, rule.scope == "call-tools", scope, receive, send)
 
-    async def _run_with_timeout(self, seconds: float, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_with_timeout(
+        self, seconds: float, ends_with_client: bool, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         response = _SwitchableSend(send)
+        leaving: asyncio.Task[Message] | None = None
+        if ends_with_client:
+            receive, leaving = await _watch(receive)
         task = asyncio.create_task(self._run(scope, receive, response.send))
         status, reason = HTTPStatus.GATEWAY_TIMEOUT, f"This took longer than {seconds:g} s."
         try:
-            await asyncio.wait((task,), timeout=seconds)
+            waited = (task,) if leaving is None else (task, leaving)
+            await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if leaving is not None and leaving.done():
+                status, reason = HTTPStatus.REQUEST_TIMEOUT, "The client did not wait for the answer."
         except asyncio.CancelledError:  # by the server, after its grace period
             status, reason = HTTPStatus.SERVICE_UNAVAILABLE, "The server ends before this is done."
+        finally:
+            if leaving is not None:
+                leaving.cancel()
         self._abandon(task)
         if task.done() and not task.cancelled():
             return task.result()
@@ -54,6 +66,17 @@ class TimeoutMiddleware:
         self._abandoned.discard(task)
         if not task.cancelled():
             task.exception()  # marks it as retrieved
+
+
+async def _watch(receive: Receive) -> tuple[Receive, asyncio.Task[Message]]:
+    """A `receive` for the route, whose body is read already, and a task that ends when the client has left."""
+    first = await receive()
+    leaving = asyncio.ensure_future(receive())
+
+    async def receive_then_wait() -> Message:
+        return await asyncio.shield(leaving)
+
+    return replay(first, receive_then_wait), leaving
 
 
 class _SwitchableSend:
