@@ -203,6 +203,51 @@ def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, play, m
         play(source)
 
 
+CAPITALS = """<!doctype html><title>Groups</title><style>button, h2 { text-transform: uppercase }</style>
+<h1>Groups</h1><button onclick="location.hash = '/add'; said.innerHTML = '<h2>New group</h2>' +
+'<p class=error>The name <b>is needed</b>.</p>'">Add group</button><div id="said"></div>"""
+
+
+def test_names_in_capitals_by_css_are_found_and_the_message_is_expected(shared_flows, browser, play, tmp_path):
+    page = tmp_path / "groups.html"
+    page.write_text(CAPITALS)
+    session = shared_flows.start_session(goal="Add a group")
+    with browser.record_into(session.id):
+        browser.navigate(page.as_uri())
+        browser.click(role="button", name="ADD GROUP")
+        browser.describe_screen()
+
+    source = shared_flows.script(session.id)
+
+    assert "get_by_role('button', name='Add group', exact=True)" in source
+    assert "expect(page.get_by_text('The name is needed.').filter(visible=True).first).to_be_visible()" in source
+    play(source)
+    page.write_text(CAPITALS.replace("is needed", "is taken"))
+    with pytest.raises(AssertionError, match="The name is needed"):
+        play(source.replace("to_be_visible()", "to_be_visible(timeout=500)"))
+
+
+def test_capitals_of_older_recordings_match_any_case(play, tmp_path):
+    page = tmp_path / "groups.html"
+    page.write_text(CAPITALS)
+    url = page.as_uri()
+    nodes = ({"ref": "e1", "role": "button", "name": "ADD GROUP"},)
+    steps = [
+        a_step(1, "navigate", given={"url": url}),
+        a_step(2, "click", {"role": "button", "name": "ADD GROUP"}, before=seen(url, "groups", a11y=nodes)),
+    ]
+
+    play(export_script(a_session(), steps, "python"))
+
+    assert 'name: new RegExp("^ADD GROUP$", "i")' in export_script(a_session(), steps, "typescript")
+
+
+def test_typescript_leaves_the_launch_options_of_the_project_alone():
+    source = export_script(a_session(), purchase("http://x"), "typescript")
+    [line] = [each for each in source.splitlines() if "launchOptions" in each]
+    assert line.startswith("if (chromium) ")
+
+
 def test_the_script_fails_where_the_page_is_broken(site, play, password):
     source = export_script(a_session(), purchase(site.url), "python")
     site.change("/shop", ("cart.showModal()", "void 0"))

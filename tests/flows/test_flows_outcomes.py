@@ -41,9 +41,9 @@ def test_a_step_records_the_message_that_became_visible(login, shared_flows):
 
 def test_another_page_is_recorded_by_its_title_and_heading(login, shared_flows, at):
     browser = login(title="Welcome")
-    assert last_step(shared_flows, browser).appeared[0] == "Welcome"
+    assert last_step(shared_flows, browser).appeared[0] == "title: Welcome"
     at("/shop.html")
-    assert last_step(shared_flows, browser).appeared[:2] == ("Shop · Harbour", "Home")
+    assert last_step(shared_flows, browser).appeared[:2] == ("title: Shop · Harbour", "Home")
 
 
 def test_what_comes_later_is_recorded_with_the_step_that_saw_it(login, shared_flows):

@@ -10,6 +10,7 @@ from athand.types import Hit, Noun, plain
 
 UNKNOWN = "unknown"
 DEFAULT_APP = "default"
+TITLE = "title: "  # before the title of a page, among the texts that appeared
 MAX_BRIEF = 600  # characters of what a description of a screen adds to it
 SCHEMA = 1  # of prior knowledge, and of exported sessions and steps
 LABELS = ("discovery", "navigation", "interaction", "confirmation", "error-recovery")

@@ -76,10 +76,18 @@ class PageElement:
             "autocomplete": self.attributes.get("autocomplete"),
             "htmlName": self.attributes.get("name") if self.tag in ("input", "textarea", "select") else None,
             "tag": self.tag,
+            "written": self._written_name(),
             "frame": list(self.document.frame_path),
         }
         entry = {"ref": self.ref, "role": self.role, "name": self.name, **self.states, "path": list(self.path)}
         return entry | {key: value for key, value in more.items() if value}
+
+    def _written_name(self) -> str | None:
+        """Its name as the page has it, where CSS shows it in other case, such as in capitals."""
+        if self.name == self.name.lower() and self.name == self.name.upper():
+            return None
+        written = self.document.text(self.node)
+        return written if written != self.name and written.lower() == self.name.lower() else None
 
 
 def merge_ax(

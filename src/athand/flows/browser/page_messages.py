@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from athand.flows.browser.page_tree import TEXT, TreeNode
 from athand.flows.browser.snapshot import PageSnapshot
+from athand.flows.model import TITLE
 
 MAX_APPEARED = 3  # texts of one step
 _MAX_LENGTH = 150  # characters of one of them
@@ -28,7 +29,7 @@ def find_appeared(before: PageSnapshot | None, after: PageSnapshot) -> tuple[str
 
 def _list_texts(page: PageSnapshot) -> Iterator[tuple[int, str]]:
     """All texts of a page that are words, each with its rank."""
-    texts = [(_TITLE, page.title), *_walk(page.tree, is_message=False)]
+    texts = [(_TITLE, f"{TITLE}{page.title}" if page.title else ""), *_walk(page.tree, is_message=False)]
     return ((rank, text) for rank, text in texts if sum(map(str.isalpha, text)) >= _MIN_LETTERS)
 
 

@@ -10,6 +10,7 @@ from athand.flows.export.script import (
     ScriptAction,
     ScriptLocator,
     ScriptValue,
+    escape_pattern,
     escape_unprintable,
 )
 
@@ -77,6 +78,8 @@ def _body_lines(script: Script) -> Iterator[str]:
             yield f"expect(page).to_have_url(re.compile({action.expected_url!r}))"
         if action.expected_element is not None:
             yield f"expect({_locator_source(script, action.expected_element)}).to_be_visible()"
+        if action.expected_text is not None:
+            yield f"expect(page.get_by_text({action.expected_text!r}).filter(visible=True).first).to_be_visible()"
 
 
 def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
@@ -121,7 +124,9 @@ def _tab_lines(action: ScriptAction) -> Iterator[str]:
 def _locator_source(script: Script, locator: ScriptLocator) -> str:
     scope = "page" + "".join(f".frame_locator({frame!r})" for frame in locator.frames)
     if locator.kind == "role":
-        found = f"{scope}.get_by_role({locator.value!r}, name={locator.name!r}, exact=True)"
+        pattern = f"re.compile({f'^{escape_pattern(locator.name)}$'!r}, re.IGNORECASE)"
+        name = pattern if locator.ignores_case else repr(locator.name)
+        found = f"{scope}.get_by_role({locator.value!r}, name={name}, exact=True)"
     elif locator.kind == "text":
         found = f"{scope}.get_by_text({locator.value!r}, exact=True)"
     elif locator.kind == "testId" and script.test_id_attribute == _DEFAULT_ATTRIBUTE:

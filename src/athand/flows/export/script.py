@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from athand.errors import InvalidInput
 from athand.flows.actions import (
+    ACTIONS,
     INPUT_VERBS,
     count_matches,
     find_node,
@@ -17,7 +18,7 @@ from athand.flows.actions import (
     successful_actions,
 )
 from athand.flows.descriptions import describe_action
-from athand.flows.model import FlowSession, Observation, Step
+from athand.flows.model import TITLE, FlowSession, Observation, Step
 from athand.flows.origins import origin_of
 from athand.flows.screens import route_of
 from athand.text import split_identifier
@@ -30,6 +31,7 @@ _ELEMENT_ACTIONS = ("click", "type", "select")
 _PICKER_TYPES = ("date", "time", "datetime-local", "month", "week", "color", "range")
 _TAB_OPTIONS = {"index": int, "url": str, "title": str}  # how a tab may be named
 _MAX_TYPED = 200  # characters that are typed key by key; longer texts are filled in
+_REDACTED = "[redacted"
 _TEXT_ROLE = "generic"  # a clickable element that has only its text
 
 
@@ -50,6 +52,7 @@ class ScriptLocator(Noun):
     name: str = ""
     frames: tuple[str, ...] = ()
     only_visible: bool = False  # hidden elements match too
+    ignores_case: bool = False  # CSS may show the name in other case than the page has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class ScriptAction(Noun):
     options: Mapping[str, Any] = field(default_factory=dict)
     expected_url: str | None = None  # a regular expression
     expected_element: ScriptLocator | None = None
+    expected_text: str | None = None  # a part of what became visible, in any case
     origin: str | None = None  # where a secret is typed: nowhere else
 
 
@@ -112,7 +116,7 @@ def build_script(session: FlowSession, steps: Sequence[Step], test_id_attribute:
         raise InvalidInput(f"Session {session.id} has no successful action: there is nothing to export.")
     start = _start_url(steps, actions[0])
     variables = _Variables()
-    script_actions = [_build_action(step, _next_observation(step, steps), variables) for step in actions]
+    script_actions = [_build_action(step, _steps_after(step, steps), variables) for step in actions]
     return Script(
         title=session.goal or f"Session {session.id}",
         name="_".join(re.findall(r"[a-z0-9]+", " ".join(split_identifier(session.goal or ""))))[:60] or "session",
@@ -126,6 +130,11 @@ def build_script(session: FlowSession, steps: Sequence[Step], test_id_attribute:
 def escape_unprintable(text: str, escape: Callable[[str], str]) -> str:
     """A text with unprintable characters escaped, so that nothing in it ends a line or is invisible."""
     return "".join(each if each.isprintable() else escape(each) for each in text)
+
+
+def escape_pattern(text: str) -> str:
+    """A text as a regular expression that is read alike by Python and JavaScript."""
+    return re.sub(r"[\\^$.*+?()\[\]{}|/]", r"\\\g<0>", text)
 
 
 class _Variables:
@@ -167,7 +176,8 @@ def _split_url(url: str) -> SplitResult:
         return urlsplit("")
 
 
-def _build_action(step: Step, after: Observation | None, variables: _Variables) -> ScriptAction:
+def _build_action(step: Step, following: Sequence[Step], variables: _Variables) -> ScriptAction:
+    after = following[0].before if following else None
     found = locators(step)
     if not found and (step.verb in _ELEMENT_ACTIONS or step.target):
         raise InvalidInput(
@@ -186,6 +196,7 @@ def _build_action(step: Step, after: Observation | None, variables: _Variables) 
         options=_action_options(step, text),
         expected_url=_expected_url(step, after),
         expected_element=_expected_element(step, after),
+        expected_text=_expected_text(step, following),
         origin=page or None,
     )
 
@@ -202,7 +213,15 @@ def _build_locator(recorded: Mapping[str, str], step: Step) -> ScriptLocator:
     if recorded.get("role") == _TEXT_ROLE:
         return ScriptLocator("text", recorded["name"], frames=frames)
     is_repeated = step.before is not None and "testId" in recorded and _is_repeated(recorded["testId"], step.before)
+    if kind == "role":
+        return _role_locator(recorded["role"], recorded["name"], node, frames)
     return ScriptLocator(kind, recorded[kind], recorded.get("name", ""), frames, only_visible=is_repeated)
+
+
+def _role_locator(role: str, name: str, node: Mapping[str, Any], frames: tuple[str, ...] = ()) -> ScriptLocator:
+    """By role, and the name as the page has it; where that was not recorded, capitals may come from CSS."""
+    written = str(node.get("written") or "")
+    return ScriptLocator("role", role, written or name, frames, ignores_case=not written and name.isupper())
 
 
 def _is_repeated(test_id: str, seen: Observation) -> bool:
@@ -219,9 +238,11 @@ def _action_options(step: Step, text: str) -> Mapping[str, Any]:
     return {**tab, "clear": clear, "submit": submit, "fill": is_filled}
 
 
-def _next_observation(step: Step, steps: Sequence[Step]) -> Observation | None:
-    """The observation before the next step."""
-    return next((each.before for each in steps if each.position == step.position + 1), None)
+def _steps_after(step: Step, steps: Sequence[Step]) -> list[Step]:
+    """The steps after an action up to the next one, which is the last of them."""
+    after = sorted((each for each in steps if each.position > step.position), key=lambda each: each.position)
+    until = next((at for at, each in enumerate(after) if each.verb in ACTIONS), len(after))
+    return after[: until + 1] if after and after[0].position == step.position + 1 else []
 
 
 def _expected_url(step: Step, after: Observation | None) -> str | None:
@@ -271,7 +292,25 @@ def _expected_element(step: Step, after: Observation | None) -> ScriptLocator | 
         name for name in names if name and name not in before and not _has_digits(name) and not is_redacted(name)
     )
     heading = next((name for name in headings if count_matches({"role": "heading", "name": name}, after) == 1), None)
-    return None if heading is None else ScriptLocator("role", "heading", heading)
+    if heading is None:
+        return None
+    node = next(node for node in after.a11y if node.get("role") == "heading" and node.get("name") == heading)
+    return _role_locator("heading", heading, node)
+
+
+def _expected_text(step: Step, following: Sequence[Step]) -> str | None:
+    """A text that the action made visible, at once or until the next action; of none whose place is unclear."""
+    looks = [each for each in following if each.verb not in ACTIONS]
+    texts = (text for each in (step, *looks) for text in each.appeared)
+    seen = following[0].before if following else None
+    if step.verb == "close_tab" or seen is None or any(node.get("frame") for node in seen.a11y):
+        return None
+    return next((text for text in texts if _is_lasting(text)), None)
+
+
+def _is_lasting(text: str) -> bool:
+    """Whether a text will be on the page again: not the title, and without data such as a time or a secret."""
+    return not text.startswith(TITLE) and not _has_digits(text) and not is_redacted(text) and _REDACTED not in text
 
 
 def _has_digits(text: str) -> bool:

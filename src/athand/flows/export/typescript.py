@@ -10,6 +10,7 @@ from athand.flows.export.script import (
     ScriptAction,
     ScriptLocator,
     ScriptValue,
+    escape_pattern,
     escape_unprintable,
 )
 
@@ -52,8 +53,9 @@ def write_test(script: Script) -> str:
         f'{extension}import {{ expect, test{", type Page" if script.needs_tabs else ""} }} from "@playwright/test";\n\n'
         "declare const process: { env: Record<string, string | undefined> };\n"
         f'const BASE_URL = (process.env["BASE_URL"] ?? {quote(script.base)}).replace(/\\/$/, "");\n\n'
-        f"test.use({{ testIdAttribute: {quote(script.test_id_attribute)}, "
-        f'launchOptions: {{ executablePath: process.env["{CHROMIUM_VARIABLE}"] }} }});\n'
+        f"test.use({{ testIdAttribute: {quote(script.test_id_attribute)} }});\n"
+        f'const chromium = process.env["{CHROMIUM_VARIABLE}"];\n'
+        "if (chromium) test.use({ launchOptions: { executablePath: chromium } });\n"
         f"{_VALUE_FUNCTION if script.needs_variables else ''}{_ORIGIN_FUNCTION if script.limits_origins else ''}"
         f"{_TAB_FUNCTION if script.needs_tabs else ''}\n"
         f"test({quote(script.title)}, async ({{ {page} }}) => {{\n{body}}});\n"
@@ -84,6 +86,9 @@ def _body_lines(script: Script) -> Iterator[str]:
             yield f"await expect(page).toHaveURL(new RegExp({quote(action.expected_url)}));"
         if action.expected_element is not None:
             yield f"await expect({_locator_source(action.expected_element)}).toBeVisible();"
+        if action.expected_text is not None:
+            text = f"page.getByText({quote(action.expected_text)}).filter({{ visible: true }}).first()"
+            yield f"await expect({text}).toBeVisible();"
 
 
 def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
@@ -126,7 +131,8 @@ def _tab_lines(action: ScriptAction) -> Iterator[str]:
 def _locator_source(locator: ScriptLocator) -> str:
     scope = "page" + "".join(f".frameLocator({quote(frame)})" for frame in locator.frames)
     if locator.kind == "role":
-        found = f"{scope}.getByRole({quote(locator.value)}, {{ name: {quote(locator.name)}, exact: true }})"
+        name = f'new RegExp({quote(f"^{escape_pattern(locator.name)}$")}, "i")' if locator.ignores_case else ""
+        found = f"{scope}.getByRole({quote(locator.value)}, {{ name: {name or quote(locator.name)}, exact: true }})"
     elif locator.kind == "text":
         found = f"{scope}.getByText({quote(locator.value)}, {{ exact: true }})"
     elif locator.kind == "testId":
