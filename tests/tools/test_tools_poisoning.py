@@ -10,11 +10,12 @@ from re._parser import parse  # the only parser of regular expressions there is
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from athand.tools.definitions import parse_definition
 from athand.tools.model import Definition, Flag
+from athand.tools.poisoning import cues, phrases
 from athand.tools.poisoning.cues import CUES
 from athand.tools.poisoning.decode import _BASE64, _ESCAPED, _HEX
 from athand.tools.poisoning.neighbours import _ORDER, Neighbours
@@ -398,3 +399,20 @@ def test_any_text_is_looked_at_without_an_error(text: str, name: str) -> None:
     ):
         flag.detail.encode("utf-8")
         flag.field.encode("utf-8")
+
+
+_PATTERNS = [(name, CUES[name], needed) for name, needed in cues.NEEDED.items()]
+_PATTERNS += [(name, _DANGEROUS[name], needed) for name, needed in phrases.NEEDED.items()]
+
+
+@pytest.mark.parametrize(("pattern", "needed"), [each[1:] for each in _PATTERNS], ids=[each[0] for each in _PATTERNS])
+def test_every_match_has_one_of_the_texts_that_are_looked_for_first(
+    pattern: re.Pattern[str], needed: tuple[str, ...]
+) -> None:
+    @settings(max_examples=20, deadline=None, derandomize=True)
+    @given(st.from_regex(pattern))
+    def check(text: str) -> None:
+        for match in pattern.finditer(text):
+            assert any(part in match[0] for part in needed), match[0]
+
+    check()

@@ -226,6 +226,23 @@ _OTHERS = {
     ),
 }
 CUES = {**_SECRETS, **_ORDERS, **_LATER, **_OTHERS}
+# Texts of which every match of a cue has one. Looking for them first takes a tenth of the time.
+NEEDED = {
+    "guarded file": (
+        *(".ssh", "id_", ".aws/", "/etc/", ".netrc", ".gnupg", ".git-credentials", ".kube/", ".docker/", ".npmrc"),
+        *(".pypirc", "wallet.dat", ".bash_history", "cookies.sqlite", "claude_desktop_config", ".cursor/"),
+        *("login keychain", ".env"),
+    ),
+    "token": ("token",),
+    "system": ("system", "message", "override", "directive", "command"),
+    "role": ("admin", "developer", "root", "operator"),
+    "override": ("overrid", "system", ":", "}"),
+    "discard": ("replace", "discard", "ignore", "drop", "suppress", "overwrite", "hide", "swap", "override"),
+    "here": ("here", "this"),
+    "handed": ("here", "this"),
+    "through": ("here", "this"),
+}
+_COSTLY = ("addressed", "other tool")  # looked for only where all other cues of a rule are there
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +287,15 @@ def find_near_cues(text: str, own_tools: Set[str] = frozenset()) -> Iterator[tup
 
     def find(name: str) -> list[Place]:
         if name not in places:
-            found = [match.span() for match in CUES[name].finditer(text)]
+            is_possible = name not in NEEDED or any(part in text for part in NEEDED[name])
+            found = [match.span() for match in CUES[name].finditer(text)] if is_possible else []
             others = [place for place in found if text[slice(*place)] not in own_tools]
             places[name] = others if name == "other tool" else found
         return places[name]
 
     for rule in _RULES:
-        for first in find(rule.cues[0]) if all(map(find, rule.cues)) else ():  # stops at the first that is missing
+        # Stops at the first that is missing.
+        for first in find(rule.cues[0]) if all(map(find, sorted(rule.cues, key=_COSTLY.__contains__))) else ():
             near = [_nearest(find(name), first, rule) for name in rule.cues[1:]]
             spans = [first, *(place for place in near if place)]
             if len(spans) == len(rule.cues):

@@ -6,8 +6,9 @@ matching takes linear time. Phrases that a tool only mentions ("detects ...") do
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from athand.tools.poisoning.cues import find_near_cues
 from athand.tools.poisoning.unicode import strip_invisible, to_latin
@@ -107,6 +108,7 @@ _DANGEROUS = {
         r"\bbase64 (?:-d|--decode) ?\|",
     ),
 }
+NEEDED = {"runs commands": ("curl", "wget", "/dev/tcp/", " -e", "base64")}  # as of cues
 _HIDDEN = {  # in clear text this may be an example; in encoded text it is dangerous
     "runs commands": _rule(
         r"\brm -[rf]{1,2} |\b(?:curl|wget)\b.{0,40}https?://|\bchmod \+x|\beval\(|/bin/(?:ba)?sh\b|\bos\.system\("
@@ -143,7 +145,7 @@ def normalize_text(text: str) -> str:
 
 def find_dangers(text: str, own_tools: Set[str] = frozenset()) -> Iterator[PhraseMatch]:
     """Dangerous phrases and cues in a normalised text: one match per rule and kind, used ones preferred."""
-    yield from _find(_DANGEROUS, text)
+    yield from _find(_DANGEROUS, text, NEEDED)
     found: dict[str, PhraseMatch] = {}
     for rule, (begin, end) in find_near_cues(text, own_tools):
         if rule not in found or not found[rule].is_meant:
@@ -162,8 +164,12 @@ def find_oddities(text: str) -> Iterator[PhraseMatch]:
     return _find(_ODD, text)
 
 
-def _find(rules: Mapping[str, re.Pattern[str]], text: str) -> Iterator[PhraseMatch]:
+def _find(
+    rules: Mapping[str, re.Pattern[str]], text: str, needed: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Iterator[PhraseMatch]:
     for name, pattern in rules.items():
+        if name in needed and not any(part in text for part in needed[name]):
+            continue
         matches = [(match, not _is_only_mentioned(text, match.start())) for match in pattern.finditer(text)]
         if matches:
             match, is_meant = max(matches, key=lambda each: each[1])
