@@ -71,6 +71,24 @@ def test_every_candidate_has_its_true_cosine_whichever_side_found_it(store):
         assert candidate.cosine == pytest.approx(float(make_vector(len(passage.text)) @ make_vector(3)), abs=1e-3)
 
 
+def test_cosines_with_several_vectors_are_those_of_searches_with_each(store):
+    put(store, make_passage("a", "one text"), make_passage("bb", "another longer text"), make_passage("c", "far", "y"))
+    query = Query("", (), make_vector(3), MODEL, spaces=("default",))
+    with store.snapshot() as snapshot:
+        known = snapshot.cosines(INDEX, query, ["a", "bb", "c", "nobody"], [make_vector(3), make_vector(7)])
+    for at, seed in enumerate((3, 7)):
+        found = find(store, seed=seed, spaces=("default",)).passages
+        assert {place: cosines[at] for place, cosines in known.items()} == {
+            ("default", each.id): each.cosine for each in found
+        }
+
+
+def test_without_all_vectors_there_are_no_cosines(store):
+    put(store, make_passage("a", "one text"), vectors=False)
+    with store.snapshot() as snapshot:
+        assert snapshot.cosines(INDEX, Query("", (), make_vector(3), MODEL), ["a"], [make_vector(3)]) == {}
+
+
 def test_statistics_are_of_the_spaces_that_are_searched(store):
     put(store, *many(3, "x"), make_passage("y", "number", "y"))
     everywhere, inside = find(store, "number"), find(store, "number", spaces=("x",))

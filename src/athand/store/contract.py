@@ -91,6 +91,11 @@ class Snapshot(Protocol):
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
 
+    def cosines(
+        self, index: Index, query: Query, item_ids: Sequence[str], vectors: Sequence[Vector]
+    ) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The cosines of the passages of these items in the query's spaces, by space and id: one for each vector."""
+
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that matches the scan and its filter, and whether vectors could be compared."""
 

@@ -78,6 +78,8 @@ class Vocabulary(Protocol):
 def resolve_query(query: Query, vocabulary: Vocabulary) -> tuple[tuple[QueryWord, ...], dict[str, str]]:
     """Each word of the query with its variants, and the typo corrections that were made."""
     words = query.words[:LONGEST_QUERY]
+    if not words:
+        return (), {}
     synonyms = {word: stems(others) for word, others in query.synonyms.items() if word in words}
     term_of = dict(zip(words, stems(words), strict=True))
     wanted = {*term_of.values(), *(term for terms in synonyms.values() for term in terms)}

@@ -136,7 +136,7 @@ def rank(context: ToolContext, snapshot: Snapshot, request: ToolSearchRequest) -
     vectors = _other_vectors(context, request, found) if found.by_vector else ()
     others = [replace(query, words=(), vector=vector) for vector in vectors]
     found = _add_candidates(context, snapshot, found, query, others, named)
-    cosines = _get_cosines(context, snapshot, found, others) if found.by_vector else None
+    cosines = _get_cosines(context, snapshot, found, query, vectors) if found.by_vector else None
     return _rank_candidates(request, context.ask(snapshot, query, found), cosines, index, named)
 
 
@@ -161,8 +161,9 @@ def _add_candidates(
     """The candidates with those of other queries and the named tools, ordered by catalogue and id."""
     passages = {_key(each): each for each in found.passages}
     scores = {_key(found.passages[at]): score for at, score in found.bm25.items()}
-    further = [_key(each) for other in others for each in snapshot.candidates(context.index, other).passages]
-    missing = sorted({id_ for space, id_ in (*further, *named) if (space, id_) not in passages})
+    for other in others:
+        passages = {_key(each): each for each in snapshot.candidates(context.index, other).passages} | passages
+    missing = sorted({id_ for space, id_ in named if (space, id_) not in passages})
     if missing:
         passages |= {_key(each): each for each in snapshot.passages_of(context.index, query, missing)}
     keys = sorted(passages)
@@ -170,14 +171,15 @@ def _add_candidates(
     return replace(found, passages=tuple(passages[key] for key in keys), bm25=known)
 
 
-def _get_cosines(context: ToolContext, snapshot: Snapshot, found: Candidates, others: Sequence[Query]) -> Numbers:
-    """The cosines of all candidates, a row for each query: the whole request, then the others."""
-    ids = sorted({each.id for each in found.passages})
-    cosines = [[each.cosine or 0.0 for each in found.passages]]
-    for query in others:
-        near = {_key(each): each.cosine for each in snapshot.passages_of(context.index, query, ids)}
-        cosines.append([near.get(_key(each)) or 0.0 for each in found.passages])
-    return np.array(cosines)
+def _get_cosines(
+    context: ToolContext, snapshot: Snapshot, found: Candidates, query: Query, others: Sequence[Vector]
+) -> Numbers:
+    """The cosines of all candidates, a row for each vector: that of the whole request, then the others."""
+    if not others or query.vector is None:
+        return np.array([[each.cosine or 0.0 for each in found.passages]])
+    vectors, ids = (query.vector, *others), sorted({each.id for each in found.passages})
+    known, none = snapshot.cosines(context.index, query, ids, vectors), (0.0,) * len(vectors)
+    return np.array([known.get(_key(each), none) for each in found.passages]).reshape(-1, len(vectors)).T
 
 
 def _key(candidate: Candidate) -> ToolKey:

@@ -23,7 +23,7 @@ from athand.store.postgres.sql import Connection, rows
 from athand.store.postgres.vector_index import INDEXED_FROM, AnnPolicy, nearest
 from athand.store.postgres.vocabulary import PostgresVocabulary
 from athand.store.query_terms import LexiconCache, resolve_query
-from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
+from athand.types import Candidate, Candidates, Query, QueryWord, Statistics, Vector
 
 # Very common words bring at most this many rows: the newest that pass the filter.
 MOST_ROWS = 4 * KEYWORD_ROWS
@@ -59,6 +59,24 @@ class PostgresCandidateFinder:
     def of_items(self, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return tuple(self._load_candidates("p.item_id = ANY(:item_ids)", {"item_ids": list(item_ids)}).values())
+
+    def cosines(self, item_ids: Sequence[str], vectors: Sequence[Vector]) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The cosines of the passages of these items in the query's spaces, by space and id: one for each vector."""
+        if self.model is None:
+            return {}
+        corpus = self.index.corpus
+        found = self._rows(
+            f"SELECT p.space, p.id, halfvec_send(v.vector), v.checksum FROM {corpus}_passages p "
+            f"JOIN {corpus}_vectors v ON v.space = p.space AND v.model = :model AND v.hash = p.hash "
+            f"{self._inside('v')} WHERE p.item_id = ANY(:item_ids) {self._inside('p')}",
+            {"item_ids": list(item_ids)},
+        )
+        columns = [_cosines([row[2:] for row in found], vector) for vector in vectors]
+        return {
+            (space, id_): tuple(cosines)
+            for (space, id_, *_), *cosines in zip(found, *columns, strict=True)
+            if cosines[0] is not None
+        }
 
     def _rank_by_words(self, words: Sequence[QueryWord], statistics: Statistics, scores: Scores) -> Ranking | None:
         """Ranks by BM25 the passages that have any of the selected terms; adds their scores."""
@@ -137,24 +155,24 @@ class PostgresCandidateFinder:
             f"WHERE {chosen} {self._inside('p')} {self._filter_condition} ORDER BY p.number",
             values,
         )
-        cosines = self._cosines([row[5:7] for row in found])
+        cosines = _cosines([row[5:7] for row in found], self.query.vector)
         start, end = 7, 7 + len(fields)
         return {
             row[0]: Candidate(row[1], row[2], row[3], row[start:end], row[4], cosine, row[end:])
             for row, cosine in zip(found, cosines, strict=True)
         }
 
-    def _cosines(self, sent: Sequence[tuple[bytes | None, int]]) -> list[float | None]:
-        """Cosines in double precision, rounded as in SQLite; None where a vector is missing or damaged."""
-        if self.query.vector is None:
-            return [None] * len(sent)
-        vectors = [None if packed is None else unpack(packed) for packed, _ in sent]
-        whole = [
-            vector is not None and matches_checksum(vector, sum_)
-            for vector, (_, sum_) in zip(vectors, sent, strict=True)
-        ]
-        known = [vector for vector, good in zip(vectors, whole, strict=True) if vector is not None and good]
-        if not known:
-            return [None] * len(sent)
-        cosines = iter((np.stack(known).astype(np.float64) @ self.query.vector.astype(np.float64)).round(9).tolist())
-        return [next(cosines) if good else None for good in whole]
+
+def _cosines(sent: Sequence[tuple[bytes | None, int]], asked: Vector | None) -> list[float | None]:
+    """Cosines in double precision, rounded as in SQLite; None where a vector is missing or damaged."""
+    if asked is None:
+        return [None] * len(sent)
+    vectors = [None if packed is None else unpack(packed) for packed, _ in sent]
+    whole = [
+        vector is not None and matches_checksum(vector, sum_) for vector, (_, sum_) in zip(vectors, sent, strict=True)
+    ]
+    known = [vector for vector, good in zip(vectors, whole, strict=True) if vector is not None and good]
+    if not known:
+        return [None] * len(sent)
+    cosines = iter((np.stack(known).astype(np.float64) @ asked.astype(np.float64)).round(9).tolist())
+    return [next(cosines) if good else None for good in whole]

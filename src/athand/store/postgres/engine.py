@@ -67,6 +67,12 @@ class PostgresSnapshot:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return self._finder(index, query).of_items(item_ids)
 
+    def cosines(
+        self, index: Index, query: Query, item_ids: Sequence[str], vectors: Sequence[Vector]
+    ) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The cosines of the passages of these items in the query's spaces, by space and id: one for each vector."""
+        return self._finder(index, query).cosines(item_ids, vectors)
+
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that matches the scan and its filter, and whether vectors could be compared."""
         model = self._model(index.corpus, scan.model_id)

@@ -26,7 +26,7 @@ from athand.store.sqlite.matrix import MatrixView
 from athand.store.sqlite.passages import ALL_SPACES, match_any
 from athand.store.sqlite.sql import rows
 from athand.store.sqlite.vocabulary import SqliteVocabulary
-from athand.types import Candidate, Candidates, Query, QueryWord, Statistics
+from athand.types import Candidate, Candidates, Query, QueryWord, Statistics, Vector
 
 _SCAN_THREADS = 4
 # FTS5 selects this many times more passages than are wanted, so that the best by our own BM25 are among them.
@@ -97,15 +97,42 @@ def passages_of(
     connection: apsw.Connection, index: Index, query: Query, view: MatrixView | None, item_ids: Sequence[str]
 ) -> tuple[Candidate, ...]:
     """The passages of these items, where they are in the query's spaces and pass its filter."""
+    numbers = [row[0] for row in _find_passages(connection, index, query, item_ids)]
+    return tuple(_load_candidates(connection, index, query, view, numbers).values())
+
+
+def cosines_of(
+    connection: apsw.Connection,
+    index: Index,
+    query: Query,
+    view: MatrixView,
+    item_ids: Sequence[str],
+    vectors: Sequence[Vector],
+) -> dict[tuple[str, str], tuple[float, ...]]:
+    """The cosines of the passages of these items in the query's spaces, by space and id: one for each vector."""
+    found = _find_passages(connection, index, query, item_ids)
+    numbers = np.array([row[0] for row in found], np.int64)
+    columns = [view.cosines(numbers, vector).tolist() for vector in vectors]
+    return {
+        (space, id_): tuple(cosines)
+        for (_, space, id_), *cosines in zip(found, *columns, strict=True)
+        if not isnan(cosines[0])
+    }
+
+
+def _find_passages(
+    connection: apsw.Connection, index: Index, query: Query, item_ids: Sequence[str]
+) -> list[tuple[int, str, str]]:
+    """Number, space and id of the passages of these items in the query's spaces."""
     inside = "" if query.spaces is None else "AND i.space IN (SELECT value FROM json_each(:spaces))"
-    numbers = rows(
+    found = rows(
         connection,
-        f"SELECT p.number FROM {index.corpus} i JOIN spaces s ON s.corpus = :corpus AND s.space = i.space "
-        f"JOIN {index.corpus}_passages p ON p.space = s.number AND p.item_id = i.id "
+        f"SELECT p.number, i.space, p.id FROM {index.corpus} i JOIN spaces s ON s.corpus = :corpus "
+        f"AND s.space = i.space JOIN {index.corpus}_passages p ON p.space = s.number AND p.item_id = i.id "
         f"WHERE i.id IN (SELECT value FROM json_each(:ids)) {inside}",
         {"corpus": index.corpus, "ids": json.dumps(list(item_ids)), "spaces": json.dumps(query.spaces)},
     )
-    return tuple(_load_candidates(connection, index, query, view, [row[0] for row in numbers]).values())
+    return [(number, space, id_) for number, space, id_ in found]
 
 
 def space_numbers(connection: apsw.Connection, index: Index, names: Sequence[str]) -> list[int]:

@@ -15,7 +15,7 @@ from athand.store.contract import Index, IndexSource, Passage, PassagesOf, Row, 
 from athand.store.rebuild import rebuild_in_one_transaction
 from athand.store.spelling import find_spellings
 from athand.store.sqlite import backup, embeddings, maintenance, passages
-from athand.store.sqlite.candidates import SqliteCandidateFinder, passages_of
+from athand.store.sqlite.candidates import SqliteCandidateFinder, cosines_of, passages_of
 from athand.store.sqlite.connections import BUSY_SECONDS, MEMORY, SqliteConnections, begin_write, empty_log
 from athand.store.sqlite.damage import delete_damaged_rows, find_damaged_rows
 from athand.store.sqlite.matrix import MatrixView, VectorMatrix
@@ -49,6 +49,13 @@ class SqliteSnapshot:
     def passages_of(self, index: Index, query: Query, item_ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of these items, where they are in the query's spaces and pass its filter."""
         return passages_of(self._connection, index, query, self._view(index.corpus, query.model_id), item_ids)
+
+    def cosines(
+        self, index: Index, query: Query, item_ids: Sequence[str], vectors: Sequence[Vector]
+    ) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The cosines of the passages of these items in the query's spaces, by space and id: one for each vector."""
+        view = self._view(index.corpus, query.model_id)
+        return {} if view is None else cosines_of(self._connection, index, query, view, item_ids, vectors)
 
     def scan(self, index: Index, scan: Scan) -> tuple[list[ScanMatch], bool]:
         """Every passage that matches the scan and its filter, and whether vectors could be compared."""
