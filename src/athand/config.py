@@ -66,6 +66,7 @@ class Settings:
     documents_redact: str = "values"
     chromium: str | None = None  # the executable; default: found by itself
     flow_window_hours: float = 48.0
+    history: bool = False  # whether transcripts of past sessions may be read into memories
     hook_seconds: float = 1.5  # after which a hook ends in silence
     extensions: str | None = None  # folders of browser extensions that agents may load, separated as in PATH
 

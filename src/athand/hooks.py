@@ -4,7 +4,8 @@ The store is opened for one answer, in a process of its own: with memories, and 
 folders. Nothing is created, nothing is counted, and no folder is scanned.
 """
 
-from collections.abc import Collection, Sequence
+import platform
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,8 @@ from athand.config import Settings, model_options
 from athand.corpus import AnyCorpus
 from athand.embed import LazyEmbedder
 from athand.memories import Memories
-from athand.memories.brief import Brief
+from athand.memories.brief import Brief, brief
+from athand.memories.sessions import link_session
 from athand.search import SearchRequest, search
 from athand.store import open_store
 from athand.text import tokenize
@@ -53,10 +55,12 @@ class HookStore:
         self._embedder = LazyEmbedder(model or settings.model, model_options(settings))
         self._store = open_store(location, [Memories.schema])
         self._memories = Memories(self._store, self._embedder)
+        self._may_read = settings.history
 
     def brief(self, project: str, max_tokens: int) -> Brief:
         """What to know when work begins, and the memories it names."""
-        return self._memories.brief_with_ids(project, max_tokens)
+        with self._store.snapshot() as snapshot:
+            return brief(snapshot, project, max_tokens, self._memories.now())
 
     def find(self, prompt: str, project: str, known: Collection[str], most: int) -> list[Hit]:
         """What fits a prompt well enough, best first, in the project and in what belongs to none; nothing known."""
@@ -70,9 +74,16 @@ class HookStore:
         return [hit for hit in hits if hit.id not in known][:most]
 
     def link(self, session: str, project: str, ids: Sequence[str], *, ended: bool) -> None:
-        """Links a session with the memories that it was told of."""
-        if self._memories.link_with_session(session, project, ids) and ended:
-            self._memories.end_session(session)
+        """Links a session with the memories that it was told of, and ends it."""
+        link_session(self._memories, session, project, ids, ended=ended)
+
+    def read_transcript(self, path: str, project_of: Callable[[str | None], str]) -> None:
+        """Reads on in the transcript of a session, if the user allows it."""
+        from athand.memories.history.importer import import_history
+        from athand.memories.history.transcripts import Transcript
+
+        if self._may_read and Path(path).suffix == ".jsonl":
+            import_history(self._memories, [Transcript("claude-code", Path(path))], project_of, platform.node())
 
     def _corpora(self) -> dict[str, AnyCorpus]:
         """Memories, and documents if there are any: their modules take a sixth of the time of a hook."""

@@ -57,6 +57,17 @@ def find_project_of(folders: list[Path]) -> FoundProject | None:
     return None
 
 
+def project_of_session(folder: str | None) -> str:
+    """The project of a past session by its folder: its repository; where the folder is gone, its name."""
+    if not folder:
+        return DEFAULT
+    path = Path(folder)
+    try:
+        return find_repository(path) or (DEFAULT if path.is_dir() else check_name("project", path.name))
+    except (InvalidInput, OSError, ValueError):
+        return DEFAULT
+
+
 def folder_of_address(address: str) -> Path | None:
     """The folder that a file address names."""
     parts = urlsplit(address)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from athand.memories import rows, sessions
-from athand.memories.filters import and_, build_filter, visible_filter
+from athand.memories.filters import DELIBERATE, and_, build_filter, visible_filter
 from athand.memories.model import GLOBAL_SPACE, Memory
 from athand.memories.salience import SALIENCE_NOW_SQL
 from athand.store import Snapshot
@@ -58,7 +58,8 @@ def _sections(snapshot: Snapshot, project: str, now: datetime) -> Iterator[tuple
 
 def _select(snapshot: Snapshot, project: str, now: datetime, order: str, **filters: object) -> list[Memory]:
     here = Filter(
-        "i.space IN (:project, :everywhere) AND i.is_deleted = 0", {"project": project, "everywhere": GLOBAL_SPACE}
+        f"i.space IN (:project, :everywhere) AND i.is_deleted = 0 AND {DELIBERATE.where}",
+        {"project": project, "everywhere": GLOBAL_SPACE},
     )
     visible = visible_filter(now, None, (None, None), with_superseded=False)
     chosen = and_(and_(here, visible), build_filter(now, **filters))

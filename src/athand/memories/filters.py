@@ -7,7 +7,7 @@ from typing import Any
 
 from athand.errors import InvalidInput
 from athand.inputs import check_choice, check_fraction, check_name, check_names, check_time
-from athand.memories.model import WRITERS
+from athand.memories.model import HISTORY, WRITERS
 from athand.memories.rows import IN_SPACE
 from athand.memories.salience import LEAST, SALIENCE_NOW_SQL
 from athand.memories.sectors import MEMORY_TYPES, SECTORS, TIERS
@@ -72,6 +72,8 @@ def build_filter(now: datetime, **given: Any) -> Filter:
     return Filter(" AND ".join(where), {**parameters, "now": to_microseconds(now)})
 
 
+# What somebody wanted to be remembered, rather than read from transcripts.
+DELIBERATE = Filter(f"i.written_by <> '{HISTORY}'", {})
 _ENDED = "(i.valid_until IS NOT NULL AND i.valid_until <= :now)"
 
 

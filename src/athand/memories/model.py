@@ -25,7 +25,8 @@ RELATIONS = (
     "DEPENDS_ON",
     "ALTERNATIVE_TO",
 )
-WRITERS = ("user", "agent", "import")
+HISTORY = "history"  # who wrote what was read from transcripts of sessions
+WRITERS = ("user", "agent", "import", HISTORY)
 MOST_FORGOTTEN = 10_000  # memories at a time
 _TITLE = 80
 

@@ -14,6 +14,7 @@ from athand.memories.model import (
     COLUMNS,
     FILE_TAG,
     GLOBAL_SPACE,
+    HISTORY,
     Memory,
     Stats,
     duplicate_keys,
@@ -194,7 +195,10 @@ def reinforce(
 def find_duplicate(snapshot: Snapshot, memory: Memory, now: datetime) -> Memory | None:
     """An existing memory with the same or nearly the same text, by the same author, in the same place; no file."""
     row = to_row(memory) | {"file": json.dumps(FILE_TAG)}
-    holds = "i.is_deleted = 0 AND i.valid_until IS NULL AND replace(i.tags, :file, '') = i.tags"
+    holds = (
+        "i.is_deleted = 0 AND i.valid_until IS NULL AND replace(i.tags, :file, '') = i.tags "
+        f"AND i.written_by <> '{HISTORY}'"
+    )
     place = "i.author IS NOT DISTINCT FROM :author AND i.tier = :tier AND (i.tier <> 'session' OR i.session = :session)"
     used = {
         name: row[name] for name in ("space", "fingerprint", "near_duplicate_key", "author", "tier", "session", "file")

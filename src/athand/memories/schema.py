@@ -90,6 +90,18 @@ CREATE TABLE memory_keys (
 ) WITHOUT ROWID;
 CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 """
+# How far the transcripts of a machine were read.
+TRANSCRIPTS = """
+CREATE TABLE memory_transcripts (
+    host TEXT NOT NULL,
+    path TEXT NOT NULL,
+    read_to INTEGER NOT NULL,
+    mark TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL, -- nanoseconds
+    PRIMARY KEY (host, path)
+) WITHOUT ROWID;
+"""
 PINNED_BY = "ALTER TABLE memories ADD COLUMN pinned_by TEXT;"  # of what was pinned before, nobody knows it
 
 _IS_ELSEWHERE = "NOT " + " OR NOT ".join(
@@ -113,4 +125,5 @@ _CONDITIONS = {
     "memory_relations": "source_id IN (SELECT id FROM memories) AND target_id IN (SELECT id FROM memories)",
     "memory_keys": "memory_id IN (SELECT id FROM memories)",
 }
-SCHEMA = Schema(INDEX, (TABLES, PINNED_BY, RELATIONS_IN_SPACES), secure_delete=True, conditions=_CONDITIONS)
+_STEPS = (TABLES, PINNED_BY, RELATIONS_IN_SPACES, TRANSCRIPTS)
+SCHEMA = Schema(INDEX, _STEPS, secure_delete=True, conditions=_CONDITIONS)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from athand.memories.model import HISTORY
 from athand.memories.salience import salience_now
 from athand.rank import Factor, KeywordQuery, Numbers, Part, bm25_of, calibrate_cosine, calibrate_keyword, modulate
 from athand.store import Index
@@ -31,13 +32,14 @@ SALIENCE, RECENCY = 0.1, 0.1
 # Small, because a sector is often a guess: twice as much costs .003 nDCG@10, five times as much .013 (LoCoMo).
 SECTOR = {"reflective": 1.02, "semantic": 1.01, "procedural": 1.0, "emotional": 0.99, "episodic": 0.98}
 SUPERSEDED = 0.5
+FROM_HISTORY = 0.9  # a turn of a past session, beside what was remembered on purpose
 FROM_ELSEWHERE = 0.95  # a global memory, beside the project's own
 _FADING = 0.05  # of recency, per day
 _DAY = 86_400_000_000  # in microseconds
 
 _FACTS = (
     *("project", "session", "author", "sector", "tier"),
-    *("salience", "importance", "pinned", "last_accessed", "valid_until"),
+    *("salience", "importance", "pinned", "last_accessed", "valid_until", "written_by"),
 )
 PROJECT, SESSION_OF = _FACTS.index("project"), _FACTS.index("session")
 INDEX = Index("memories", fields=("content", "context"), weights=(1.0, 0.5), item_columns=_FACTS)
@@ -85,6 +87,7 @@ class Facts:
     recency: Numbers
     is_over: Sequence[bool]
     is_from_elsewhere: Sequence[bool]
+    is_history: Sequence[bool]
 
 
 def floor(words: Sequence[QueryWord]) -> float:
@@ -95,9 +98,9 @@ def floor(words: Sequence[QueryWord]) -> float:
 def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
     """The properties of the candidates in a situation. A memory of no session is a session of its own."""
     if not candidates:
-        return Facts((), (), (), np.zeros(0), np.zeros(0), (), ())
+        return Facts((), (), (), np.zeros(0), np.zeros(0), (), (), ())
     columns = zip(*(each.item for each in candidates), strict=True)
-    projects, sessions, authors, sectors, tiers, salience, importance, pinned, accessed, ends = columns
+    projects, sessions, authors, sectors, tiers, salience, importance, pinned, accessed, ends, writers = columns
     return Facts(
         [session or each.id for session, each in zip(sessions, candidates, strict=True)],
         authors,
@@ -106,6 +109,7 @@ def facts(candidates: Sequence[Candidate], situation: Situation) -> Facts:
         recency(np.array([each.created_at for each in candidates]), situation.moment),
         [end is not None and end <= situation.moment for end in ends],
         [tier == "global" and situation.project not in (None, own) for tier, own in zip(tiers, projects, strict=True)],
+        [writer == HISTORY for writer in writers],
     )
 
 
@@ -172,8 +176,8 @@ def has_answer(parts: Mapping[str, Part], words: Sequence[QueryWord]) -> bool:
 
 
 def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
-    """The factors near 1 of session, salience, recency, sector, supersession and tier."""
-    return {
+    """The factors near 1 of session, salience, recency, sector, supersession, tier, and of history if there is any."""
+    factors = {
         "session": _session_factor(relevance(parts), known.sessions),
         "salience": Factor(known.salience, modulate(known.salience, SALIENCE)),
         "recency": Factor(known.recency, modulate(known.recency, RECENCY)),
@@ -181,6 +185,9 @@ def modulation(parts: Mapping[str, Part], known: Facts) -> dict[str, Factor]:
         "superseded": _factor(SUPERSEDED if over else 1.0 for over in known.is_over),
         "global": _factor(FROM_ELSEWHERE if elsewhere else 1.0 for elsewhere in known.is_from_elsewhere),
     }
+    if any(known.is_history):
+        factors["history"] = _factor(FROM_HISTORY if is_history else 1.0 for is_history in known.is_history)
+    return factors
 
 
 def weigh(matched: Mapping[str, Part], known: Facts, weights: Weights) -> tuple[dict[str, Part], dict[str, Factor]]:

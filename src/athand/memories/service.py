@@ -9,8 +9,7 @@ from athand.embed import LazyEmbedder
 from athand.inputs import check_choice, check_count, check_fraction, check_limit, check_name
 from athand.memories import brief, relations, rows, search, sessions, transfer, write
 from athand.memories import parameters as p
-from athand.memories.brief import Brief
-from athand.memories.filters import build_filter
+from athand.memories.filters import DELIBERATE, and_, build_filter
 from athand.memories.memory_tool import MemoryFolder
 from athand.memories.model import (
     GLOBAL_SPACE,
@@ -221,8 +220,10 @@ class Memories(MemoryCorpus):
         longest: AnswerLength = None,
         **filters: Unpack[p.MemoryFilters],
     ) -> MemoryList:
-        """List the memories that pass all filters, the newest first."""
+        """List the memories that pass all filters, the newest first; turns of past sessions only if asked for."""
         chosen = build_filter(self.now(), **filters)
+        if not filters.get("written_by") and not filters.get("in_session"):
+            chosen = and_(chosen, DELIBERATE)
         if not include_deleted:
             chosen = replace(chosen, where=" AND ".join(filter(None, (chosen.where, "i.is_deleted = 0"))))
         with self.store.snapshot() as snapshot:
@@ -242,14 +243,10 @@ class Memories(MemoryCorpus):
 
     def brief(self, project: p.BriefProject = "default", max_tokens: p.BriefTokens = 800) -> str:
         """Recall what to know when work begins: last session, pinned memories, decisions, the most salient ones."""
-        return self.brief_with_ids(project, max_tokens).text
-
-    def brief_with_ids(self, project: str, max_tokens: int) -> Brief:
-        """The brief of a project, and the ids of the memories in it."""
         with self.store.snapshot() as snapshot:
             return brief.brief(
                 snapshot, check_project(project), check_count("max_tokens", max_tokens, 1_000_000), self.now()
-            )
+            ).text
 
     # Changing
 
@@ -357,17 +354,6 @@ class Memories(MemoryCorpus):
         with self.store.snapshot() as snapshot:
             named = None if project is None else check_name("project", project)
             return sessions.select(snapshot, named, check_limit(limit))
-
-    def link_with_session(self, session: str, project: str, ids: Sequence[str]) -> bool:
-        """Links a session, which begins if it is not there yet, with memories that it was told of; whether any is."""
-        now = self.now()
-        with self.store.snapshot() as snapshot:
-            found = rows.by_id(snapshot, ids, now)
-        if found:
-            with self.store.transaction() as transaction:
-                sessions.ensure(transaction, session, check_project(project), now)
-                sessions.link(transaction, session, found.values(), "recalled", now)
-        return bool(found)
 
     def session_context(self, memory_id: p.MemoryId) -> SessionContext | None:
         """Find the session that used a memory last, and how it did; null if none has."""

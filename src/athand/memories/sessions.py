@@ -42,6 +42,19 @@ def ensure(transaction: Transaction, id_: str, project: str, started_at: datetim
     return session
 
 
+def link_session(corpus: AnyCorpus, id_: str, project: str, ids: Sequence[str], *, ended: bool) -> None:
+    """Links a session, which begins if it is not there yet, with memories that it was told of; and ends it."""
+    now = corpus.now()
+    with corpus.store.snapshot() as snapshot:
+        memories = rows.by_id(snapshot, ids, now).values()
+    if memories:
+        with corpus.store.transaction() as transaction:
+            session = ensure(transaction, id_, check_project(project), now)
+            link(transaction, id_, memories, "recalled", now)
+            if ended:
+                put(transaction, replace(session, ended_at=now))
+
+
 def end(corpus: AnyCorpus, id_: str, summary: str | None) -> Session:
     """Ends a session; an earlier summary stays if there is no new one."""
     with corpus.store.transaction() as transaction:

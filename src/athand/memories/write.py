@@ -12,8 +12,8 @@ from athand.errors import Conflict, InvalidInput, StoreError
 from athand.inputs import check_time
 from athand.memories import relations, rows, sessions
 from athand.memories.dedupe import fingerprint
-from athand.memories.filters import build_filter, visible_filter
-from athand.memories.model import GLOBAL_SPACE, Memory, Similar, duplicate_keys, spaces_of, to_passage
+from athand.memories.filters import DELIBERATE, and_, build_filter, visible_filter
+from athand.memories.model import GLOBAL_SPACE, HISTORY, Memory, Similar, duplicate_keys, spaces_of, to_passage
 from athand.memories.salience import BY_CALLER, lower_salience
 from athand.memories.scoring import INDEX, matches, relevance
 from athand.memories.validation import apply_changes, new_memory
@@ -48,6 +48,8 @@ class _Entry:
     def marks(self) -> set[Mark]:
         """What it has in common with any memory that it may duplicate, and with any call that it may repeat."""
         memory = self.memory
+        if memory.written_by == HISTORY:  # what was said is kept as often as it was said
+            return {("", "id", memory.id)}
         found = {(memory.space, column, key) for column, key in self.duplicate_keys.items() if key}
         found |= {(memory.project, "key", self.key)} if self.key else set()
         return found | ({("", "id", memory.id)} if self.has_given_id else set())
@@ -65,7 +67,7 @@ def add_many(corpus: AnyCorpus, items: Iterable[Mapping[str, Any]]) -> list[Memo
     now = corpus.now()
     entries = _check_items(items, now)
     vectors = corpus.embed([entry.passage for entry in entries])
-    if len(entries) <= COMPARED_AT_ONCE:
+    if len(entries) <= COMPARED_AT_ONCE and any(entry.memory.written_by != HISTORY for entry in entries):
         entries = _find_similar_to_all(corpus, entries, vectors, now)
     with corpus.store.transaction(spaces=spaces_of(entry.memory for entry in entries)) as transaction:
         batch = _Batch(transaction, now, _find_known(transaction, entries))
@@ -123,7 +125,7 @@ def _find_similar(
         vector=vectors.by_hash[text_hash(entry.passage.text)] if vectors else None,
         model_id=vectors.model_id if vectors else None,
         spaces=(memory.project, GLOBAL_SPACE),
-        filter=visible_filter(now, None, (memory.session, None), with_superseded=False),
+        filter=and_(visible_filter(now, None, (memory.session, None), with_superseded=False), DELIBERATE),
         candidates=_CANDIDATES,
         literal=True,
     )

@@ -39,6 +39,7 @@ def config(**given: Any) -> None:
       documents_redact   secrets in documents: values, blocks (private keys alone) or off
       chromium           the browser's executable; default: found by itself
       flow_window_hours  maximum age of the sessions that predictions use
+      history            whether transcripts of past sessions with agents are read
       hook_seconds       time after which a hook of an agent's client ends in silence
       extensions         folders of browser extensions that agents may load, separated by :
 

@@ -14,7 +14,7 @@ import click
 
 from athand.adapters.cli.hook_files import HookFiles
 from athand.adapters.cli.session import Session, command
-from athand.adapters.project import find_project
+from athand.adapters.project import find_project, project_of_session
 from athand.errors import AthandError, InvalidInput
 from athand.inputs import check_name
 from athand.text_length import estimate_tokens, shorten
@@ -124,7 +124,7 @@ def _prompt(store: "HookStore", given: Given, files: HookFiles) -> dict[str, str
 
 
 def _stop(store: "HookStore", given: Given, files: HookFiles) -> None:
-    """The session is linked with the memories that it was told of."""
+    """The session is linked with the memories that it was told of; its transcript is read on, if allowed."""
     _link(store, given, files, ended=False)
 
 
@@ -134,6 +134,8 @@ def _end(store: "HookStore", given: Given, files: HookFiles) -> None:
 
 
 def _link(store: "HookStore", given: Given, files: HookFiles, *, ended: bool) -> None:
+    if isinstance(path := given.get("transcript_path"), str):
+        store.read_transcript(path, project_of_session)
     if session := _session_of(given):
         store.link(session, _project_of(given), sorted(files.known_ids(session)), ended=ended)
 

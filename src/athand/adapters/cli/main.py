@@ -33,6 +33,7 @@ _SECTIONS = {
     "Find": {
         "search": ("everything", "Search memories, documents, tools and flows with one question."),
         "memory": ("memory", "Keep and find what should be remembered."),
+        "history": ("history", "Find what was said and done in past sessions with agents."),
         "docs": ("docs", "Index folders of files, find passages in them, read them."),
         "tools": ("tools", "Find, check and call the tools of MCP servers."),
         "flows": ("flows", "Record sessions in a browser, search and replay them, and predict the next action."),

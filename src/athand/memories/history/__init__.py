@@ -1,0 +1,1 @@
+"""History: transcripts of past sessions with agents, read turn by turn into memories."""
