@@ -91,6 +91,31 @@ def test_a_typo_in_a_short_request_does_not_hide_the_tool(crowd, query):
     assert wanted in [hit.item.name for hit in found]
 
 
+@one_engine
+@pytest.mark.parametrize("request_", ["search arxiv for papers", "add an idea to my mind map"])
+def test_a_server_is_named_by_a_part_of_its_name_or_by_its_words(tools, request_):
+    papers, ideas = "Search papers by words.", "Add an idea."
+    for server in ("mcp-simple-arxiv", "library"):
+        tools.add(server, [a_tool("search_papers", papers)])
+    for server in ("mindmap", "diary"):
+        tools.add(server, [a_tool("add_idea", ideas)])
+    first, second = tools.search(request_)[:2]
+    assert first.item.server in ("mcp-simple-arxiv", "mindmap")
+    assert second.score < first.score
+    assert second.why.signals["server"].calibrated == 0.8
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "forecast the weather in Oslo and send a mail to my boss",
+        "get the weather in Oslo, then also mail it to my boss",
+    ],
+)
+def test_each_of_two_wishes_in_a_sentence_finds_its_tool(crowd, request_):
+    assert {"get_forecast", "send_email"} <= {hit.item.name for hit in crowd.search(request_, limit=5)}
+
+
 @pytest.mark.parametrize("query", ["order bread", "concert tickets", "call the bank", "sand the floor"])
 def test_an_english_word_is_not_taken_for_another(stocked, query):
     stocked.add("files", FILES)

@@ -19,6 +19,8 @@ from athand.types import Query, Vector
 
 _CACHED = 16  # sets of catalogues that are cached
 _MOST_WORDS = 6  # words of a server name that is recognised, and of a tool name that may be misspelt
+# Words of server names that nobody says: "arxiv" is enough for mcp-simple-arxiv.
+_UNSAID = frozenset("mcp server servers simple client tool tools api official local remote".split())
 _SHORTEST = 4  # letters of a name that may be misspelt
 
 ToolKey = tuple[str, str]  # catalogue and tool id
@@ -31,7 +33,7 @@ class CatalogueIndex:
     keys: Sequence[ToolKey]
     names: Sequence[str]  # the words of each tool name
     by_name: Mapping[str, Sequence[ToolKey]]  # with and without the name of the server in front
-    servers: Mapping[str, Sequence[str]]  # server names by their words
+    servers: Mapping[str, Sequence[str]]  # server names by what they are called, without spaces
     longest: int
     required: Mapping[ToolKey, int]  # how many arguments each tool requires
     noise: float  # median cosine of the nearest tool to queries that no tool is for
@@ -47,10 +49,10 @@ class CatalogueIndex:
         return {key: 0 for key in found} or self._find_misspelt(words)
 
     def find_servers(self, request: str) -> set[str]:
-        """The servers whose names occur in the request."""
+        """The servers whose names occur in the request, also in part or as separate words."""
         words = name_key(request).split()
         runs = ((at, end) for at in range(len(words)) for end in range(at + 1, at + _MOST_WORDS + 1))
-        return {server for at, end in runs for server in self.servers.get(" ".join(words[at:end]), ())}
+        return {server for at, end in runs for server in self.servers.get("".join(words[at:end]), ())}
 
     def find_similar(self, request: str, most: int) -> list[ToolKey]:
         """The tools whose names are most similar to a short request, best first (rapidfuzz ratio)."""
@@ -104,6 +106,13 @@ def name_key(name: str) -> str:
     return " ".join(split_identifier(name))
 
 
+def _server_names(server: str) -> set[str]:
+    """What a server is called: its whole name, and what is left without the words that nobody says."""
+    words = name_key(server).split()
+    said = [word for word in words if word not in _UNSAID]
+    return {"".join(words), "".join(said)} - {""}
+
+
 def _build_index(
     snapshot: Snapshot, spaces: tuple[str, ...] | None, model_id: str | None, probes: Sequence[Vector]
 ) -> CatalogueIndex:
@@ -111,7 +120,8 @@ def _build_index(
     hidden = rows.hidden_servers(snapshot, spaces)
     servers: dict[str, list[str]] = {}
     for server in sorted({row[2] for row in tool_rows}):
-        servers.setdefault(name_key(server), []).append(server)
+        for called in _server_names(server):
+            servers.setdefault(called, []).append(server)
     names = [name_key(name) for *_, name, _ in tool_rows]
     by_name = _group_by_name(tool_rows, names)
     noise = _measure_noise(snapshot, spaces, model_id, probes)

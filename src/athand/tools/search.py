@@ -1,6 +1,5 @@
-"""Tool search: embeds the request and its sentences, fetches candidates for each, scores them and builds hits."""
+"""Tool search: embeds the request and its phrases, fetches candidates for each, scores them and builds hits."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +19,7 @@ from athand.tools.context import ToolContext
 from athand.tools.masking import for_agents
 from athand.tools.model import Tool, ToolHit
 from athand.tools.query_embedding import embed_query
+from athand.tools.request_phrases import split_request
 from athand.tools.scoring import (
     MOST,
     add_boosts,
@@ -36,17 +36,15 @@ MODES = ("hybrid", "semantic", "keyword")
 _ALPHAS = {"semantic": 1.0, "keyword": 0.0}
 CANDIDATES = 32
 CLOSEST = 3
-_MOST_SENTENCES = 6  # sentences of a request that are embedded separately
 _FEW_WORDS = 4  # up to so many words, the request is embedded with its typos corrected, too
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSearchRequest:
-    """The checked arguments of a search, and the vectors of the sentences of its question."""
+    """The checked arguments of a search, and the vectors of the phrases of its question."""
 
     query: Query
-    sentences: tuple[Vector, ...]
+    phrases: tuple[Vector, ...]
     limit: int
     threshold: float
     alpha: float
@@ -79,7 +77,7 @@ def make_request(
     threshold = check_fraction("threshold", choices.threshold if threshold is None else threshold)
     alpha = check_fraction("alpha", choices.alpha if alpha is None else alpha)
     server = None if server is None else check_name("server", server)
-    texts = [text, *_split_sentences(text)] if alpha > 0 else []
+    texts = [text, *split_request(text)] if alpha > 0 else []
     vectors, model_id = _embed_texts(context, texts)
     made = Query(
         text=text,
@@ -99,12 +97,6 @@ def _build_filter(server: str | None) -> Filter:
     within, values = server_condition("i.server")
     own = {} if server is None else {"server": server}
     return Filter(f"{rows.SEARCHED.where}{within}{' AND i.server = :server' if own else ''}", {**values, **own})
-
-
-def _split_sentences(text: str) -> list[str]:
-    """The sentences of a request that has more than one."""
-    sentences = [part for part in _SENTENCE_END.split(text.strip()) if len(tokenize(part)) > 1][:_MOST_SENTENCES]
-    return sentences if len(sentences) > 1 else []
 
 
 def _embed_texts(context: ToolContext, texts: Sequence[str]) -> tuple[tuple[Vector, ...], str | None]:
@@ -141,13 +133,13 @@ def rank(context: ToolContext, snapshot: Snapshot, request: ToolSearchRequest) -
 
 
 def _other_vectors(context: ToolContext, request: ToolSearchRequest, found: Candidates) -> tuple[Vector, ...]:
-    """The vectors of the sentences, and of a short request with its typos corrected where one edit is enough."""
+    """The vectors of the phrases, and of a short request with its typos corrected where one edit is enough."""
     words = tokenize(request.query.text)
     if not found.corrections or len(words) > _FEW_WORDS:
-        return request.sentences
+        return request.phrases
     corrections = {word: right for word, right in found.corrections.items() if are_near(word, right)}
     corrected, _ = _embed_texts(context, [" ".join(corrections.get(word, word) for word in words)])
-    return (*request.sentences, *corrected)
+    return (*request.phrases, *corrected)
 
 
 def _add_candidates(
