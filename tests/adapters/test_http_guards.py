@@ -56,6 +56,10 @@ def places(app):
 def scope_of(route, method):
     if route.path == "/v1/session":
         return None  # logging in and out is what test_http_login is about
+    if route.path.startswith("/v1/tokens"):
+        return "admin"
+    if route.path in ("/v1/events", "/v1/flows/screenshot"):
+        return "search"
     if route.path.startswith("/v1/"):
         return next(each.scope for each in operations().values() if route.path == f"/v1/{each.path}")
     if (route.path, method) in (("/tools/{id}", "POST"), ("/continuations/{token}", "GET")):

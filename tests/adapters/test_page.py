@@ -7,7 +7,7 @@ import pytest
 from tests.adapters.page_kit import SCHEMES, WIDTHS, served
 
 from athand.adapters.http.page import read_files
-from athand.adapters.http.token_registry import create_token, revoke_token
+from athand.adapters.http.token_registry import create_token, list_tokens, revoke_token
 from athand.adapters.reasons import LABELS
 from athand.tools.catalogue import build_offer
 
@@ -175,7 +175,9 @@ def test_a_page_of_another_origin_reads_and_changes_nothing(site):
         before = len(site.athand.memories.list(limit=1000))
         evil = await page.tab.context.new_page()
         host = site.url.replace("127.0.0.1", "localhost")  # another site, as the browser sees it
-        await evil.goto(host + "/healthz")
+        blank = "<!doctype html><form method=post><input name=content value=planted></form>"
+        await evil.route("**/evil", lambda route: route.fulfill(body=blank, content_type="text/html"))
+        await evil.goto(host + "/evil")
         tried = """async (url) => {
             const add = {method: "POST", body: '{"content": "planted"}'};
             const tries = [
@@ -183,10 +185,31 @@ def test_a_page_of_another_origin_reads_and_changes_nothing(site):
                 fetch(url + "/v1/status", {credentials: "include", mode: "no-cors"}).then(r => r.text()),
                 fetch(url + "/v1/memories/add", {...add, credentials: "include", mode: "no-cors"}).then(r => r.text()),
                 fetch(url + "/v1/memories/add", {...add, headers: {"X-Athand": "1"}}).then(r => r.text()),
+                new Promise(done => {
+                    const image = new Image();
+                    image.onload = () => done("loaded");
+                    image.onerror = () => done("refused");
+                    image.src = url + "/v1/flows/screenshot?session_id=x&position=1";
+                }),
+                new Promise(done => {
+                    const socket = new WebSocket(url.replace("http", "ws") + "/v1/events");
+                    socket.onopen = () => done("opened");
+                    socket.onerror = () => done("refused");
+                }),
+                new Promise(done => {
+                    const source = new EventSource(url + "/v1/events", {withCredentials: true});
+                    source.onopen = () => done("opened");
+                    source.onerror = () => done("refused");
+                }),
             ];
             return (await Promise.allSettled(tries)).map(each => each.value ?? "refused");
         }"""
         assert set(await evil.evaluate(tried, site.url)) <= {"", "refused"}
+        await evil.evaluate(
+            "url => { document.forms[0].action = url; document.forms[0].submit() }", f"{site.url}/v1/session"
+        )
+        await evil.wait_for_url(f"{site.url}/v1/session")
+        assert "may not call this server" in await evil.inner_text("body")
         await evil.close()
         assert len(site.athand.memories.list(limit=1000)) == before
 
@@ -361,6 +384,69 @@ def test_a_folder_is_added_refreshed_and_removed(site, tmp_path):
     assert (tmp_path / "spare" / "a.md").exists()
 
 
+@pytest.mark.slow
+def test_what_somebody_else_remembers_appears_by_itself(site):
+    async def act(page):
+        await page.open("/ui/memories?project=live", ".empty")
+        await page.tab.wait_for_selector(".light.on")
+        site.athand.memories.add("The tide comes in at noon", project="live")
+        await page.tab.wait_for_selector(".memory:has-text('The tide')")
+
+    site.see(act)
+
+
+@pytest.mark.slow
+def test_a_recorded_session_is_walked_by_arrow_keys_and_becomes_a_test(site):
+    walk = site.athand.flows.start_session(app="shop", goal="Buy a kettle")
+    for name in ("kettle", "basket", "pay"):
+        site.athand.flows.record(walk.id, tool="ui_click", target={"testId": name})
+
+    async def act(page):
+        tab = page.tab
+        await page.open("/ui/flows", ".entry")
+        await tab.click("text=Buy a kettle")
+        await tab.wait_for_selector(".strip [aria-current]")
+        await tab.keyboard.press("ArrowRight")
+        await tab.wait_for_selector("h2:has-text('Step 2')")
+        assert tab.url.endswith("#2")
+        await tab.reload()
+        await tab.wait_for_selector("h2:has-text('Step 2')")
+        await tab.click("button:text-is('TypeScript')")
+        await tab.wait_for_selector("pre:has-text('getByTestId')")
+        await tab.click("text=Delete")
+        assert await page.faults() == []
+        await tab.click("dialog .danger")
+        await tab.wait_for_selector("h1:text-is('Flows')")
+
+    site.see(act)
+    assert walk.id not in [each.id for each in site.athand.flows.sessions()]
+
+
+@pytest.mark.slow
+def test_a_token_is_made_shown_once_and_revoked(site):
+    async def act(page):
+        tab = page.tab
+        await page.open("/ui/health", "text=Create a token")
+        await tab.click("text=Create a token")
+        await tab.fill("#token-name", "visitor")
+        await tab.uncheck("[value=write]")
+        assert await page.faults() == []
+        await tab.click("dialog .primary")
+        await tab.wait_for_selector("dialog pre")
+        assert len((await page.text("dialog pre")).strip()) == 43
+        await tab.click("text=Done")
+        await tab.wait_for_selector("th:text-is('visitor')")
+        assert [(each.name, each.scopes) for each in list_tokens(site.folder) if each.name == "visitor"] == [
+            ("visitor", ("search", "call-tools"))
+        ]
+        await tab.click("[aria-label='Revoke: visitor']")
+        await tab.wait_for_selector("th:text-is('visitor')", state="detached")
+        await tab.click("text=Check the store")
+        await tab.wait_for_selector("text=The store is sound.")
+
+    site.see(act)
+
+
 VIEWS = [
     ("/ui/", ".figures"),
     ("/ui/search?q=deploy+to+staging&why=vpn", ".why"),
@@ -372,6 +458,8 @@ VIEWS = [
     ("/ui/documents/handbook/deploying.md#L3", ".target"),
     ("/ui/tools", ".server"),
     ("/ui/tools/ci__deploy", "main pre"),
+    ("/ui/flows", ".entry"),
+    ("/ui/health", ".facts"),
     ("/ui/nowhere", "main h1"),
 ]
 

@@ -381,6 +381,12 @@ class Memories(MemoryCorpus):
         """Read an export, Markdown notes or the file of the MCP reference memory server: all of it or nothing."""
         return transfer.import_(self, path, project, format, progress)
 
+    def last_change(self) -> tuple[int, int]:
+        """How many memories there are, and when the latest was changed: they differ after every change."""
+        with self.store.snapshot() as snapshot:
+            [(count, latest)] = snapshot.rows("SELECT count(*), max(updated_at) FROM memories", {})
+        return int(count), int(latest or 0)
+
     def stats(self, project: Project = None) -> Stats:
         """Count the memories by project, sector, tier and type."""
         with self.store.snapshot() as snapshot:

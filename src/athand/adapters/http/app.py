@@ -6,11 +6,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
 from athand import __version__
 from athand.adapters.http.docs_page import docs_router
+from athand.adapters.http.events import Events, events_router
 from athand.adapters.http.login import login_router
 from athand.adapters.http.middleware import Limits
 from athand.adapters.http.middleware.access_log import AccessLogMiddleware
@@ -23,8 +24,10 @@ from athand.adapters.http.page import page_router
 from athand.adapters.http.responses import add_error_handlers
 from athand.adapters.http.route_table import MCP_PATH, RouteTable
 from athand.adapters.http.routes import operations_router
+from athand.adapters.http.screenshots import screenshots_router
 from athand.adapters.http.sessions import Sessions
 from athand.adapters.http.token_registry import TokenRegistry
+from athand.adapters.http.token_routes import tokens_router
 from athand.adapters.http.tools import tools_router
 from athand.adapters.operations import AppContext, operations
 from athand.adapters.operations.threads import Threads
@@ -58,12 +61,21 @@ def create_app(ctx: AppContext, *, tokens: TokenRegistry, options: ServerOptions
         redirect_slashes=False,
         lifespan=_make_lifespan(threads, endpoint),
     )
-    app.state.begin_to_end = [ctx.athand.end_long_work, *([endpoint.end_streams] if endpoint is not None else [])]
+    events = Events(ctx, threads)
+    ends = [ctx.athand.end_long_work, events.end, *([endpoint.end_streams] if endpoint is not None else [])]
+    app.state.begin_to_end = ends
     health = HealthCache(ctx)
     metrics = Metrics(health.status)
     ctx.tally = metrics.count_operation
     sessions = Sessions(tokens)
-    routes = _add_routes(app, ctx, threads, health, metrics, options.limits, sessions)
+    page = [
+        login_router(sessions, options.limits),
+        tokens_router(tokens),
+        events_router(events),
+        screenshots_router(ctx),
+        page_router(),
+    ]
+    routes = _add_routes(app, ctx, threads, health, metrics, options.limits, page)
     if endpoint is not None:
         route = Route(MCP_PATH, endpoint, methods=["GET", "POST", "DELETE"])
         app.router.routes.append(route)
@@ -80,7 +92,7 @@ def _add_routes(
     health: HealthCache,
     metrics: Metrics,
     limits: Limits,
-    sessions: Sessions,
+    page: Sequence[APIRouter],
 ) -> RouteTable:
     """Add all routes but MCP, and return the table of their rules."""
     routes = RouteTable(operations(ctx.corpora).values())
@@ -90,8 +102,7 @@ def _add_routes(
         tools_router(ctx.athand, catalogue=ctx.athand.tools.catalogues, threads=threads),
         monitoring_router(health, metrics),
         docs_router(app.openapi),
-        login_router(sessions, limits),
-        page_router(),
+        *page,
     ]
     for router in routers:
         app.include_router(router)

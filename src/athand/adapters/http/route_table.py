@@ -12,6 +12,9 @@ PUBLIC_PATHS = ("/healthz", "/readyz")  # need no token
 PASSWORD_PATHS = ("/docs", "/openapi.json")  # shown by browsers, which can ask for a password but not for a bearer
 PAGE_PATHS = ("/", "/ui", "/ui/{path:path}", "/ui/static/{name:path}")  # the web page: files without a secret
 SESSION_PATH = "/v1/session"  # GET says who is logged in, POST logs in; DELETE is for whoever has
+EVENTS_PATH = "/v1/events"
+TOKEN_PATHS = ("/v1/tokens", "/v1/tokens/{name}")
+SCREENSHOT_PATH = "/v1/flows/screenshot"
 MCP_PATH = "/mcp"
 OPERATIONS_PREFIX = "/v1/"
 DEFAULT_TIMEOUT = 60.0
@@ -37,7 +40,7 @@ class RouteRule:
     @property
     def is_stream(self) -> bool:
         """Whether the answer is a stream of events that stays open, without work for the server."""
-        return (self.path, self.method) == (MCP_PATH, "GET")
+        return self.path == EVENTS_PATH or (self.path, self.method) == (MCP_PATH, "GET")
 
 
 class RouteTable:
@@ -78,6 +81,10 @@ class RouteTable:
             return RouteRule(route.path, method, None, None)
         if route.path in (*PUBLIC_PATHS, *PAGE_PATHS, SESSION_PATH):
             return RouteRule(route.path, method, None, DEFAULT_TIMEOUT)
+        if route.path == EVENTS_PATH:
+            return RouteRule(route.path, method, "search", None)
+        if route.path in TOKEN_PATHS:
+            return RouteRule(route.path, method, "admin", DEFAULT_TIMEOUT)
         if (route.path, method) in _TOOL_CALLS:
             return RouteRule(route.path, method, "call-tools", LONG_TIMEOUT)
         return RouteRule(route.path, method, "search", DEFAULT_TIMEOUT)

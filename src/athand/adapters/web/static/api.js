@@ -32,6 +32,21 @@ export async function ask(operation, given = {}, signal) {
   return read(answer);
 }
 
+/**
+ * Asks a route of the server that is no operation, such as "tokens".
+ * @param {string} path @param {string} [method] @param {object} [given] @returns {Promise<any>}
+ */
+export async function askFor(path, method = "GET", given) {
+  const answer = await send(`/v1/${path}`, { method, headers: HEADERS, body: given && JSON.stringify(given) });
+  if (answer.status === 401) whenLoggedOut();
+  return read(answer);
+}
+
+/** Leads to the login if the session has ended. */
+export async function checkSession() {
+  if ((await askWho()).name === null) whenLoggedOut();
+}
+
 /** @returns {Promise<Who>} */
 export async function askWho() {
   return read(await send("/v1/session", {}));

@@ -4,6 +4,9 @@ import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { askWho, logOut, onLoggedOut } from "./api.js";
 import { Documents } from "./documents.js";
+import { Flows } from "./flows.js";
+import { Health } from "./health.js";
+import { Light } from "./live.js";
 import { Login } from "./login.js";
 import { Memories } from "./memories.js";
 import { Boundary, Dialog, Trouble, address, go, html, isTyping, useAnswer } from "./parts.js";
@@ -20,11 +23,14 @@ const VIEWS = {
   memories: ["Memories", "m", Memories],
   documents: ["Documents", "d", Documents],
   tools: ["Tools", "t", Tools],
+  flows: ["Flows", "f", Flows],
+  health: ["Health", "h", Health],
 };
 const KEYS = [
   ["/", "Search"],
   ["↓ ↑ or j k", "Next and previous in a list"],
   ["Enter", "Open, or show why"],
+  ["← →", "The step before and after, in a session"],
   ["a and r", "Approve and reject a tool"],
   ["Esc", "Close"],
   ["?", "Show these keys"],
@@ -74,7 +80,7 @@ function Frame({ who }) {
   const [showsKeys, setShowsKeys] = useState(false);
   const name = place.steps[0] ?? "search";
   const [title, , View] = VIEWS[name] ?? ["Nothing here", "", Nowhere];
-  const waiting = useWaiting(who, place);
+  const waiting = useWaiting(who);
   useKeys(() => setShowsKeys(true));
   useEffect(() => {
     document.title = `${title} · Athand`;
@@ -100,6 +106,7 @@ function Frame({ who }) {
       <span>Athand ${who.version}</span>
       <a href="/docs">API</a>
       <button class="plain" onClick=${() => setShowsKeys(true)}>Keys</button>
+      <${Light} />
       <span class="grow"></span>
       <span>Logged in as ${who.name}</span>
       <button class="plain" onClick=${logOut}>Log out</button>
@@ -109,9 +116,8 @@ function Frame({ who }) {
 }
 
 /** How many tools wait for approval, for whoever may approve them. @param {Who} who @param {object} place */
-function useWaiting(who, place) {
-  const { answer, again } = useAnswer(who.scopes.includes("admin") ? "tools/servers" : null, {});
-  useEffect(again, [place]);
+function useWaiting(who) {
+  const { answer } = useAnswer(who.scopes.includes("admin") ? "tools/servers" : null, {});
   return (answer ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ server) => sum + server.waiting, 0);
 }
 

@@ -28,8 +28,7 @@ function Folders({ who }) {
   const isBusy = answer?.some((/** @type {any} */ folder) => folder.state === "indexing");
   useEffect(() => {
     const timer = setInterval(again, isBusy ? POLL_MS : 6 * POLL_MS);
-    addEventListener("athand:documents", again);
-    return () => (clearInterval(timer), removeEventListener("athand:documents", again));
+    return () => clearInterval(timer);
   }, [isBusy]);
   return html`
     <h1>Documents</h1>

@@ -69,23 +69,30 @@ export function Empty({ title, children }) {
 }
 
 /**
- * The answer of an operation, asked again when what is asked changes or `again` is called.
+ * The answer of an operation, asked again when what is asked or its corpus changes, or `again` is called.
  * @param {string | null} operation @param {object} given
+ * @param {(operation: string, given: object, signal: AbortSignal) => Promise<any>} [how]
  */
-export function useAnswer(operation, given) {
+export function useAnswer(operation, given, how = ask) {
   const [state, setState] = useState(/** @type {{answer: any, problem: any, busy: boolean}} */ ({ answer: null, problem: null, busy: true }));
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (operation === null) return undefined;
     const aborting = new AbortController();
     setState((old) => ({ ...old, busy: true }));
-    ask(operation, given, aborting.signal).then(
+    how(operation, given, aborting.signal).then(
       (answer) => setState({ answer, problem: null, busy: false }),
       (problem) => problem.name === "AbortError" || setState({ answer: null, problem, busy: false }),
     );
     return () => aborting.abort();
   }, [operation, JSON.stringify(given), turn]);
-  return { ...state, again: useCallback(() => setTurn((old) => old + 1), []) };
+  const again = useCallback(() => setTurn((old) => old + 1), []);
+  const changed = `athand:${operation?.split("/")[0]}`;
+  useEffect(() => {
+    addEventListener(changed, again);
+    return () => removeEventListener(changed, again);
+  }, [changed]);
+  return { ...state, again };
 }
 
 /**
