@@ -1,15 +1,19 @@
 """What a model is sent when Claude Code uses Athand: the tools it sees, answers it pays for, a whole task."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
+from scripts.plugin import ROOT
 from tests.adapters.claude_code import converse, install, list_servers
 from tests.adapters.model_api import Call
 from tests.tools.servers.kit import FILES, MAIL, Board, write_config
+from tests.waiting import PATIENCE
 
 from athand import Athand
 from athand.adapters.mcp.tool_list import DEFAULT_TOOLS
@@ -192,3 +196,21 @@ def test_a_prompt_that_nothing_fits_is_sent_as_it_is(claude, hooked, tmp_path):
     request = converse(claude, tmp_path, {}, iter(()), "Draw a chart of the rainfall in Norway.", **hooked).requests[0]
     told = json.dumps(request["messages"])
     assert "SessionStart hook additional context" in told and "UserPromptSubmit hook" not in told
+
+
+@pytest.mark.parametrize("folder", [".", "plugin"])
+def test_the_plugin_and_its_marketplace_pass_the_validation_of_the_client(claude, folder, tmp_path):
+    command = [*claude, "plugin", "validate", "--strict", str(ROOT / folder)]
+    home = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(command, env=home, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_with_the_plugin_the_model_is_told_the_brief_and_has_the_tools(claude, hooked, run, tmp_path):
+    assert run("uninstall", "claude-code", "--data-dir", str(tmp_path / "data")).code == 0
+    data = {"ATHAND_DATA_DIR": str(tmp_path / "data"), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    with_plugin = [*claude, "--plugin-dir", str(ROOT / "plugin")]
+    told = json.dumps(converse(with_plugin, tmp_path, {}, iter(()), **hooked, **data).requests[0]["messages"])
+    assert PRICES in told.partition("SessionStart hook additional context: ")[2]
+    assert "athand:athand" in told, "the skill"
