@@ -7,7 +7,7 @@ passwords far more often than they contain one. Every search is linear: repetiti
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from string import punctuation
 from typing import NamedTuple
@@ -111,9 +111,6 @@ _TOKEN_RULES = [
     (kind, hint, rf"{begin}(?:(?<![{behind}]{begin})|(?<=\\[nrt]{begin})|(?<=%[0-9A-F][0-9A-F]{begin})){rest}")
     for kind, hint, begin, rest, behind in _TOKENS
 ]
-_NEXT_TOKEN = re.compile(
-    "(?=[\\w~.-])(?:" + "|".join(f"({begin}{rest})" for _, _, begin, rest, _ in _TOKENS) + ")", re.ASCII
-)
 _SHORTEST_TOKEN = 15  # xoxb- and ten characters; there is no white space in any
 _PLACE_RULES = [(kind, hint, f"(?i:{before})({secret})") for kind, hint, before, secret in _PLACES]
 
@@ -302,9 +299,16 @@ def _find_secrets(kind: str, pattern: str, text: str, accept: Accept) -> Iterato
                 judged[value] = is_placeholder
         if not is_placeholder and accept(kind, text, start, stop):
             yield start, (end := stop), kind
-            while not match.lastindex and (token := _NEXT_TOKEN.match(text, end)) and not _is_placeholder(token[0]):
+            while not match.lastindex and (token := _next_token().match(text, end)) and not _is_placeholder(token[0]):
                 yield end, token.end(), _TOKENS[(token.lastindex or 0) - 1][0]
                 end = token.end()
+
+
+@cache
+def _next_token() -> re.Pattern[str]:
+    """The pattern of all tokens; compiling it takes longer than the rest of this module."""
+    any_token = "|".join(f"({begin}{rest})" for _, _, begin, rest, _ in _TOKENS)
+    return re.compile(rf"(?=[\w~.-])(?:{any_token})", re.ASCII)
 
 
 def _find_assignments(text: str, accept: Accept) -> Iterator[tuple[int, int, str]]:

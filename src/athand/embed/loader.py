@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -70,6 +69,8 @@ def _is_folder(name: str) -> bool:
 
 
 def _unknown_model(name: str) -> InvalidInput:
+    from difflib import get_close_matches
+
     by_lower = {known.lower(): known for known in MODELS}
     close = get_close_matches(name.lower().rpartition("/")[2], by_lower, n=1)
     hint = f" Did you mean {by_lower[close[0]]}?" if close else ""

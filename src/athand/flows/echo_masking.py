@@ -1,6 +1,5 @@
 """Masks typed secrets wherever a page or URL echoes them, in any usual encoding; kept in memory only, by session."""
 
-import html
 import json
 import re
 from collections.abc import Iterable
@@ -194,6 +193,8 @@ def _is_number(value: str) -> bool:
 
 def _encodings(value: str) -> list[str]:
     """A text as pages and URLs write it: plain, in upper and lower case, escaped for URL, JSON and HTML."""
+    import html
+
     start = value[:_MAX_COMPARED]
     forms: list[str] = []
     for text in (start, start.upper(), start.lower()):

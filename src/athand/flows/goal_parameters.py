@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import zip_longest
 from typing import overload
@@ -234,6 +233,8 @@ def _is_unique(word: str, values: Sequence[tuple[str, str]]) -> bool:
 
 def _match_replaced_words(old: Sequence[GoalToken], new: Sequence[GoalToken]) -> Iterator[tuple[list[str], list[str]]]:
     """Pairs words that differ between otherwise similar goals (diff of their tokens)."""
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, [token.key for token in old], [token.key for token in new], autojunk=False)
     if matcher.ratio() < _MIN_RATIO:
         return

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -119,6 +118,8 @@ def _toml_files(folder: Traversable) -> Iterator[Traversable]:
 
 
 def _parse(where: str, path: Traversable) -> dict[str, Any]:
+    import tomllib
+
     try:
         content = path.read_bytes()
         if len(content) > _LARGEST:

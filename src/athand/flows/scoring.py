@@ -86,11 +86,13 @@ def _goal_similarity(text: str, candidates: Sequence[Candidate]) -> Numbers:
 
     0 for a single word, which is a keyword.
     """
-    from rapidfuzz.distance import Indel
-
     goals = [candidate.fields[_GOAL] for candidate in candidates]
     asked = terms(text)[:MAX_GOAL_TERMS]
-    written = set(goals) - {""} if len(asked) > 1 else ()
+    written = set(goals) - {""} if len(asked) > 1 else set()
+    if not written:
+        return np.zeros(len(goals))
+    from rapidfuzz.distance import Indel
+
     known = {goal: Indel.normalized_similarity(asked, goal.split()[:MAX_GOAL_TERMS]) for goal in written}
     return np.array([known.get(goal, 0.0) for goal in goals])
 

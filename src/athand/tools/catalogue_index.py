@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -56,20 +55,20 @@ class CatalogueIndex:
 
     def find_similar(self, request: str, most: int) -> list[ToolKey]:
         """The tools whose names are most similar to a short request, best first (rapidfuzz ratio)."""
+        if not self.names or len(request) > self.longest + 2:
+            return []
         from rapidfuzz import fuzz, process
 
-        if len(request) > self.longest + 2:
-            return []
         near = process.extract(name_key(request), self.names, scorer=fuzz.ratio, limit=most, score_cutoff=60)
         return [self.keys[at] for _, _, at in near]
 
     def _find_misspelt(self, words: str) -> dict[ToolKey, int]:
-        from rapidfuzz.distance import OSA
-        from rapidfuzz.process import cdist
-
         most = 0 if len(words) < _SHORTEST else 1 if len(words) <= 8 else 2
         if not most or not self.by_name or words.count(" ") >= _MOST_WORDS:
             return {}
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import cdist
+
         names = list(self.by_name)
         edits = cdist([words], names, scorer=OSA.distance, score_cutoff=most)[0]
         least = int(edits.min())
@@ -167,4 +166,4 @@ def _measure_noise(
         if not found.by_vector:
             return None
         nearest.append(max((each.cosine or 0.0 for each in found.passages), default=0.0))
-    return median(nearest) if nearest else 0.0
+    return float(np.median(nearest)) if nearest else 0.0

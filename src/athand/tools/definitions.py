@@ -1,6 +1,5 @@
 """Tool definitions: parsing, canonical JSON, content hash, diff, ids, and the passage that is indexed."""
 
-import difflib
 import hashlib
 import json
 import re
@@ -92,6 +91,8 @@ def _diff_field(field: str, old: Any, new: Any) -> Iterator[str]:
 
 def _diff_lines(before: list[str], after: list[str], was: str, now: str) -> Iterator[str]:
     """A unified diff; for very long fields only 50 lines after the first difference, since difflib is quadratic."""
+    import difflib
+
     if max(len(before), len(after)) <= _MOST_LINES:
         yield from difflib.unified_diff(before, after, was, now, lineterm="", n=2)
         return

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +91,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of that name; the error for an unknown name suggests the closest one."""
         known = self.list_commands(ctx)
-        if args[0] not in known and (close := get_close_matches(args[0], known, 1)):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        if args[0] not in known:
+            from difflib import get_close_matches
+
+            if close := get_close_matches(args[0], known, 1):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

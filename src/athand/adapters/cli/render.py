@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from athand.adapters.cli.excerpts import Words, is_prose, make_excerpt
@@ -23,6 +22,8 @@ from athand.adapters.cli.words import (
 from athand.adapters.reasons import LABELS, TIMES, is_factor
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from athand.types import Hit, Hits, Signal
 
 _INDENT = 17
@@ -34,15 +35,17 @@ _LEAST_SHOWN = 0.05  # the smallest effect on a score that is shown where there 
 _MARK = re.compile(r"<mark>(.*?)</mark>", re.DOTALL)
 
 
-def make_table(*columns: str, flexible: str | None = None, header: bool = True) -> Table:
+def make_table(*columns: str, flexible: str | None = None, header: bool = True) -> "Table":
     """A table without lines; when it is too wide, only the flexible column gives way."""
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, _GAP, 0, 0), show_header=header, header_style="dim", pad_edge=False)
     for column in columns:
         table.add_column(column, no_wrap=column != flexible, overflow="ellipsis")
     return table
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: "Table") -> None:
     """Print a table with one blank to its left."""
     console.print(Padding(table, (0, 0, 0, 1), expand=False))
 
@@ -248,7 +251,7 @@ def _describe_end(hit: Any) -> Iterator[Text]:
         yield Text.assemble(indent, (f"held until {hit.item.valid_until:%-d %b %Y}", "red"))
 
 
-def _make_score_table(hit: "Hit") -> Table:
+def _make_score_table(hit: "Hit") -> "Table":
     table = make_table(" " * (_INDENT - _GAP), "signal", "measured", "means", "weight", "adds")
     for column in table.columns[2:]:
         column.justify = "right"

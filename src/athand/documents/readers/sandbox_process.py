@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +38,8 @@ class SandboxProcess:
         self.owner = os.getpid()
         self._timed_out = False
         self.killed_by_us = False
+        import subprocess
+
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
                 [sys.executable, "-I", "-B", "-c", _BOOTSTRAP, json.dumps(_paths())],
@@ -118,7 +119,9 @@ class SandboxProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _failure_reason(self, seconds: float) -> str:
-        with suppress(subprocess.TimeoutExpired):
+        from subprocess import TimeoutExpired
+
+        with suppress(TimeoutExpired):
             self._process.wait(1)
         code = self._process.returncode
         name = signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
