@@ -9,6 +9,8 @@ import apsw
 import pytest
 from stores import SECRET, assert_sides_agree, fill, made_up_word, opened, sentence
 
+from athand import Athand
+
 
 def files(path):
     """The database, its log, and everything in the folder of its vectors."""
@@ -147,3 +149,14 @@ def _parts(word, length=9):
 
 def _all_parts(content):
     return {part for run in re.findall(r"[a-z]{9,}", content.decode("latin-1")) for part in _parts(run)}
+
+
+def test_rewriting_a_large_database_is_told(tmp_path, monkeypatch, caplog):
+    with Athand(tmp_path / "r.db") as athand:
+        athand.memories.add("Not for long", id="a")
+        athand.memories.delete("a", hard=True)
+        assert "written anew" not in caplog.text
+        monkeypatch.setattr("athand.store.sqlite.engine._LARGE", 0)
+        athand.memories.add("Nor this", id="b")
+        athand.memories.delete("b", hard=True)
+    assert "is written anew (" in caplog.text

@@ -138,13 +138,12 @@ FLOWS = {
     "record": lambda f: f.record("paid", tool="ui_type", target={"testId": "amount"}, input={"text": "3"}),
     "steps": lambda f: f.steps("paid"),
     "start a session": lambda f: f.start_session(goal="Pay again", app="wallet"),
+    "start a session of this id": lambda f: f.start_session(goal="Pay again", app="wallet", id="again"),
 }
 # What an id alone leads to is asked of every machine: nothing says in which project it is.
 ASKED_EVERYWHERE = {
     ("memories", "search in a session"): {"memory_links"},
-    ("flows", "record"): {"flows"},
-    ("flows", "steps"): {"flows"},
-    ("flows", "start a session"): {"flows"},
+    ("flows", "start a session of this id"): {"flows"},
 }
 
 

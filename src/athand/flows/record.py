@@ -57,14 +57,14 @@ class ToolCall:
 def record_step(context: FlowContext, session_id: str, call: ToolCall) -> Step:
     """Appends a call to its session; durable when it returns."""
     with context.store.snapshot() as snapshot:
-        session = rows.get_session(snapshot, session_id)
+        session = context.get_session(snapshot, session_id)
     known = context.typed_secrets.values_of(session.id)
     step = prepare_step(context, session, call)
     has_new_secrets = context.typed_secrets.values_of(session.id) != known
     vectors = context.embed([to_passage(mask_session(context, session), step)])
     with context.store.transaction(spaces=(session.app,)) as transaction:
         is_redacted = has_new_secrets and redact_stored_steps(context, transaction, session.id)
-        session = rows.get_session(transaction, session.id)
+        session = context.get_session(transaction, session.id)
         step = write_step(transaction, step, context.now())
         transaction.put(INDEX, [to_passage(session, step)], vectors)
     if is_redacted:
@@ -256,7 +256,7 @@ def _mask_step(step: Step, seen: Observation | None, mask: Mask) -> Step:
 
 def redact_stored_steps(context: FlowContext, transaction: Transaction, session_id: str) -> bool:
     """Masks all typed secrets in what is stored of a session; returns whether anything changed."""
-    session = rows.get_session(transaction, session_id)
+    session = context.get_session(transaction, session_id)
     steps = rows.read_steps(transaction, session)
     masked_session, masked_steps = mask_session(context, session), mask_steps(context, session.id, steps)
     has_redacted = _redact_rejections(context, transaction, steps, masked_steps)

@@ -151,9 +151,11 @@ def delete_unused_rejections(transaction: Transaction, app: str) -> None:
     )
 
 
-def get_session(snapshot: Snapshot, id_: object) -> FlowSession:
-    """The session with this id; raises NotFound."""
-    rows = snapshot.rows(f"SELECT {SESSION_COLUMNS} FROM flows WHERE id = :id", {"id": id_}) if is_text(id_) else []
+def get_session(snapshot: Snapshot, id_: object, app: str | None = None) -> FlowSession:
+    """The session with this id, probably of this app, which a cluster is asked for first; raises NotFound."""
+    select, values = f"SELECT {SESSION_COLUMNS} FROM flows WHERE id = :id", {"id": id_, "app": app}
+    rows = snapshot.rows(f"{select} AND space = :app", values) if is_text(id_) and app is not None else []
+    rows = rows or (snapshot.rows(select, values) if is_text(id_) else [])
     if not rows:
         newest = snapshot.rows(f"SELECT id FROM flows ORDER BY created_at DESC LIMIT {_SUGGESTED_FROM}")
         hint = suggest(id_, (row[0] for row in newest))

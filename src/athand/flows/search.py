@@ -62,7 +62,7 @@ def make_request(
     if own is not None:
         chosen = chosen.within_session(own)
         with corpus.store.snapshot() as snapshot:
-            app = rows.get_session(snapshot, own).app
+            app = corpus.get_session(snapshot, own).app
     profiles, problems = corpus.app_profiles.load_readable(corpus.app_profiles.names() if app is None else [app])
     words = tokenize(question, FLOW_STOP_WORDS | _prefix_words(profiles))
     now = corpus.now()

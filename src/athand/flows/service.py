@@ -219,7 +219,7 @@ class Flows(FlowContext):
         """List the newest steps, newest first, with what was seen before each and how it ended."""
         limit = check_limit(n)
         with self.store.snapshot() as snapshot:
-            within = None if session is None else rows.get_session(snapshot, check_id("session id", session))
+            within = None if session is None else self.get_session(snapshot, check_id("session id", session))
             return rows.newest_steps(snapshot, limit, within)
 
     def sessions(self, limit: Limit = 10, filters: Filters = None) -> list[FlowSession]:
@@ -229,12 +229,12 @@ class Flows(FlowContext):
     def session(self, session_id: SessionId) -> FlowSession:
         """Read one session: its goal, its tags, and where it comes from."""
         with self.store.snapshot() as snapshot:
-            return rows.get_session(snapshot, check_id("session id", session_id))
+            return self.get_session(snapshot, check_id("session id", session_id))
 
     def steps(self, session_id: SessionId) -> list[Step]:
         """List all steps of a session in order, with what was seen before each."""
         with self.store.snapshot() as snapshot:
-            return rows.read_steps(snapshot, rows.get_session(snapshot, check_id("session id", session_id)))
+            return rows.read_steps(snapshot, self.get_session(snapshot, check_id("session id", session_id)))
 
     def summarize(self, session_id: SessionId) -> SessionSummary:
         """Sum up a session: the screens it saw, what it did, and what failed."""
@@ -351,7 +351,7 @@ class Flows(FlowContext):
         """A session with its steps in words, by its id or by that of one of its steps."""
         with self.store.snapshot() as snapshot:
             step = rows.steps_by_id(snapshot, [check_id("id", id)]).get(id)
-            session = rows.get_session(snapshot, step.session_id if step else id)
+            session = self.get_session(snapshot, step.session_id if step else id)
             steps = rows.read_steps(snapshot, session)
         return OpenedSession(session, tuple(map(describe_step, steps)), step.position if step else None)
 

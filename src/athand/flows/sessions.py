@@ -64,13 +64,14 @@ def start_session(context: FlowContext, args: SessionArgs) -> FlowSession:
     now = context.now()
     session = args.to_session(now)
     with context.store.transaction(spaces=(session.app,)) as transaction:
-        insert_session(transaction, session, now)
+        insert_session(transaction, session, now, is_id_given=args.id is not None)
+    context.app_of.put(session.id, session.app)
     return session
 
 
-def insert_session(transaction: Transaction, session: FlowSession, now: datetime) -> None:
-    """Writes a new session; raises Conflict if its id exists."""
-    if transaction.rows("SELECT 1 FROM flows WHERE id = :id", {"id": session.id}):
+def insert_session(transaction: Transaction, session: FlowSession, now: datetime, *, is_id_given: bool = True) -> None:
+    """Writes a new session; raises Conflict if its id exists, which one that was just made does nowhere."""
+    if is_id_given and transaction.rows("SELECT 1 FROM flows WHERE id = :id", {"id": session.id}):
         raise Conflict(f"There is a session {session.id!r} already. Go on with it, or leave the id out.")
     rows.insert_row(transaction, "flows", rows.session_row(session, to_microseconds(now)))
 
@@ -113,9 +114,9 @@ def last_observation(session_id: str, steps: list[Step]) -> tuple[Observation, S
 def delete_session(context: FlowContext, session_id: str) -> int:
     """Deletes a session with all that is derived from it; returns the number of its steps."""
     with context.store.snapshot() as snapshot:
-        app = rows.get_session(snapshot, session_id).app
+        app = context.get_session(snapshot, session_id).app
     with context.store.transaction(spaces=(app,)) as transaction:
-        session = rows.get_session(transaction, session_id)
+        session = context.get_session(transaction, session_id)
         passages = rows.read_passages(transaction, [(session.app, session.id)])
         transaction.remove(INDEX, session.app, [session.id])
         rows.forget(transaction, passages)

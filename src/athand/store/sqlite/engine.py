@@ -1,5 +1,6 @@
 """The SQLite engine: one file for many threads and processes."""
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ from athand.store.sqlite.schema import VERSION
 from athand.store.sqlite.sql import rows
 from athand.types import Candidate, Candidates, Query, Scan, ScanMatch, Vector, Vectors
 
+log = logging.getLogger("athand")
+_LARGE = 100_000_000  # bytes of a database that takes more than a moment to write anew
 Matrices = Callable[[apsw.Connection, str, str | None], MatrixView | None]
 
 
@@ -226,6 +229,13 @@ class SqliteStore:
             with self._write_lock(), self._borrow_for_long() as connection:
                 maintenance.drop_unused_vectors(connection)
                 maintenance.merge_words(connection)
+                if (size := self.size_bytes()) > _LARGE:
+                    log.warning(
+                        "%s is written anew (%s MB), so that no trace of what was deleted stays. Others can read it "
+                        "meanwhile, not write.",
+                        self.location,
+                        f"{size // 1_000_000:,}",
+                    )
                 connection.execute("VACUUM")
                 return empty_log(connection)
         except StoreBusy:
