@@ -50,7 +50,7 @@ _SYNONYM_GROUPS = (
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 _PART = re.compile(r"[0-9]+|[^\W0-9_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -267,7 +267,7 @@ def _forms(word: str) -> list[str]:
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms_of(word: str) -> tuple[tuple[str, str], ...]:
-    if not word.isascii() and _CJK.search(word):
+    if not word.isascii() and CJK_RUN.search(word):
         return tuple((part, part) for part in _cjk(word, singles=True))
     forms = _forms(word)
     return tuple(zip(_stem.stemWords(forms), forms, strict=True))
@@ -279,7 +279,7 @@ def _join_terms_of(word: str) -> str:
 
 
 def _query_words(word: str) -> list[str]:
-    if not word.isascii() and _CJK.search(word):
+    if not word.isascii() and CJK_RUN.search(word):
         return list(_cjk(word, singles=False))
     return _forms(word)
 
@@ -288,7 +288,7 @@ def _cjk(word: str, *, singles: bool) -> Iterator[str]:
     """The characters and bigrams of CJK runs; other parts stay whole."""
     folded = fold(word)
     end = 0
-    for run in _CJK.finditer(folded):
+    for run in CJK_RUN.finditer(folded):
         yield from _split_parts(folded[end : run.start()])
         characters = run.group()
         if singles or len(characters) == 1:

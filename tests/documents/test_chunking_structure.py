@@ -1,7 +1,10 @@
 from itertools import pairwise
 
+import pytest
+
 from athand.documents.chunking import chunk_text, extract_outline
 from athand.documents.extract import Extract, FileKind, Marker
+from athand.text_length import estimate_tokens
 
 MARKDOWN, TEXT = FileKind("markdown"), FileKind("text")
 PROSE = "A sentence about nothing in particular. Another one follows it here. "
@@ -167,3 +170,25 @@ def test_what_stands_above_a_definition_belongs_to_it():
 def test_small_functions_share_a_piece():
     (piece,) = code("".join(f"def act_{at}():\n    return {at}\n\n\n" for at in range(5)))
     assert piece.names == tuple(f"act_{at}" for at in range(5))
+
+
+CHINESE = "本节介绍如何配置服务器的网络。首先、打开设置页面、然后选择要使用的接口。完成之后、请重新启动服务。"
+JAPANESE = "この章では、サーバーのネットワークを設定する方法を説明します。まず設定画面を開いてください。"
+
+
+@pytest.mark.parametrize("kind", [MARKDOWN, TEXT, FileKind("code", "python")], ids=["markdown", "text", "code"])
+@pytest.mark.parametrize("sentence", [CHINESE, JAPANESE, PROSE], ids=["Chinese", "Japanese", "English"])
+def test_pieces_have_alike_many_tokens_in_every_language(sentence, kind):
+    text = f"{sentence}\n\n" * (40_000 // estimate_tokens(sentence) // 4)
+    pieces = pieces_of(text, kind)
+    tokens = [estimate_tokens(text[piece.start : piece.end]) for piece in pieces]
+    assert all(200 <= each <= 500 for each in tokens[:-1])
+    assert pieces[0].start == 0 and pieces[-1].end == len(text)
+    assert all(before.end >= piece.start for before, piece in pairwise(pieces))
+
+
+def test_a_piece_of_two_languages_is_cut_by_what_it_has_of_each():
+    text = f"{PROSE * 30}\n\n{CHINESE * 30}\n\n{PROSE * 30}"
+    sizes = [piece.end - piece.start for piece in pieces_of(text)]
+    tokens = [estimate_tokens(text[piece.start : piece.end]) for piece in pieces_of(text)]
+    assert max(tokens) <= 600 and max(sizes) > 2 * min(sizes)

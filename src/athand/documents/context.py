@@ -14,7 +14,7 @@ from athand.embed import LazyEmbedder
 from athand.store import Passage, Snapshot, Store
 
 # Part of the stamp of an indexed file. Raised when files are read or cut in another way: then all are read again.
-_READING = 2
+_READING = 3
 
 
 class DocumentContext(Corpus[Any, DocumentHit]):

@@ -13,6 +13,7 @@ from athand.documents.chunking.headings import (
     scan_markdown,
     sections_from_markers,
 )
+from athand.documents.chunking.length import Lengths
 from athand.documents.chunking.sections import Section, SectionTree, Splitter, Unit, build_units
 from athand.documents.chunking.split import split_code, split_prose, split_rows
 from athand.documents.extract import ChunkSpan, Extract, FileKind, Heading
@@ -74,7 +75,7 @@ def _drop_redundant_title(strategy: ChunkingStrategy) -> ChunkingStrategy:
 def _build_chunks(extract: Extract, strategy: ChunkingStrategy) -> list[ChunkSpan]:
     """The chunks of a text: its units, blank ones merged with their neighbours."""
     text, sections = extract.text, _cover_start(strategy.sections)
-    tree = SectionTree(sections, len(text))
+    tree = SectionTree(sections, len(text), Lengths(text))
     named = [section for section in sections if section.name]
     found: list[ChunkSpan] = []
     line, counted = 1, 0

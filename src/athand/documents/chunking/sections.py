@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from athand.documents.chunking.length import Lengths
+
 TARGET_LENGTH = 1400
 MAX_WHOLE_LENGTH = 1800
 MAX_LENGTH = 2400
@@ -47,6 +49,7 @@ class SectionTree:
 
     sections: Sequence[Section]
     length: int
+    lengths: Lengths
     parents: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
     paths: list[tuple[str, ...]] = field(default_factory=list)
@@ -95,7 +98,8 @@ def _split_sections(tree: SectionTree, split: Splitter) -> list[Unit]:
     while at < len(tree.sections):
         section, after = tree.sections[at], tree.after[at]
         end = tree.start(after)
-        if end - section.start <= TARGET_LENGTH and tree.sections[after - 1].place == section.place:
+        is_one_place = tree.sections[after - 1].place == section.place
+        if is_one_place and tree.lengths.between(section.start, end) <= TARGET_LENGTH:
             found.append(Unit(section.start, end, _owning_section(tree, at), tree.parents[at], section.place))
             at = after
             continue
@@ -113,7 +117,7 @@ def _owning_section(tree: SectionTree, at: int) -> int:
 def _own_units(tree: SectionTree, at: int, split: Splitter) -> list[Unit]:
     """The text of a long section before its first subsection, split into units."""
     start, end, place = tree.start(at), tree.start(at + 1), tree.sections[at].place
-    if end - start <= MAX_WHOLE_LENGTH:
+    if tree.lengths.between(start, end) <= MAX_WHOLE_LENGTH:
         return [Unit(start, end, at, at, place)]
     parts = [(start, 0), *split(start, end)]
     ends = [part[0] for part in parts[1:]] + [end]
@@ -124,26 +128,26 @@ def _can_merge(tree: SectionTree, before: Unit, unit: Unit) -> bool:
     """Whether two neighbours are merged: small siblings, and units too small for a chunk of their own."""
     if unit.overlap:
         return False
-    size, small = unit.end - before.start, _is_tiny(unit)
+    size, small = tree.lengths.between(before.start, unit.end), _is_tiny(tree, unit)
     if before.place != unit.place:
-        return size <= TARGET_LENGTH and (small or _is_tiny(before))
+        return size <= TARGET_LENGTH and (small or _is_tiny(tree, before))
     if before.within == unit.within and size <= TARGET_LENGTH:
         return True
-    if _is_tiny(before):
+    if _is_tiny(tree, before):
         return size <= (MAX_LENGTH if tree.is_within(unit.owner, before.owner) else MAX_WHOLE_LENGTH)
     # The introduction of a section is merged with its subsections, not with the section before it.
     return small and size <= MAX_WHOLE_LENGTH and unit.owner != unit.within
 
 
-def _is_tiny(unit: Unit) -> bool:
-    return unit.end - unit.start <= TINY_LENGTH
+def _is_tiny(tree: SectionTree, unit: Unit) -> bool:
+    return tree.lengths.between(unit.start, unit.end) <= TINY_LENGTH
 
 
 def _merge(tree: SectionTree, before: Unit, unit: Unit) -> Unit:
     """Merges two neighbours; a tiny one does not change owner and container of the other."""
     kept = tree.common_ancestor(before.owner, unit.owner), tree.common_ancestor(before.within, unit.within)
-    if _is_tiny(before) and tree.is_within(unit.owner, before.owner):
+    if _is_tiny(tree, before) and tree.is_within(unit.owner, before.owner):
         kept = unit.owner, unit.within
-    elif _is_tiny(unit) and before.within != unit.within:
+    elif _is_tiny(tree, unit) and before.within != unit.within:
         kept = before.owner, before.within
     return Unit(before.start, unit.end, *kept, before.place, before.overlap)

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 
+from athand.documents.chunking.length import Lengths
 from athand.documents.chunking.sections import MAX_LENGTH, TARGET_LENGTH, Splitter
 
 # (low, goal, high) -> offset to cut at: between low and high, near goal.
@@ -34,6 +35,7 @@ _CONTINUES = frozenset("else elif except finally catch end fi done esac then res
 def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
     """Splits at paragraphs, else list items, sentences, lines or spaces, not inside of blocks; sentences overlap."""
     enclosing_block, starts = _block_lookup(blocks), [start for start, _ in blocks]
+    lengths = Lengths(text)
 
     def cut(low: int, goal: int, high: int) -> int:
         for pattern in _PROSE:
@@ -44,12 +46,12 @@ def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
         return _block_end(enclosing_block(low), low, high) or _cut_at_first_pattern(text, _LINES, low, goal, high)
 
     def overlap(before: int, at: int) -> int:
-        length = _overlap_length(text, before, at)
+        length = _overlap_length(text, lengths, before, at)
         index = bisect_right(starts, at) - 1
         return 0 if index >= 0 and blocks[index][1] > at - length else length
 
     def split(start: int, end: int) -> list[tuple[int, int]]:
-        cuts = _even_cuts(text, start, end, cut)
+        cuts = _even_cuts(text, lengths, start, end, cut)
         return [(at, overlap(before, at)) for before, at in zip([start, *cuts], cuts, strict=False)]
 
     return split
@@ -57,6 +59,7 @@ def split_prose(text: str, blocks: Sequence[tuple[int, int]] = ()) -> Splitter:
 
 def split_rows(text: str) -> Splitter:
     """Splits between rows, which may have line breaks in quotes; inside of a row only if it is too long itself."""
+    lengths = Lengths(text)
     blocks = [quoted.span() for quoted in _QUOTED.finditer(text) if "\n" in quoted.group()] if '"' in text else []
     enclosing_block = _block_lookup(blocks)
 
@@ -64,17 +67,18 @@ def split_rows(text: str) -> Splitter:
         free = [at for row in _LINE.finditer(text, low, high) if not enclosing_block(at := row.end())]
         return _nearest(free, goal) if free else _cut_at_first_pattern(text, (_LINE, _SPACE), low, goal, high)
 
-    return lambda start, end: [(at, 0) for at in _even_cuts(text, start, end, cut)]
+    return lambda start, end: [(at, 0) for at in _even_cuts(text, lengths, start, end, cut)]
 
 
 def split_code(text: str) -> Splitter:
     """Splits before lines of low indentation, preferably after a blank line, not before closing or continuing lines."""
+    lengths = Lengths(text)
 
     def cut(low: int, goal: int, high: int) -> int:
         best = min(_line_costs(text, low, goal, high), default=None)
         return best[1] if best else _cut_at_first_pattern(text, _LINES[1:], low, goal, high)
 
-    return lambda start, end: [(at, 0) for at in _even_cuts(text, start, end, cut)]
+    return lambda start, end: [(at, 0) for at in _even_cuts(text, lengths, start, end, cut)]
 
 
 def _block_lookup(blocks: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int] | None]:
@@ -97,14 +101,15 @@ def _line_costs(text: str, low: int, goal: int, high: int) -> Iterable[tuple[flo
         yield cost + (400 if first in _CLOSES or first + rest in _CONTINUES else 0), at
 
 
-def _even_cuts(text: str, start: int, end: int, cut: Cut) -> list[int]:
+def _even_cuts(text: str, lengths: Lengths, start: int, end: int, cut: Cut) -> list[int]:
     """Cuts into about equal parts near the target length, none of them blank."""
     cuts = []
     last = len(text[start:end].rstrip()) + start
-    while last - start > MAX_LENGTH or last - start > TARGET_LENGTH * 1.3:
-        share = (last - start) / ceil((last - start) / TARGET_LENGTH)
-        low, high = start + int(share / 2), start + min(int(share * 1.5), MAX_LENGTH)
-        at = cut(low, start + int(share), min(high, last))
+    while (left := lengths.between(start, last)) > MAX_LENGTH or left > TARGET_LENGTH * 1.3:
+        share = left / ceil(left / TARGET_LENGTH)
+        low, goal = lengths.after(start, int(share / 2)), lengths.after(start, int(share))
+        high = lengths.after(start, min(int(share * 1.5), MAX_LENGTH))
+        at = cut(low, goal, min(high, last))
         at = _skip_blanks(text, at)
         if at >= last:
             break
@@ -137,9 +142,9 @@ def _block_end(blocks: tuple[int, int] | None, low: int, high: int) -> int:
     return blocks[1] if blocks and low < blocks[1] < high else 0
 
 
-def _overlap_length(text: str, before: int, at: int) -> int:
+def _overlap_length(text: str, lengths: Lengths, before: int, at: int) -> int:
     """The overlap: length of the last whole sentences before a cut, up to the maximum."""
-    low = max(before + 1, at - _MAX_OVERLAP)
+    low = max(before + 1, lengths.before(at, _MAX_OVERLAP))
     for sentence in _SENTENCE_START.finditer(text, low, at):
         if sentence.end() < at:
             return at - sentence.end()
