@@ -20,7 +20,8 @@ FACTS = [sentence(Random(number)) for number in range(20)]
 MOST_DRIFT = 0.05
 # What a home has in it when nobody serves from it.
 AT_REST = {"data", "data/mcp.json", "data/athand.db", "data/token", "home", "notes", "run", "tmp"}
-KEPT_ANSWERS = "data/cache"  # of the beginnings of MCP, for the next start
+# The beginnings of MCP, for the next start; who is logged in to the page; where the last server was, if it was killed.
+KEPT = ("data/cache", "data/sessions.json", "data/serving.json")
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def assert_nothing_is_left(lives):
     home = lives.home
     assert not still_there(lives.children)
     assert eventually(lambda: not home.processes(), PATIENCE), home.processes()
-    assert {each for each in home.files() if not each.startswith(KEPT_ANSWERS)} == AT_REST
+    assert {each for each in home.files() if not each.startswith(KEPT)} == AT_REST
     with Athand(home.database) as athand:
         assert athand.check() == []
         assert [each for each in lives.kept if athand.memories.get(each).id != each] == []

@@ -14,6 +14,7 @@ import click
 
 from athand.adapters.cli.hook_files import HookFiles
 from athand.adapters.cli.session import Session, command
+from athand.adapters.cli.words import echo
 from athand.adapters.project import find_project, project_of_session
 from athand.errors import AthandError, InvalidInput
 from athand.inputs import check_name
@@ -40,9 +41,9 @@ Given = Mapping[str, Any]
 @click.argument("event")
 @click.argument("ignored", nargs=-1)
 def hook(session: Session, /, event: str, ignored: tuple[str, ...]) -> None:
-    """Answer a hook of an agent's client: its JSON from standard input, the answer to standard output.
+    """Answer a hook of an agent's client; `athand install` sets them up.
 
-    EVENT is session-start, user-prompt, stop, session-end or pre-compact. `athand install claude-code` sets them up.
+    EVENT is session-start, user-prompt, stop, session-end or pre-compact. The client's JSON is read from standard input.
     The client is never failed: whatever goes wrong is written to hooks/errors.log in the data folder, the answer is
     then empty, and so it is after 1.5 s (`athand config`: hook_seconds).
 
@@ -55,7 +56,7 @@ def hook(session: Session, /, event: str, ignored: tuple[str, ...]) -> None:
     with _within_limit(event, settings.hook_seconds, files), _noting_errors(event, files):
         given = read_input(sys.stdin.buffer.read(_MOST_INPUT))
         if text := answer(session, event, given, files):
-            click.echo(text)
+            echo(text)
 
 
 # Another version of Athand may have set the hooks up, with options that this one does not know.
