@@ -43,7 +43,7 @@ Given = Mapping[str, Any]
 def hook(session: Session, /, event: str, ignored: tuple[str, ...]) -> None:
     """Answer a hook of an agent's client; `athand install` sets them up.
 
-    EVENT is session-start, user-prompt, stop, session-end or pre-compact. The client's JSON is read from standard input.
+    EVENT is session-start, user-prompt, stop, session-end or pre-compact. Its input is the client's JSON.
     The client is never failed: whatever goes wrong is written to hooks/errors.log in the data folder, the answer is
     then empty, and so it is after 1.5 s (`athand config`: hook_seconds).
 
