@@ -30,7 +30,7 @@ _ANSWER_SECONDS = 10.0
 _FIX = "athand doctor --fix"
 REINDEX = "run: athand reindex"  # the end of the store's findings about derived data
 _UNFINISHED = re.compile(r"\..+\.unfinished-(\d+)(-|$)")
-_TOKEN_FILES = ("token", "tokens.json")
+_TOKEN_FILES = ("token", "tokens.json", "sessions.json")
 _OTHERS = 0o077
 
 
