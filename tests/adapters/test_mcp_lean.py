@@ -40,6 +40,14 @@ def test_the_tools_of_every_day_cost_at_most_9000_characters():
     assert sum(len(each.name) + len(each.description) + size(each.input_schema) for each in tools) <= 9_000
 
 
+def test_with_recorded_flows_a_tool_for_them_is_among_those_of_every_day_within_the_same_characters():
+    tools = ToolList(has_flows=True).list_tools(DEFAULT_SCOPES)
+    assert {each.name for each in tools} - {each.name for each in ToolList().list_tools(DEFAULT_SCOPES)} == {
+        "knowledge_search"
+    }
+    assert sum(len(each.name) + len(each.description) + size(each.input_schema) for each in tools) <= 9_000
+
+
 def test_parameters_that_agents_never_need_are_listed_with_a_choice_of_toolsets_only():
     short, whole = ToolList().list_tools(DEFAULT_SCOPES), ToolList(["all"]).list_tools(DEFAULT_SCOPES)
     rare = {"weights", "mode", "valid_from", "valid_until", "key", "reinforce", "catalogue"}

@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.adapters.test_start import ENGINE, FOR_OTHER_WORK, SDK
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
+from athand import Athand
 from athand.adapters.mcp import startup_answers
+from athand.config import DATABASE
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 # Says on standard error which modules were imported before the first answer.
@@ -128,6 +131,22 @@ def test_other_options_have_other_answers(start):
     fewer = server.ask(1, "tools/list")
     assert len(fewer["result"]["tools"]) < len(listed["result"]["tools"])
     assert "mcp" in server.end()[1]
+
+
+def test_recorded_flows_bring_a_tool_for_them_from_the_next_start_on(start, home):
+    def names():
+        server = start()
+        server.greet()
+        return server, {each["name"] for each in server.ask(1, "tools/list")["result"]["tools"]}
+
+    data_folder = Path(home["ATHAND_HOME"])
+    with Athand(data_folder / DATABASE) as athand:
+        athand.flows.start_session(goal="Order tea", app="shop")
+    server, listed = names()
+    assert "knowledge_search" not in listed
+    until((data_folder / "cache" / "has-flows").is_file)
+    server.end()
+    assert "knowledge_search" in names()[1]
 
 
 def test_what_is_no_right_beginning_is_left_to_the_sdk(start):

@@ -228,7 +228,7 @@ def mcp(
     granted = {*(scopes or AGENT_SCOPES), *(("admin",) if admin else ())}
     found = find_project(project, Path.cwd())
     options = {"toolsets": toolsets, "profile": profile, "scopes": sorted(granted), "project": str(found)}
-    first = _find_startup_answers(session, fds, options)
+    first, has_flows = _find_startup_answers(session, fds, options)
     first.begin()  # before the imports below, which take most of a second
     from athand.adapters.mcp.server import create_mcp_server
     from athand.adapters.mcp.stdio import serve
@@ -242,22 +242,27 @@ def mcp(
         scopes=granted,
         project=found,
         asks_roots=not found.is_named,
+        has_flows=has_flows,
     )
     serve(fds, context, mcp_server, first)
 
 
-def _find_startup_answers(session: Session, fds: "StdioFds", options: dict[str, Any]) -> "StartupAnswers":
-    """The answers kept from an earlier start with these options; none where they depend on more than the options."""
-    from athand.adapters.mcp.startup_answers import StartupAnswers, find_file
+def _find_startup_answers(session: Session, fds: "StdioFds", options: dict[str, Any]) -> tuple["StartupAnswers", bool]:
+    """The answers kept from an earlier start with these options, and whether there were recorded flows then.
+
+    There are none where they depend on more than the options.
+    """
+    from athand.adapters.mcp.startup_answers import StartupAnswers, find_file, has_flows
     from athand.config import load_settings
 
-    if options["profile"] or session.corpora:
-        return StartupAnswers(fds, None)
     try:
         folder = load_settings(data_dir=session.data_dir).data_folder
     except AthandError:  # told to whoever asks for something of the store
-        return StartupAnswers(fds, None)
-    return StartupAnswers(fds, find_file(folder, options))
+        return StartupAnswers(fds, None), False
+    known = has_flows(folder)
+    is_kept = not options["profile"] and not session.corpora
+    file = find_file(folder, {**options, "has_flows": known}) if is_kept else None
+    return StartupAnswers(fds, file, folder), known
 
 
 def _split_names(names: str | None) -> list[str] | None:

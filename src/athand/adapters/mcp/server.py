@@ -42,12 +42,14 @@ def create_mcp_server(
     threads: Threads | None = None,
     project: FoundProject = NO_PROJECT,
     asks_roots: bool = False,
+    has_flows: bool = False,
 ) -> Server[Any]:
     """A server; `scopes` and `project` are those of a caller whom the transport does not identify.
 
-    With `asks_roots` the roots of the one client say which project it is, where it has some.
+    With `asks_roots` the roots of the one client say which project it is, where it has some. With `has_flows`, or a
+    profile, the tools of every day have one for recorded flows.
     """
-    tools = ToolList(toolsets, _ui_prefix(profile), ctx.corpora)
+    tools = ToolList(toolsets, _ui_prefix(profile), ctx.corpora, has_flows=has_flows or profile is not None)
     dispatcher = Dispatcher(ctx, tools, threads or Threads(), asks_roots=asks_roots)
     caller = replace(AGENT, scopes=frozenset(scopes), project=project.name if project.is_known else None)
     handlers = _McpHandlers(dispatcher, ctx, tools, caller, profile)

@@ -25,6 +25,7 @@ from athand.files import make_private_folder, replace_atomically
 log = logging.getLogger("athand")
 
 _INITIALIZE, _LIST, _INITIALIZED = "initialize", "tools/list", "notifications/initialized"
+_FLOWS_NOTE = Path("cache", "has-flows")  # below the data folder, empty
 _MOST_CLIENTS = 8
 _MOST_FILES = 32
 _MOST_LINES = 64  # read and not yet taken by the SDK
@@ -33,8 +34,9 @@ _MOST_LINES = 64  # read and not yet taken by the SDK
 class StartupAnswers:
     """Reads the lines of the client; answers the first requests from a file until the SDK reads."""
 
-    def __init__(self, fds: StdioFds, file: Path | None) -> None:
+    def __init__(self, fds: StdioFds, file: Path | None, data_folder: Path | None = None) -> None:
         self._fds = fds
+        self._data_folder = data_folder
         self._file = file
         self._known = _read(file)  # by client: what its `initialize` says, and the results by method
         self._client: str | None = None
@@ -119,6 +121,25 @@ class StartupAnswers:
             _write(self._file, self._known)
         except OSError as error:
             log.info("The next start will not be faster: %s", error)
+
+    def note_flows(self, *, has_flows: bool) -> None:
+        """Keep for the next start whether the store has recorded flows, which it cannot ask before it answers."""
+        if self._data_folder is None:
+            return
+        note = self._data_folder / _FLOWS_NOTE
+        try:
+            if has_flows and not note.is_file():
+                make_private_folder(note.parent)
+                note.touch(mode=0o600)
+            elif not has_flows:
+                note.unlink(missing_ok=True)
+        except OSError as error:
+            log.info("The next start will not know of the recorded flows: %s", error)
+
+
+def has_flows(data_folder: Path) -> bool:
+    """Whether the store had recorded flows when it was last opened for a client."""
+    return (data_folder / _FLOWS_NOTE).is_file()
 
 
 def find_file(data_folder: Path, options: Mapping[str, Any]) -> Path:

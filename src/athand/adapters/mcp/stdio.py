@@ -36,7 +36,7 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 
 def serve(fds: StdioFds, ctx: AppContext, server: Server[Any], first: StartupAnswers) -> NoReturn:
     """Serve until the client disconnects or a signal arrives, close everything, and exit the process."""
-    threading.Thread(target=_open_store, args=(ctx,), name="athand-open", daemon=True).start()
+    threading.Thread(target=_open_store, args=(ctx, first), name="athand-open", daemon=True).start()
     try:
         code = anyio.run(_run_until_end, fds, server, first)
     except Exception:
@@ -50,10 +50,10 @@ def serve(fds: StdioFds, ctx: AppContext, server: Server[Any], first: StartupAns
     os._exit(code)
 
 
-def _open_store(ctx: AppContext) -> None:
+def _open_store(ctx: AppContext, first: StartupAnswers) -> None:
     """Open the store during the handshake; an error is raised again by the requests that need the store."""
     try:
-        _ = ctx.athand
+        first.note_flows(has_flows=bool(ctx.athand.flows.sessions(1)))
     except AthandError as error:
         log.warning("%s", error)
 

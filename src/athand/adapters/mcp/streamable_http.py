@@ -1,5 +1,6 @@
 """MCP over streamable HTTP: an ASGI app behind the authentication of the HTTP server."""
 
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +22,9 @@ from athand.adapters.mcp.request_validation import has_wrong_id, wrong_id_error
 from athand.adapters.mcp.server import CALLER, create_mcp_server
 from athand.adapters.operations import AppContext
 from athand.adapters.operations.threads import Threads
+from athand.errors import AthandError
+
+log = logging.getLogger("athand")
 
 _IDLE_SECONDS = 1_800.0  # until an unused session is dropped
 _SESSIONS = Most(of_one=100, of_all=1_000)
@@ -39,6 +43,15 @@ class _Stream:
     ending: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
+def _has_flows(ctx: AppContext) -> bool:
+    """Whether the store has recorded flows; not if it cannot be read, which the requests then say."""
+    try:
+        return bool(ctx.athand.flows.sessions(1))
+    except AthandError as error:
+        log.warning("%s", error)
+        return False
+
+
 class McpEndpoint:
     """Serves MCP within the scopes of the caller; a session can only be used by the caller who opened it."""
 
@@ -51,7 +64,9 @@ class McpEndpoint:
         threads: Threads | None = None,
     ) -> None:
         # Without a caller in the ASGI scope nothing is allowed.
-        self._server = create_mcp_server(ctx, toolsets=toolsets, profile=profile, scopes=(), threads=threads)
+        self._server = create_mcp_server(
+            ctx, toolsets=toolsets, profile=profile, scopes=(), threads=threads, has_flows=_has_flows(ctx)
+        )
         self._manager: StreamableHTTPSessionManager | None = None
         self._sessions = HttpSessions(_SESSIONS)
         self._streams: list[_Stream] = []

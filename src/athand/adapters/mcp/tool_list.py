@@ -32,6 +32,8 @@ DEFAULT_TOOLS: Mapping[str, tuple[str, ...]] = {
         "call_tool": "id arguments max_chars",
     }.items()
 }
+# Listed too where sessions of apps were recorded, or where an app is named.
+FLOW_TOOLS: Mapping[str, tuple[str, ...]] = {"knowledge_search": ("query", "limit")}
 _LIMITS = frozenset(("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"))
 _DEFAULT_LIMIT = 5  # of an answer that an agent pays for; other surfaces have their own
 ALL = "all"
@@ -64,12 +66,18 @@ _INSTRUCTIONS = {
 class ToolList:
     """The operations of the chosen toolsets by tool name, always in the same order.
 
-    Default: those that agents use most, and the searches of corpora of one's own.
+    Default: those that agents use most, with `has_flows` one for recorded flows, and the searches of one's own corpora.
     """
 
     def __init__(
-        self, toolsets: Sequence[str] | None = None, prefix: str = UI_PREFIX, corpora: OwnCorpora = ()
+        self,
+        toolsets: Sequence[str] | None = None,
+        prefix: str = UI_PREFIX,
+        corpora: OwnCorpora = (),
+        *,
+        has_flows: bool = False,
     ) -> None:
+        self._default_tools = {**DEFAULT_TOOLS, **(FLOW_TOOLS if has_flows else {})}
         self.toolsets = _check_toolsets(toolsets, list_toolsets(corpora))
         self._prefix = prefix
         self._corpora = corpora
@@ -104,8 +112,8 @@ class ToolList:
 
     def _make_tool(self, name: str, operation: Operation) -> types.Tool:
         schema = self.input_schema(operation)
-        if self.toolsets is None and operation.name in DEFAULT_TOOLS:
-            shown = (*DEFAULT_TOOLS[operation.name], "detail")
+        if self.toolsets is None and operation.name in self._default_tools:
+            shown = (*self._default_tools[operation.name], "detail")
             properties = {name: each for name, each in schema["properties"].items() if name in shown}
             schema = {**schema, "properties": {name: _shorten(each) for name, each in properties.items()}}
             schema.pop("additionalProperties")
@@ -125,7 +133,7 @@ class ToolList:
 
     def _is_offered(self, each: Operation) -> bool:
         if self.toolsets is None:
-            return each.name in DEFAULT_TOOLS or each.toolset in [corpus.name for corpus in self._corpora]
+            return each.name in self._default_tools or each.toolset in [corpus.name for corpus in self._corpora]
         return each.toolset == ALWAYS or each.toolset in self.toolsets
 
 
