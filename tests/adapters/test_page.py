@@ -1,14 +1,21 @@
 """The web page, as somebody sees and uses it in a real browser."""
 
 import itertools
+import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from tests.adapters.page_kit import SCHEMES, WIDTHS, served
+from tests.tools.node import node, package
+from tests.waiting import PATIENCE
 
+import athand.adapters.web
 from athand.adapters.http.page import read_files
 from athand.adapters.http.token_registry import create_token, list_tokens, revoke_token
-from athand.adapters.reasons import LABELS
+from athand.adapters.reasons import _PARTS, LABELS
 from athand.tools.catalogue import build_offer
 
 ATTACKS = (
@@ -16,6 +23,12 @@ ATTACKS = (
     "<img src=x onerror=window.broken=1>",
     "[click](javascript:window.broken=1)",
     "admin\u202egnirts\u200b\u2066hidden",
+)
+
+STATIC = Path(athand.adapters.web.__file__).parent / "static"
+CHECKING = (
+    "--noEmit --allowJs --checkJs --strict --target es2024 --module esnext --lib es2024,dom,dom.iterable "
+    "--moduleResolution bundler --pretty false"
 )
 
 
@@ -468,3 +481,15 @@ def test_the_page_names_signals_as_the_command_line_does():
     written = read_files()["search.js"].decode()
     block = re.search(r"LABELS = \{(.*?)\}", written, re.DOTALL)[1]
     assert dict(re.findall(r'(\w+): "([^"]+)"', block)) == LABELS
+    assert json.loads(re.search(r"SUMMANDS = (\[.*?\])", written)[1]) == [*_PARTS]
+
+
+@pytest.mark.slow
+def test_the_scripts_of_the_page_fit_their_types(tmp_path):
+    copied = tmp_path / "static"
+    shutil.copytree(STATIC, copied)
+    shutil.copytree(Path(__file__).parent / "page_types", copied / "vendor", dirs_exist_ok=True)
+    compiler = package("typescript") / "bin" / "tsc"
+    command = [node(), compiler, *CHECKING.split(), copied / "app.js"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.returncode) == ("", 0)

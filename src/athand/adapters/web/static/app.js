@@ -115,7 +115,7 @@ function Frame({ who }) {
   `;
 }
 
-/** How many tools wait for approval, for whoever may approve them. @param {Who} who @param {object} place */
+/** How many tools wait for approval, for whoever may approve them. @param {Who} who */
 function useWaiting(who) {
   const { answer } = useAnswer(who.scopes.includes("admin") ? "tools/servers" : null, {});
   return (answer ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ server) => sum + server.waiting, 0);

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { ask } from "./api.js";
 import { Action, Ago, Dialog, Empty, Text, Trouble, address, go, html, pluralize, reveal, useAnswer, walk } from "./parts.js";
 
+/** @type {Record<string, string>} */
 const STATES = { ready: "good", pending: "", indexing: "", error: "bad", offline: "warn", imported: "warn" };
 const POLL_MS = 10000; // where the stream of events does not tell
 const PAGE_CHARS = 60000;
@@ -46,7 +47,7 @@ function Folder({ folder, who, again }) {
   const given = { folder_id: folder.folder_id };
   return html`<li class="entry folder">
     <h2><a href=${address(["documents", folder.folder_id])}><bdi>${reveal(folder.folder_id)}</bdi></a>
-      <span class="tag ${STATES[/** @type {keyof STATES} */ (folder.state)] ?? ""}">${folder.state}</span></h2>
+      <span class="tag ${STATES[folder.state] ?? ""}">${folder.state}</span></h2>
     <p class="note"><bdi>${reveal(folder.path)}</bdi></p>
     ${folder.reason && html`<p class="note">${reveal(folder.reason)}</p>`}
     ${folder.state === "indexing" && folder.total > 0 && html`<p><progress aria-label=${`Indexing ${folder.folder_id}`} max=${folder.total} value=${folder.done}></progress> <span role="status">${folder.done.toLocaleString("en")} of ${pluralize(folder.total, "file")}</span></p>`}

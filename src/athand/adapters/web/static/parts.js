@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 import { ask } from "./api.js";
 
+/** @type {(strings: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(h);
 
 // Characters that do not show, or turn the order of others around. Emoji need some of them: only diffs show those.

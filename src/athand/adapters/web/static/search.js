@@ -5,6 +5,7 @@ import { ask } from "./api.js";
 import { Action, Ago, Dialog, Empty, Text, Trouble, address, fraction, go, html, isTyping, pluralize, reveal, useAnswer, walk } from "./parts.js";
 
 // The names of signals in words; a test compares them with those of the command line.
+/** @type {Record<string, string>} */
 export const LABELS = {
   semantic: "meaning",
   lexical: "keyword",
@@ -12,11 +13,14 @@ export const LABELS = {
   heading: "in headings",
   definition: "in names",
   path: "in path",
+  stem: "in file name",
+  named: "defines it",
   document: "its document",
   repetition: "same document",
   scale: "common scale",
 };
 const SUMMANDS = ["keyword", "semantic", "author", "neighbours", "scale"];
+/** @type {Record<string, string>} */
 const NOUNS = { memories: "memory", documents: "document", tools: "tool", flows: "flow" };
 // Facets that are filters of a search: the name in the answer, in the address, of the argument, and in words.
 const FILTERS = [
@@ -183,7 +187,7 @@ function Hit({ hit, who, again, isOpen, toggle }) {
   return html`<li class="hit" onKeyDown=${open}>
     <div class="hit-head">
       <span class="score">${fraction(hit.score)}</span>
-      <span class="tag">${NOUNS[/** @type {keyof NOUNS} */ (hit.corpus)] ?? hit.corpus}</span>
+      <span class="tag">${NOUNS[hit.corpus] ?? hit.corpus}</span>
       <h2><button type="button" class="hit-title" aria-expanded=${isOpen} onClick=${toggle}><${Text} text=${title} marks=${isWhole ? inside(marks, title) : []} /></button></h2>
       <span class="place"><bdi>${reveal(place)}</bdi>${at && html` · <${Ago} at=${at} />`}</span>
     </div>
@@ -237,7 +241,7 @@ function Why({ why, score }) {
     <thead><tr><th scope="col">signal</th><th scope="col">measured</th><th scope="col">of 1</th><th scope="col">weight</th><th scope="col">adds</th></tr></thead>
     <tbody>
       ${rows.map(([name, each]) => html`<tr>
-        <th scope="row">${LABELS[/** @type {keyof LABELS} */ (name)] ?? name}</th>
+        <th scope="row">${LABELS[name] ?? name}</th>
         <td>${each.raw.toFixed(3)}</td>
         <td>${isFactor(name, each) ? "" : each.calibrated.toFixed(3)}</td>
         <td>${isFactor(name, each) ? `× ${each.weight.toFixed(3)}` : each.weight.toFixed(2)}</td>

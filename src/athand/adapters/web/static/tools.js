@@ -4,11 +4,13 @@ import { useEffect, useState } from "./vendor/hooks.js";
 import { ask } from "./api.js";
 import { Action, Dialog, Empty, Text, Trouble, address, fraction, go, html, isTyping, pluralize, reveal, useAnswer, walk } from "./parts.js";
 
+/** @type {Record<string, string>} */
 const STATES = {
   connected: "good", idle: "good", connecting: "", unknown: "", none: "", failing: "bad", "needs login": "warn",
   untrusted: "warn", disabled: "", approved: "good", quarantined: "warn", changed: "bad", rejected: "",
 };
 const WAITING = ["quarantined", "changed"];
+/** @type {Record<string, string>} */
 const CALLS = { read: "tools/call", write: "tools/call_write", destructive: "tools/call_destructive" };
 
 /** @param {import("./app.js").Place} place */
@@ -17,7 +19,7 @@ export function Tools(place) {
 }
 
 /** @param {{state: string}} given */
-const State = ({ state }) => html`<span class="tag ${STATES[/** @type {keyof STATES} */ (state)] ?? ""}">${state === "none" ? "added by hand" : state}</span>`;
+const State = ({ state }) => html`<span class="tag ${STATES[state] ?? ""}">${state === "none" ? "added by hand" : state}</span>`;
 
 /** @param {import("./app.js").Place} place */
 function Overview({ who, query }) {
@@ -177,7 +179,7 @@ export function Diff({ diff }) {
 /** The lines of a unified diff in pairs. @param {string} diff @returns {{kind: string, before: string | null, after: string | null}[]} */
 function pairUp(diff) {
   const pairs = [];
-  let removed = [];
+  let removed = /** @type {string[]} */ ([]);
   const flush = () => {
     pairs.push(...removed.map((before) => ({ kind: "change", before, after: null })));
     removed = [];
@@ -214,7 +216,7 @@ function Try({ tool }) {
     setProblem(null);
     setAnswers([]);
     const given = { id: tool.id, catalogue: tool.catalogue, arguments: values, max_chars: 10000 };
-    await ask(CALLS[/** @type {keyof CALLS} */ (tool.kind)], given).then((answer) => setAnswers([answer]), setProblem);
+    await ask(CALLS[tool.kind], given).then((answer) => setAnswers([answer]), setProblem);
     setBusy(false);
   };
   const readOn = (/** @type {string} */ continuation) => ask("tools/read_on", { continuation }).then((answer) => setAnswers((old) => [...old, answer]));

@@ -1,0 +1,1 @@
+declare const htm: { bind(h: any): any }; export default htm;
