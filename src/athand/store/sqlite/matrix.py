@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from athand.store.sqlite.embeddings import STORED, is_whole
 from athand.store.sqlite.matrix_files import BLOCK, MatrixFiles, Rows, StaleFiles, empty_block
-from athand.store.sqlite.sql import value
+from athand.store.sqlite.sql import rows as read_rows
 from athand.types import Vector
 
 log = logging.getLogger("athand")
@@ -53,12 +53,13 @@ class VectorMatrix:
     def refresh(self, connection: apsw.Connection) -> "MatrixView":
         """Reads new rows and returns a view of all rows of this connection's snapshot, and perhaps newer ones."""
         with self._lock:
-            epoch, live = self._state(connection)
+            epoch, live, newest = self._state(connection)
             if epoch != self._epoch:
                 self._restart(epoch, self._files.load(connection, epoch) if self._files else None)
             elif sum(map(len, self._rows)) > 2 * live + 2 * BLOCK:
                 self._restart(epoch, None)
-            self._read_new(connection)
+            if newest != self._last:
+                self._read_new(connection)
             if self._view is None:
                 self._view = MatrixView(tuple(rows.first_rows(len(rows)) for rows in self._rows))
             return self._view
@@ -88,14 +89,16 @@ class VectorMatrix:
         with self._lock:
             self._restart(-1, None)
 
-    def _state(self, connection: apsw.Connection) -> tuple[int, int]:
-        epoch = value(
+    def _state(self, connection: apsw.Connection) -> tuple[int, int, int]:
+        """The epoch, how many passages there are, and the number of the newest."""
+        [(epoch, live, newest)] = read_rows(
             connection,
-            "SELECT CAST(epoch AS INTEGER) FROM coverage WHERE corpus = ? AND model = ?",
-            (self._corpus, self._model),
+            "SELECT (SELECT CAST(epoch AS INTEGER) FROM coverage WHERE corpus = ?1 AND model = ?2), "
+            "(SELECT passages FROM spaces WHERE corpus = ?1 AND space = ''), "
+            "(SELECT seq FROM sqlite_sequence WHERE name = ?3)",
+            (self._corpus, self._model, f"{self._corpus}_passages"),
         )
-        live = value(connection, "SELECT passages FROM spaces WHERE corpus = ? AND space = ''", (self._corpus,))
-        return epoch or 0, live or 0
+        return epoch or 0, live or 0, newest or 0
 
     def _restart(self, epoch: int, known: Rows | None) -> None:
         """Starts again from `known` rows, or from none; without them the files are deleted."""
@@ -214,6 +217,7 @@ class MatrixView:
         start = 0
         for rows in self._rows:
             here = (places >= start) & (places < start + len(rows))
-            found[here] = rows.vectors[places[here] - start].astype(query.dtype) @ query
+            halves = np.asarray(rows.vectors[places[here] - start])
+            found[here] = _to_float32(halves).astype(query.dtype, copy=False) @ query
             start += len(rows)
         return found
