@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.engines import one_engine
-from tests.memories.transcripts_kit import CLAUDE, CODEX, SESSION, claude, failed, say, tool, write
+from tests.memories.transcripts_kit import CLAUDE, CODEX, GEMINI, SESSION, claude, failed, say, tool, write
 from tests.waiting import PATIENCE
 
 from athand import Athand
@@ -77,6 +77,22 @@ def test_a_turn_of_codex_is_one_too(memories, read, codex_file):
         "Failed: Exit code: 7 no healthy upstream"
     )
     assert (turn.project, turn.files, turn.context) == ("infra", ("deploy.sh",), "codex, branch fix")
+
+
+@one_engine
+def test_a_turn_of_gemini_is_one_too_and_a_message_that_grows_counts_once(memories, read, home):
+    file = home / ".gemini" / "tmp" / "web" / "chats" / "session-2026-01-07T08-00-76a0.jsonl"
+    write(file, GEMINI[:3])
+    (file.parents[1] / ".project_root").write_text("/gone/web")
+    assert read().new == 1
+    write(file, GEMINI[3:], "a")
+    assert (read().new, read().files) == (0, 0)
+    (turn,) = turns(memories, "76a0")
+    assert turn.content == (
+        "fix the test of the form\n\nAgent: The label was missing.\n\n"
+        "Calls: run_shell_command npm test; replace /gone/web/src/form.ts\n\nFailed: 1 failing: form"
+    )
+    assert (turn.project, turn.files) == ("web", ("src/form.ts",))
 
 
 @one_engine

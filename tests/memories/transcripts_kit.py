@@ -99,3 +99,32 @@ CODEX = [
     ),
     codex("response_item", spoken("assistant", "It polls /healthz for at most 60 s now."), "09:00:09"),
 ]
+
+
+def gemini(id_, kind, content, at, **more):
+    return {"id": id_, "timestamp": f"2026-01-07T{at}Z", "type": kind, "content": content, **more}
+
+
+_CALL = {"id": "c1", "name": "run_shell_command", "args": {"command": "npm test"}, "timestamp": "2026-01-07T08:00:04Z"}
+_EDIT = {"id": "c2", "name": "replace", "args": {"file_path": "/gone/web/src/form.ts"}, "status": "success"}
+GEMINI = [
+    {"sessionId": "76a0", "projectHash": "79b6fa86", "startTime": "2026-01-07T08:00:00Z", "kind": "main"},
+    gemini("m1", "user", [{"text": "fix the test of the form"}], "08:00:00"),
+    gemini("m2", "gemini", "", "08:00:03", toolCalls=[{**_CALL, "status": "executing"}]),
+    gemini(
+        "m2",
+        "gemini",
+        "",
+        "08:00:05",
+        toolCalls=[{**_CALL, "status": "error", "resultDisplay": "1 failing: form"}, _EDIT],
+    ),
+    gemini(
+        "m3",
+        "gemini",
+        {"text": "The label was missing."},
+        "08:00:09",
+        thoughts=[{"subject": "x"}],
+        model="gemini-3-pro",
+    ),
+    {"$set": {"summary": "Form test", "lastUpdated": "2026-01-07T08:00:10Z"}},
+]

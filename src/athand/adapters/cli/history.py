@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from athand.memories.history.importer import ImportedHistory
     from athand.memories.history.transcripts import Transcript
 
-CLIENTS = ("claude-code", "codex")
+CLIENTS = ("claude-code", "codex", "gemini")
 _QUESTION = (
     "Read {files} of {clients} into memories of this machine? They are searched with your other memories, "
     "secrets in them are removed, and the files stay as they are."
@@ -35,9 +35,10 @@ _commands = click.Group()
 def import_(session: Session, /, clients: tuple[str, ...], exclude: tuple[str, ...], yes: bool) -> None:
     """Read transcripts of past sessions into memories.
 
-    Reads what is new in the transcripts of Claude Code and Codex: each prompt, with the answer, the calls of tools, the
-    files that were touched and what failed, becomes a memory. It asks before the first time, and the setting `history`
-    keeps the answer. What was read stays when the client deletes its file; `athand memory forget` forgets it.
+    Reads what is new in the transcripts of Claude Code, Codex and Gemini CLI: each prompt, with the answer, the calls
+    of tools, the files that were touched and what failed, becomes a memory. It asks before the first time, and the
+    setting `history` keeps the answer. What was read stays when the client deletes its file; `athand memory forget`
+    forgets it.
 
     \b
     Examples:

@@ -85,6 +85,7 @@ class _Import:
         is_same = status.st_size >= before.offset and make_mark(file, before.offset) == before.mark
         start = before.offset if is_same else 0
         lines = Lines(file)
+        self.facts.folder = self.transcript.folder
         turns = self.transcript.reader(chain(self._head(file, start), lines.read(start)), self.facts)
         batch: list[Turn] = []
         for turn in turns:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from athand.memories.history import claude_code, codex
+from athand.files import open_regular
+from athand.memories.history import claude_code, codex, gemini
 from athand.memories.history.model import Record, SessionFacts, Turn
 from athand.store import Snapshot, Transaction
 
 Reader = Callable[[Iterable[tuple[int, Record]], SessionFacts], Iterator[Turn]]
 # By client: the variable that names its folder, the folder below the home, the patterns below it, and the reader.
-_CLIENTS: Mapping[str, tuple[str, str, tuple[str, ...], Reader]] = {
+_CLIENTS: Mapping[str, tuple[str | None, str, tuple[str, ...], Reader]] = {
     "claude-code": (
         "CLAUDE_CONFIG_DIR",
         ".claude",
@@ -21,8 +22,10 @@ _CLIENTS: Mapping[str, tuple[str, str, tuple[str, ...], Reader]] = {
         claude_code.read_turns,
     ),
     "codex": ("CODEX_HOME", ".codex", ("sessions/**/rollout-*.jsonl",), codex.read_turns),
+    "gemini": (None, ".gemini", ("tmp/*/chats/session-*.jsonl",), gemini.read_turns),
 }
 CLIENTS = tuple(_CLIENTS)
+_LONGEST_PATH = 4_096
 _MARKED = 1_024  # bytes at the beginning and at the end of what was read
 
 
@@ -41,7 +44,16 @@ class Transcript:
     @property
     def has_head(self) -> bool:
         """Whether its first record describes the session, and is needed wherever one reads on."""
-        return self.client == "codex"
+        return self.client in ("codex", "gemini")
+
+    @property
+    def folder(self) -> str | None:
+        """The folder that the session was in, where the client notes it beside the transcript."""
+        note = self.path.parent.parent / ".project_root"
+        if self.client != "gemini" or not note.is_file():
+            return None
+        with open_regular(note, follow_links=False) as file:
+            return file.read(_LONGEST_PATH).decode("utf-8", "replace").strip() or None
 
     @property
     def is_of_helper(self) -> bool:
@@ -64,7 +76,7 @@ def find_transcripts(home: Path, environment: Mapping[str, str], clients: Iterab
     found = []
     for client in clients:
         variable, folder, patterns, _ = _CLIENTS[client]
-        top = Path(environment.get(variable) or home / folder)
+        top = Path((environment.get(variable) if variable else None) or home / folder)
         found += [Transcript(client, path) for pattern in patterns for path in sorted(top.glob(pattern))]
     return found
 
