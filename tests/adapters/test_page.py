@@ -316,18 +316,18 @@ def test_a_memory_is_pinned_edited_superseded_forgotten_and_restored(site):
         await tab.click("text=Supersede")
         await tab.fill("dialog textarea", "Nobody keeps a canary any more")
         await tab.click("text=Remember it instead")
-        await tab.wait_for_selector(".chain li >> nth=1")
-        assert "Nobody keeps a canary" in await page.text(".chain")
+        await tab.wait_for_selector("h2:text-is('What held when')")
+        assert "Nobody keeps a canary" in await page.text()
         await tab.click("text=Undo the supersession")
-        await tab.wait_for_selector(".chain", state="detached")
+        await tab.wait_for_selector("h2:text-is('What held when')", state="detached")
         await tab.click("text=Forget")
         assert "Mondays" in await page.text("dialog blockquote")
         assert await page.faults() == []
         await tab.click("dialog .danger")
-        await tab.wait_for_selector("text=It can be restored for 30 days.")
+        await tab.wait_for_selector("button:text-is('Restore')")
         assert memories.get(id_).is_deleted
-        await tab.click("main >> text=Restore")
-        await tab.wait_for_selector("text=Edit")
+        await tab.click("button:text-is('Restore')")
+        await tab.wait_for_selector("button:text-is('Edit')")
 
     site.see(act)
     kept = memories.get(id_)
@@ -348,8 +348,8 @@ def test_memories_are_filtered_and_seen_as_they_held_once(site):
         assert "Bonn" in shown and "Oslo" not in shown and "1 memory, as of 2024-06-01" in shown
         await page.open("/ui/memories?project=move&show=superseded", ".memory")
         assert "Bonn" in await page.text() and "Oslo" not in await page.text()
-        await page.open("/ui/memories/oslo", ".chain")
-        assert "Jan 2, 2024 to Jan 2, 2025" in await page.text(".chain")
+        await page.open("/ui/memories/oslo", "h2:text-is('What held when')")
+        assert "Jan 2, 2024 to Jan 2, 2025" in await page.text()
 
     site.see(act)
 
@@ -465,7 +465,7 @@ VIEWS = [
     ("/ui/search?q=deploy+to+staging&why=vpn", ".why"),
     ("/ui/search?q=quantum+chromodynamics+lattice", ".empty"),
     ("/ui/memories", ".memory"),
-    ("/ui/memories/old", ".chain"),
+    ("/ui/memories/old", "h2:text-is('What held when')"),
     ("/ui/documents", ".folder"),
     ("/ui/documents/handbook", ".entry"),
     ("/ui/documents/handbook/deploying.md#L3", ".target"),
