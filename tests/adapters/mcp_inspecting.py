@@ -170,6 +170,9 @@ def _browser(site):
     yield "ui_type", {"test_id": "user-name", "text": "anna"}
     yield "ui_select", {"test_id": "language", "label": "German"}
     yield "ui_press", {"key": "Tab"}
+    yield "ui_hover", {"test_id": "user-name"}
+    yield "ui_back", {}
+    yield "ui_forward", {}
     yield "ui_run_steps", {"steps": [{"tool": "type", "test_id": "user-name", "text": "ben"}]}
     yield "knowledge_replay", {"session_id": "ui", "browser": "ui"}
     yield "ui_navigate", {"url": f"{site}/leaving.html"}

@@ -88,6 +88,9 @@ def test_all_operations_of_a_browser_answer_as_their_schemas_say(call, one, site
     assert [each["ok"] for each in call("ui_run_steps", steps=steps)["results"]] == [True, True]
     assert call("ui_wait_for", url="*/shop.html*")["url"].endswith("/shop.html")
     assert call("ui_click", role="link", name="Orders")["url"].endswith("#/orders")
+    assert call("ui_back")["url"].endswith("/shop.html")
+    assert call("ui_forward")["url"].endswith("#/orders")
+    assert call("ui_hover", role="link", name="Orders")["ok"]
     assert Path(call("ui_screenshot", name="orders")["path"]).read_bytes().startswith(b"\x89PNG")
     assert call("knowledge_search", query="orders", scope="current")["hits"][0]["session_id"] == "one"
 

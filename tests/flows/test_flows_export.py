@@ -19,7 +19,7 @@ from tests.flows.webapp import WebApp
 from tests.tools.node import INSTALLED, node, package
 from tests.waiting import PATIENCE
 
-from athand.errors import InvalidInput
+from athand.errors import ActionFailed, InvalidInput
 from athand.flows.export import LANGUAGES, export_script
 from athand.flows.model import FlowSession, Observation, Step
 
@@ -201,6 +201,32 @@ def test_what_a_browser_recorded_runs_as_a_script(shared_flows, browser, play, m
         monkeypatch.setenv("FLOW_PASSWORD", "x")
         monkeypatch.setenv("FLOW_PIN", "1")
         play(source)
+
+
+MENU = """<!doctype html><title>{title}</title><style>ul {{ display: none }} nav:hover ul {{ display: block }}</style>
+<h1>{title}</h1><nav><button>Menu</button><ul><li><a href="{other}">Go to {other}</a></li></ul></nav>"""
+
+
+def test_hover_back_and_forward_are_recorded_replayed_and_exported(shared_flows, browser, play, tmp_path):
+    for title, other in (("tea", "cups"), ("cups", "tea")):
+        (tmp_path / f"{title}.html").write_text(MENU.format(title=title, other=f"{other}.html"))
+    session = shared_flows.start_session(goal="Look around")
+    with browser.record_into(session.id):
+        browser.navigate((tmp_path / "tea.html").as_uri())
+        with pytest.raises(ActionFailed) as failed:
+            browser.forward()
+        assert failed.value.code == "NO_HISTORY"
+        browser.hover(role="button", name="Menu")
+        browser.click(role="link", name="Go to cups.html")
+        assert browser.back().url.endswith("tea.html")
+        assert browser.forward().url.endswith("cups.html")
+        browser.describe_screen()
+
+    assert shared_flows.replay(browser, session.id).ok
+    source = shared_flows.script(session.id)
+    assert "page.go_back()" in source and ".hover()" in source
+    assert "await page.goForward();" in shared_flows.script(session.id, "typescript")
+    play(source)
 
 
 CAPITALS = """<!doctype html><title>Groups</title><style>button, h2 { text-transform: uppercase }</style>

@@ -8,7 +8,7 @@ from athand.flows.model import Observation, Step, Target
 from athand.text import text_hash
 
 # Verbs that change the page: what may be suggested, replayed and exported.
-ACTIONS = ("click", "type", "press", "select", "navigate", "switch_tab", "close_tab")
+ACTIONS = ("click", "type", "press", "select", "hover", "navigate", "back", "forward", "switch_tab", "close_tab")
 INPUT_VERBS = ("type", "press", "select")  # those that give a page something
 READ_VERBS = ("describe_screen", "list_testids", "accessibility_snapshot", "get_state", "screenshot", "wait_for")
 LIFECYCLE_VERBS = ("launch", "cleanup", "run_steps")
@@ -74,7 +74,7 @@ def action_key(verb: str, target: Target, input: Mapping[str, Any]) -> str:
 
 def labels_of(verb: str, target: Target, *, after_failure: bool) -> tuple[str, ...]:
     """The labels of a step; an action right after a failed one is also labelled as error recovery."""
-    if verb in ("navigate", "switch_tab", "close_tab", "launch", "cleanup"):
+    if verb in ("navigate", "back", "forward", "switch_tab", "close_tab", "launch", "cleanup"):
         labels = ["navigation"]
     elif verb in ACTIONS:
         words = " ".join((target.get("testId", ""), target.get("name", ""))).lower()

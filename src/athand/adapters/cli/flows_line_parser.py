@@ -16,7 +16,9 @@ HELP = """\
  type TARGET                  ask for the text; it is neither shown nor stored
  press KEY [TARGET]           such as Enter, or Control+a
  select TARGET VALUE          or label="TEXT"
+ hover TARGET
  goto URL
+ back                         the page before in this tab; forward: the one after
  wait TARGET [hidden]         or text="TEXT", url=PART, screen=NAME; timeout=SECONDS
  screenshot [NAME] [full]
  tabs                         show the tabs and the address
@@ -40,6 +42,9 @@ class _Syntax:
 _COMMANDS = {
     "describe": _Syntax("describe_screen"),
     "click": _Syntax("click", ("target",)),
+    "hover": _Syntax("hover", ("target",)),
+    "back": _Syntax("back"),
+    "forward": _Syntax("forward"),
     "type": _Syntax(
         "type",
         ("target", "text"),

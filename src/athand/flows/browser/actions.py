@@ -80,6 +80,14 @@ async def click(context: PageContext, located: LocatedElement) -> None:
         await raw_input.click(context, located.element)
 
 
+async def hover(context: PageContext, located: LocatedElement) -> None:
+    """Moves the mouse over the middle of an element, which opens menus and hints."""
+    if located.locator is not None:
+        await located.locator.hover()
+    elif located.element is not None:
+        await raw_input.hover(context, located.element)
+
+
 async def type_text(context: PageContext, located: LocatedElement, text: str, *, clear: bool, submit: bool) -> None:
     """Types key by key, so that pages get key events; long texts and pickers are filled in at once."""
     if located.locator is None:
@@ -158,6 +166,22 @@ async def navigate(context: PageContext, attempt: Attempt, url: str) -> None:
     """Opens an address in the tab in use."""
     attempt.before = await context.take_snapshot()
     await _goto(context, attempt, url)
+    attempt.after = await context.take_snapshot()
+
+
+async def go_through_history(context: PageContext, attempt: Attempt, *, is_forward: bool) -> None:
+    """Goes to the page before this one in the tab, or to the one after it."""
+    attempt.before = await context.take_snapshot()
+    started, page = time.monotonic(), context.page
+    until = started + (attempt.timeout_s or context.options.timeout_s)
+    context.set_timeout(until)
+    session = await context.cdp_session(page)
+    history = await session.send("Page.getNavigationHistory")
+    if not 0 <= history["currentIndex"] + (1 if is_forward else -1) < len(history["entries"]):
+        where = "after" if is_forward else "before"
+        raise ActionFailed(f"This tab was on no page {where} this one. Use navigate.", code="NO_HISTORY")
+    await (page.go_forward if is_forward else page.go_back)(wait_until="domcontentloaded")
+    await context.settle(started, until)
     attempt.after = await context.take_snapshot()
 
 

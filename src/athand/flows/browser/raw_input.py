@@ -25,13 +25,23 @@ async def content_quad(session: "CDPSession", element: PageElement) -> Sequence[
 
 async def click(context: PageContext, element: PageElement) -> None:
     """Scrolls an element into view and clicks its middle."""
-    session = await context.cdp_session()
     _check_enabled(element)
+    await context.page.mouse.click(*await _scroll_to_middle(context, element))
+
+
+async def hover(context: PageContext, element: PageElement) -> None:
+    """Scrolls an element into view and moves the mouse over its middle."""
+    await context.page.mouse.move(*await _scroll_to_middle(context, element))
+
+
+async def _scroll_to_middle(context: PageContext, element: PageElement) -> tuple[float, float]:
+    """The middle of an element in the viewport, after it was scrolled into it."""
+    session = await context.cdp_session()
     await session.send("DOM.scrollIntoViewIfNeeded", {"backendNodeId": element.backend_id})
     corners = await content_quad(session, element)
     if corners is None:
         raise ActionFailed("It is no longer displayed on the page.", code="TARGET_NOT_FOUND")
-    await context.page.mouse.click(sum(corners[::2]) / 4, sum(corners[1::2]) / 4)
+    return sum(corners[::2]) / 4, sum(corners[1::2]) / 4
 
 
 async def focus(context: PageContext, element: PageElement) -> None:

@@ -231,7 +231,25 @@ class Browser(BrowserLifecycle):
 
         return self._act(attempt, target, use)
 
+    def hover(self, *, timeout_s: TimeoutS = None, **target: Unpack[ElementTarget]) -> ActionResult:
+        """Move the mouse over an element, which opens menus and hints: exactly one of test_id, selector, ref, role."""
+        return self._act(Attempt("hover", timeout_s=timeout_s), target, actions.hover)
+
     # Tabs
+
+    def back(self, *, timeout_s: TimeoutS = None) -> ActionResult:
+        """Go back to the page that the tab was on before."""
+        return self._go_through_history(Attempt("back", timeout_s=timeout_s), is_forward=False)
+
+    def forward(self, *, timeout_s: TimeoutS = None) -> ActionResult:
+        """Go forward again, after going back."""
+        return self._go_through_history(Attempt("forward", timeout_s=timeout_s), is_forward=True)
+
+    def _go_through_history(self, attempt: Attempt, *, is_forward: bool) -> ActionResult:
+        async def work(context: PageContext) -> None:
+            await actions.go_through_history(context, attempt, is_forward=is_forward)
+
+        return self._run_action(attempt, work)
 
     def navigate(self, url: Url, *, timeout_s: TimeoutS = None) -> ActionResult:
         """Open an address in the tab in use."""

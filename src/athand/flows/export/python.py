@@ -87,6 +87,10 @@ def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
     locator = _locator_source(script, action.locator) if action.locator else ""
     if action.verb == "click":
         yield f"{locator}.click()"
+    elif action.verb == "hover":
+        yield f"{locator}.hover()"
+    elif action.verb in ("back", "forward"):
+        yield f"page.go_{action.verb}()"
     elif action.verb == "type":
         yield from _type_lines(action, locator, value)
     elif action.verb == "press":

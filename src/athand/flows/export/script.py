@@ -27,7 +27,7 @@ from athand.types import Noun
 CHROMIUM_VARIABLE = "ATHAND_CHROMIUM"  # the environment variable with the path of the browser
 EXTENSION_NOTE = "An extension was used: run this in a browser that has it loaded, with its address as BASE_URL."
 _WEB_SCHEMES = ("http", "https", "chrome-extension")
-_ELEMENT_ACTIONS = ("click", "type", "select")
+_ELEMENT_ACTIONS = ("click", "type", "select", "hover")
 _PICKER_TYPES = ("date", "time", "datetime-local", "month", "week", "color", "range")
 _TAB_OPTIONS = {"index": int, "url": str, "title": str}  # how a tab may be named
 _MAX_TYPED = 200  # characters that are typed key by key; longer texts are filled in

@@ -96,6 +96,10 @@ def _action_lines(script: Script, action: ScriptAction) -> Iterator[str]:
     locator = _locator_source(action.locator) if action.locator else ""
     if action.verb == "click":
         yield f"await {locator}.click();"
+    elif action.verb == "hover":
+        yield f"await {locator}.hover();"
+    elif action.verb in ("back", "forward"):
+        yield f"await page.go{action.verb.capitalize()}();"
     elif action.verb == "type":
         yield from _type_lines(action, locator, value)
     elif action.verb == "press":

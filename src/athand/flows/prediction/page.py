@@ -23,7 +23,7 @@ MIN_OVERLAP = 0.5  # the share of common elements from which two pages without a
 
 UNSEEN = 0.5  # how feasible an action is whose selector may still match, though its name or test id is not there
 AMBIGUOUS = 0.5  # how feasible an action is whose target matches several elements
-_VERBS_WITHOUT_TARGET = ("navigate", "press", "switch_tab", "close_tab")
+_VERBS_WITHOUT_TARGET = ("navigate", "back", "forward", "press", "switch_tab", "close_tab")
 _REQUIRED_INPUT = {"navigate": "url", "press": "key"}
 _OFFERED_INPUT = ("key", "url", "value", "label", "index", "title")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from athand.flows.browser import Browser
     from athand.flows.service import Flows
 
-_TAB_ACTIONS = ("navigate", "switch_tab", "close_tab")  # they need no particular page
+_TAB_ACTIONS = ("navigate", "back", "forward", "switch_tab", "close_tab")  # they need no particular page
 _POLL_S = 0.1
 _MAX_POSITION = 1_000_000  # steps of a session
 _MAX_MISSING = 8
@@ -244,7 +244,10 @@ class _Player:
             "type": lambda: self._browser.type(value, timeout_s=self._timeout_s, **_typing_options(step), **target),
             "press": lambda: self._browser.press(value, timeout_s=self._timeout_s, **target),
             "select": lambda: self._browser.select(timeout_s=self._timeout_s, **option, **target),
+            "hover": lambda: self._browser.hover(timeout_s=self._timeout_s, **target),
             "navigate": lambda: self._browser.navigate(value),
+            "back": self._browser.back,
+            "forward": self._browser.forward,
             "switch_tab": lambda: self._browser.switch_tab(**named),
             "close_tab": lambda: self._browser.close_tab(**named),
         }
