@@ -187,3 +187,15 @@ class TestScope:
 
     def test_a_session_of_another_app_than_the_filter_has_nothing(self, filled):
         assert not filled.search("send", scope={"session": "plain"}, filters={"app": "mail"})
+
+
+def test_long_steps_do_not_fill_an_answer(flows):
+    flows.start_session(goal="Pay the boat", app="wallet", id="paid")
+    seen = Observation(screen="pier", test_ids=tuple({"testId": f"plank-{at}"} for at in range(900)))
+    flows.record("paid", tool="ui_type", target={"testId": "boat"}, input={"text": "x" * 5_000}, before=seen)
+    [whole] = flows.search("pay the boat", limit=2)
+    [cut] = flows.search("pay the boat", limit=2, longest=4_000)
+    assert cut.id == whole.id and len(whole.item.before.test_ids) == 900
+    assert len(json.dumps(cut.item.to_dict(), default=str)) < 2_500
+    assert "`steps` of its session" in cut.item.prior_knowledge["note"]
+    assert flows.search("pay the boat", limit=2, longest=2_000_000)[0].item == whole.item

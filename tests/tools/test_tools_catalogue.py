@@ -539,3 +539,18 @@ def test_a_model_that_is_loaded_late_is_no_part_of_listing(open_tools):
     tools = open_tools(embedder=NeverLoaded(DEFAULT_MODEL))
     assert tools.list() == tools.servers() == []
     assert tools.search("read", mode="keyword") == []
+
+
+def test_long_definitions_do_not_fill_an_answer(tools):
+    long = {"type": "object", "properties": {f"name{at}": {"type": "string"} for at in range(300)}}
+    text = "Read the tide at the pier. " + "It says more. " * 500
+    tools.add("sea", [{"name": f"tide_{at}", "description": text, "inputSchema": long} for at in range(3)])
+    tools.add("air", [{"name": "wind", "description": "Read the wind at the pier.", "inputSchema": {"type": "object"}}])
+    whole = tools.search("read the tide at the pier", limit=4)
+    cut = tools.search("read the tide at the pier", limit=4, longest=8_000)
+    assert [hit.id for hit in cut] == [hit.id for hit in whole]
+    assert sum(len(json.dumps(hit.item.to_dict())) + len(hit.text) for hit in cut) < 12_000
+    for hit in cut:
+        assert hit.text == hit.item.description
+        assert hit.item.server == "air" or "`describe` of this tool" in hit.item.input_schema["description"]
+    assert tools.describe("sea__tide_0").input_schema == long

@@ -1,9 +1,12 @@
 """One search of flows: request, candidates, scores, hits."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +24,7 @@ from athand.inputs import check_fraction, check_limit, check_query
 from athand.rank import Numbers, clamp, explain, totals
 from athand.store import Snapshot, to_microseconds
 from athand.text import FLOW_STOP_WORDS, split_identifier, stem, synonym_table, tokenize
+from athand.text_length import shorten
 from athand.types import Candidate, Query, Why
 
 CANDIDATES = 64
@@ -38,7 +42,10 @@ class FlowSearchRequest:
     once: bool  # only the best step of each session
     now: int
     notes: Sequence[str]  # on profiles that could not be read
+    longest: int | None = None  # characters of all steps of the answer together; None: they are whole
 
+
+_SHORT, _FEW = 200, 20  # characters of a text, and texts, of a step that is too long for an answer
 
 FlowRanking = Ranking[FlowSearchRequest]
 
@@ -53,6 +60,7 @@ def make_request(
     filters: object = None,
     min_score: object = None,
     once: bool = False,
+    longest: int | None = None,
 ) -> FlowSearchRequest:
     """Check the arguments of a search and embed its question."""
     question, limit = check_query(text), check_limit(limit)
@@ -74,7 +82,7 @@ def make_request(
         filter=chosen.search_condition(now),
         candidates=max(CANDIDATES, limit),
     )
-    return FlowSearchRequest(query, limit, least, once, to_microseconds(now), problems)
+    return FlowSearchRequest(query, limit, least, once, to_microseconds(now), problems, longest)
 
 
 def _scope_session(scope: object, session: object) -> str | None:
@@ -175,9 +183,31 @@ def to_hits(snapshot: Snapshot, ranking: FlowRanking, chosen: Sequence[Match]) -
     apps = sorted({each.candidate.space for each in chosen})
     steps = rows.steps_by_id(snapshot, [each.candidate.id for each in chosen], apps)
     sessions = rows.sessions_by_id(snapshot, {each.candidate.item_id for each in chosen}, apps)
+    request = ranking.request
+    longest = None if request.longest is None else request.longest // request.limit
     return [
-        _to_hit(ranking, each, sessions[each.candidate.item_id], steps[each.candidate.id], terms) for each in chosen
+        _to_hit(ranking, each, sessions[each.candidate.item_id], _cut(steps[each.candidate.id], longest), terms)
+        for each in chosen
     ]
+
+
+def _cut(step: Step, longest: int | None) -> Step:
+    """The step; of a longer one the beginning of its texts, without the elements that were seen before it."""
+    if longest is None or (length := len(json.dumps(step.to_dict(), ensure_ascii=False, default=str))) <= longest:
+        return step
+    note = f"This step has {length:,} characters; `steps` of its session answers it whole."
+
+    def cut(given: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {name: shorten(str(each), _SHORT) for name, each in islice((given or {}).items(), _FEW)}
+
+    return replace(
+        step,
+        input=cut(step.input),
+        error=step.error and cut(step.error),
+        before=step.before and replace(step.before, test_ids=(), a11y=()),
+        prior_knowledge={"note": note},
+        appeared=tuple(shorten(each, _SHORT) for each in step.appeared[:_FEW]),
+    )
 
 
 def _to_hit(ranking: FlowRanking, match: Match, session: FlowSession, step: Step, terms: QueryTerms) -> FlowHit:

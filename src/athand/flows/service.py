@@ -68,7 +68,7 @@ from athand.flows.validation import (
     check_tool,
 )
 from athand.inputs import check_choice, check_limit, check_name, check_past
-from athand.parameters import FilePath, Limit, MinScore, Question
+from athand.parameters import AnswerLength, FilePath, Limit, MinScore, Question
 from athand.redaction import refuse_secret
 from athand.store import Snapshot, Store, to_microseconds
 from athand.types import Hits, Noun
@@ -173,6 +173,7 @@ class Flows(FlowContext):
         filters: Filters = None,
         min_score: MinScore = None,
         once: bool = False,
+        longest: AnswerLength = None,
     ) -> Hits[FlowHit]:
         """The matching steps, best first; with `once`, only the best step of each session."""
         request = search.make_request(
@@ -184,6 +185,7 @@ class Flows(FlowContext):
             filters=filters,
             min_score=min_score,
             once=once,
+            longest=longest,
         )
         return self.find(request)
 
@@ -359,7 +361,13 @@ class Flows(FlowContext):
         """The request of a search over all corpora: one hit per session."""
         filters = {"app": question.app}
         return search.make_request(
-            self, question.text, limit=question.limit, filters=filters, min_score=question.min_total, once=True
+            self,
+            question.text,
+            limit=question.limit,
+            filters=filters,
+            min_score=question.min_total,
+            once=True,
+            longest=question.longest,
         )
 
     def rank(self, snapshot: Snapshot, request: FlowSearchRequest) -> FlowRanking:

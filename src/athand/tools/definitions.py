@@ -5,17 +5,20 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from athand.errors import BadData
 from athand.inputs import is_text
 from athand.store import Passage
 from athand.text import split_identifier
-from athand.tools.model import Definition
+from athand.text_length import shorten
+from athand.tools.model import Definition, Tool
 from athand.tools.poisoning.unicode import escape_invisible, is_lookalike
 
 DEEPEST = 100  # levels of nesting in a schema
 _LONGEST_NAME = 1_000
+_LONGEST_SHOWN = 200  # characters of a title
 _MOST_LINES = 1_000  # per field, for a line-by-line diff
 _SENTENCE = re.compile(r"(?<=[.!?])(?= \S)|\n")
 
@@ -71,6 +74,24 @@ def to_json(definition: Definition) -> str:
 def from_json(text: str) -> Definition:
     """Parse what `to_json` returned."""
     return parse_definition(json.loads(text))
+
+
+def cut_definition(tool: Tool, longest: int | None) -> Tool:
+    """The tool; of a longer definition only the beginning of its texts, and how to get the rest."""
+    parts = (tool.input_schema, tool.output_schema or {}, tool.annotations)
+    texts = (tool.description, tool.title or "", tool.diff, *(json.dumps(part, ensure_ascii=False) for part in parts))
+    if longest is None or sum(map(len, texts)) <= longest:
+        return tool
+    note = f"This definition has {sum(map(len, texts)):,} characters; `describe` of this tool answers all of it."
+    return replace(
+        tool,
+        title=tool.title and shorten(tool.title, _LONGEST_SHOWN),
+        description=shorten(tool.description, longest // 2),
+        input_schema={"description": note},
+        output_schema=None,
+        annotations={name: each for name, each in tool.annotations.items() if isinstance(each, bool)},
+        diff="",
+    )
 
 
 def diff(old: Definition, new: Definition) -> str:

@@ -16,6 +16,7 @@ from athand.tools import rows
 from athand.tools.access import server_condition
 from athand.tools.catalogue_index import CatalogueIndex, ToolKey
 from athand.tools.context import ToolContext
+from athand.tools.definitions import cut_definition
 from athand.tools.masking import for_agents
 from athand.tools.model import Tool, ToolHit
 from athand.tools.query_embedding import embed_query
@@ -49,6 +50,7 @@ class ToolSearchRequest:
     threshold: float
     alpha: float
     with_noise: bool  # the caller has named a threshold, and wants all that reaches it
+    longest: int | None = None  # characters of all texts of the answer together; None: they are whole
 
 
 ToolRanking = Ranking[ToolSearchRequest]
@@ -64,6 +66,7 @@ def make_request(
     mode: object = None,
     server: object = None,
     spaces: tuple[str, ...] | None = None,
+    longest: int | None = None,
 ) -> ToolSearchRequest:
     """Check the arguments of a search and embed its question; the settings are the defaults."""
     choices = context.choices
@@ -89,7 +92,7 @@ def make_request(
         candidates=max(CANDIDATES, limit),
         mode="hybrid" if alpha > 0 else "keyword",
     )
-    return ToolSearchRequest(made, vectors[1:], limit, threshold, alpha, with_noise)
+    return ToolSearchRequest(made, vectors[1:], limit, threshold, alpha, with_noise, longest)
 
 
 def _build_filter(server: str | None) -> Filter:
@@ -225,9 +228,11 @@ def to_hits(snapshot: Snapshot, ranking: ToolRanking, matches: Sequence[Match]) 
     tools = {(row[0], row[1]): row for row in rows.get_rows(snapshot, [_key(each.candidate) for each in matches])}
     sides = {name: part for name, part in ranking.parts.items() if name in ("semantic", "lexical")}
     combined = combine(sides)
+    request = ranking.request
+    longest = None if request.longest is None else request.longest // (2 * request.limit)  # in text and in item
     return [
         _to_hit(
-            for_agents(rows.to_tool(tools[_key(match.candidate)])),
+            cut_definition(for_agents(rows.to_tool(tools[_key(match.candidate)])), longest),
             score,
             why,
             {name: float(part.calibrated[match.row]) for name, part in sides.items()},

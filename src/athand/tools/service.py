@@ -10,7 +10,7 @@ from athand.corpus import CorpusQuestion, Match, Report
 from athand.embed import LazyEmbedder
 from athand.errors import InvalidInput, NotFound
 from athand.inputs import check_choice, check_limit, check_name, check_names, check_text
-from athand.parameters import ByOwner, Catalogues
+from athand.parameters import AnswerLength, ByOwner, Catalogues
 from athand.store import Snapshot, Store
 from athand.tools import approvals, calls, config_files, rows, search, servers
 from athand.tools import catalogue as catalogues
@@ -192,6 +192,7 @@ class Tools(ToolContext):
         server: p.OfServer = None,
         catalogue: Catalogues = None,
         mode: p.ToolMode = None,
+        longest: AnswerLength = None,
     ) -> Hits[ToolHit]:
         """Find the tools that can do something, best first, each with its parameters and why it fits.
 
@@ -207,6 +208,7 @@ class Tools(ToolContext):
             mode=mode,
             server=server,
             spaces=_to_spaces(catalogue),
+            longest=longest,
         )
         if not request.query.text.strip():
             return Hits()
@@ -396,6 +398,7 @@ class Tools(ToolContext):
             limit=min(question.limit, MOST),
             threshold=question.min_total,
             spaces=_spaces_of(question),
+            longest=question.longest,
         )
 
     def places_of(self, candidates: Sequence[Candidate]) -> Sequence[str]:
