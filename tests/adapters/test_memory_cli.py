@@ -190,6 +190,7 @@ def test_the_list_takes_every_filter(run, tokens, add):
     assert ids("--min-salience", "0.99") == {"bot"}
     assert ids("--limit", "1") == {"bot"}
     assert "No memory passes these filters" in run("memory", "list", "--project", "nowhere").err
+    assert "Did you mean shop?" in run("memory", "list", "--project", "shpo").err
 
 
 def test_a_narrow_terminal_gets_shorter_lines(run, tokens, monkeypatch):

@@ -47,6 +47,7 @@ def test_the_brief_is_markdown(run, tokens):
     assert run("memory", "brief", "--project", "shop", "--json").json == {"brief": shown.rstrip("\n")}
     assert len(run("memory", "brief", "--project", "shop", "--max-tokens", "20").out) < len(shown)
     assert "athand memory stats" in run("memory", "brief", "--project", "empty").err
+    assert "Did you mean shop?" in run("memory", "brief", "--project", "shpo").err
 
 
 def test_sessions_begin_and_end(run):

@@ -143,6 +143,7 @@ def list_(session: Session, /, limit: int, include_deleted: bool, **filters: Any
     wanted = options.drop_unset(filters)
     with session.open() as athand:
         memories = athand.memories.list(limit=limit, include_deleted=include_deleted, **wanted)
+        hint = "" if memories else memory_sessions.suggest_project(athand.memories, filters["project"])
     if session.print_plain(memories):
         return
     if memories:
@@ -150,7 +151,7 @@ def list_(session: Session, /, limit: int, include_deleted: bool, **filters: Any
 
         print_memories(session.console(), memories)
     elif wanted:
-        session.say("No memory passes these filters.")
+        session.say(f"No memory passes these filters.{hint}")
     else:
         session.say('Nothing remembered yet. Begin with: athand memory add "…"')
 

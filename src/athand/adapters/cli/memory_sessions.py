@@ -8,11 +8,18 @@ from athand.adapters.cli import options
 from athand.adapters.cli.completion_values import complete_memory_session
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import describe_session, echo, find_successor
+from athand.inputs import suggest
 
 if TYPE_CHECKING:
     from athand.memories import Memories, Memory
 
 commands = click.Group()
+
+
+def suggest_project(memories: "Memories", project: str | None) -> str:
+    """The question whether the nearest project was meant, where nothing is remembered of this one."""
+    known = memories.projects()
+    return "" if project is None or project in known else suggest(project, known)
 
 
 @command(commands, "timeline")
@@ -63,12 +70,13 @@ def brief(session: Session, /, project: str, max_tokens: int) -> None:
     """Print what an agent should know at the start of a session, as Markdown."""
     with session.open() as athand:
         text = athand.memories.brief(project, max_tokens)
+        hint = "" if text else suggest_project(athand.memories, project)
     if session.as_json:
         session.show({"brief": text})
     elif text:
         echo(text)
     else:
-        session.say(f"Nothing is known about {project} that fits. See what there is with: athand memory stats")
+        session.say(f"Nothing is known about {project} that fits.{hint} See what there is with: athand memory stats")
 
 
 @command(commands, "sessions")
