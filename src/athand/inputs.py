@@ -1,6 +1,7 @@
 """Argument checks: each returns the valid value, or raises InvalidInput that says what is wrong."""
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,8 @@ LONGEST_QUERY = 10_000  # characters
 MOST_HITS = 1000
 _LONGEST_FILE_NAME = 255  # bytes, on all usual file systems
 _SHOWN = 80
+_AGE = re.compile(r"([0-9]{1,4})([hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def show_value(value: object) -> str:
@@ -115,6 +118,12 @@ def check_time(what: str, value: object) -> datetime:
         raise InvalidInput(
             f"{what} {show_value(value)} is not a time. Write it like 2026-03-31T14:05:00+00:00."
         ) from error
+
+
+def check_time_or_age(what: str, value: object, now: datetime) -> datetime:
+    """A time, or one so long before now: 12h, 7d, 2w."""
+    age = _AGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return now - int(age[1]) * _UNITS[age[2]] if age else check_time(what, value)
 
 
 def check_past(what: str, value: object, now: datetime) -> datetime:

@@ -69,6 +69,7 @@ def _of_memories(folder):
             "include_superseded": True,
             "include_documents": True,
             "weights": WEIGHTS,
+            "since": "9999w",
             "as_of": None,
         },
         "memory_add": {"content": "Tokens live in the vault", "project": "shop", "session": "audit", "tags": ["auth"]},

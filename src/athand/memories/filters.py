@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from athand.errors import InvalidInput
-from athand.inputs import check_choice, check_fraction, check_name, check_names, check_time
+from athand.inputs import check_choice, check_fraction, check_name, check_names, check_time, check_time_or_age
 from athand.memories.model import HISTORY, WRITERS
 from athand.memories.rows import IN_SPACE
 from athand.memories.salience import LEAST, SALIENCE_NOW_SQL
@@ -56,6 +56,7 @@ NAMES = (*_CONDITIONS, "tags", "superseded")
 def build_filter(now: datetime, **given: Any) -> Filter:
     """The condition for memories that pass all these filters; None leaves a filter out."""
     asked = {name: value for name, value in given.items() if value is not None}
+    asked |= {name: check_time_or_age(name, asked[name], now) for name in ("since", "until") if name in asked}
     tags = check_names("tags", asked.pop("tags", ()))
     superseded = asked.pop("superseded", None)
     if unknown := sorted(set(asked) - set(_CONDITIONS)):

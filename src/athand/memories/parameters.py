@@ -58,6 +58,8 @@ LeastSalience = Annotated[Fraction, Help("Minimum salience now, 0 to 1")]
 IncludeSuperseded = Annotated[bool, Help("Also memories that a newer one has replaced")]
 IncludeDocuments = Annotated[bool, Help("Also passages of the project's documents")]
 IncludeDeleted = Annotated[bool, Help("Also deleted memories that can be restored")]
+Since = Annotated[Time | None, Help("Only memories made at this time or later: ISO 8601, or an age: 12h, 7d, 2w")]
+Until = Annotated[Time | None, Help("Only memories made before this time: ISO 8601, or an age: 12h, 7d, 2w")]
 AsOf = Annotated[Time | None, Help("Only what was valid at this time, ISO 8601; default: now")]
 Mode = Annotated[str, Choice(MODES), Help("Search by meaning and words (hybrid), or by one of them")]
 Reinforce = Annotated[bool, Help("Let the results fade more slowly")]
@@ -79,8 +81,8 @@ class MemoryFilters(TypedDict, total=False):
     author: Annotated[Name | None, Help("Only memories that this person said")]
     written_by: Annotated[_Writer | None, Help("Only memories that a person, an agent or an import wrote down")]
     in_session: InSession
-    since: Annotated[Time | None, Help("Only memories made at this time or later, ISO 8601")]
-    until: Annotated[Time | None, Help("Only memories made before this time, ISO 8601")]
+    since: Since
+    until: Until
     as_of: AsOf
     pinned: Annotated[bool | None, Help("Only pinned memories, or only others")]
     min_salience: Annotated[Fraction | None, Help("Minimum salience now, 0 to 1")]

@@ -123,6 +123,8 @@ class Memories(MemoryCorpus):
         include_documents: p.IncludeDocuments = False,
         in_session: p.InSession = None,
         session: p.OwnSession = None,
+        since: p.Since = None,
+        until: p.Until = None,
         as_of: p.AsOf = None,
         mode: p.Mode = "hybrid",
         reinforce: p.Reinforce = True,
@@ -160,6 +162,8 @@ class Memories(MemoryCorpus):
         tags: Sequence[str],
         min_salience: float,
         in_session: str | None,
+        since: object,
+        until: object,
         **options: Any,
     ) -> Hits[Any]:
         """The memories of one project and the global ones, or all; with documents if they are wanted."""
@@ -170,6 +174,8 @@ class Memories(MemoryCorpus):
             "tags": tags,
             "min_salience": min_salience,
             "in_session": in_session,
+            "since": since,
+            "until": until,
         }
         request = search.make_request(
             self, query, project=project, filters=filters, limit=limit, session=session, **options

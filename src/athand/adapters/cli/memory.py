@@ -80,7 +80,7 @@ def _print_added(session: Session, added: "Memory") -> None:
 @command(_find_commands, "search")
 @options.query
 @options.of("memories:Memories.search", *_FILTERS, "limit", "min_score", "include_superseded", "include_documents")
-@options.of("memories:Memories.search", "as_of", "mode", "session", "reinforce")
+@options.of("memories:Memories.search", "since", "until", "as_of", "mode", "session", "reinforce")
 @options.of("memories:Memories.search", "weights", type=click.Choice(("default", "seed")), default="default")
 @options.explain
 def search(session: Session, /, query: str, weights: str, explain: bool, **given: Any) -> None:
@@ -89,6 +89,7 @@ def search(session: Session, /, query: str, weights: str, explain: bool, **given
     \b
     Examples:
       athand memory search "how do tokens rotate?" --project shop
+      athand memory search "what did we decide?" --since 7d
       athand memory search "token lifetime" --as-of 2025-11-01 --explain
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
     from athand.adapters.cli.answers import print_answer
