@@ -90,7 +90,9 @@ def test_no_two_operations_have_a_name_or_a_path_in_common():
     assert len({each.path for each in OPERATIONS}) == len({each.name for each in OPERATIONS}) == len(OPERATIONS)
 
 
-NOT_FROM_AFAR = set("close corpus count embed_missing fingerprint open projects reindex search_project watch".split())
+NOT_FROM_AFAR = set(
+    "close corpus count embed_missing fingerprint last_change open projects reindex search_project watch".split()
+)
 
 
 @pytest.mark.parametrize("service", [Memories, Documents])
