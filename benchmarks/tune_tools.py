@@ -42,14 +42,14 @@ class Half:
 def measures(
     athand: Athand, requests: Sequence[Request], questions: Sequence[Request], alpha: float | None = None
 ) -> dict[str, float]:
-    """How good the order is, how many requests are answered above the threshold, and how many questions are not."""
+    """How good the order is, how many requests are answered, and how many questions are not."""
     gains, recalls, kept = [], [], 0
     for request in requests:
         hits = athand.tools.search(request.text, limit=10, threshold=0, alpha=alpha)
         names = [hit.item.name for hit in hits]
         gains.append(ndcg(names, {name: 1 for name in request.tools}, 10))
         recalls.append(len(request.tools.intersection(names[:5])) / len(request.tools))
-        kept += bool(hits) and hits[0].score >= scoring.THRESHOLD
+        kept += bool(athand.tools.search(request.text, alpha=alpha))
     silent = sum(not athand.tools.search(each.text, alpha=alpha) for each in questions)
     return {
         "nDCG@10": sum(gains) / len(gains),
