@@ -24,7 +24,7 @@ function Sessions() {
   return html`
     <h1>Flows</h1>
     <${Trouble} problem=${problem} />
-    ${answer?.length === 0 && html`<${Empty} title="No session is recorded yet."><p>Record one: <code>athand flows record https://shop.test --goal "Buy a kettle"</code></p><//>`}
+    ${answer?.length === 0 && html`<${Empty} title="No session is recorded yet."><p>Record one: <code>athand flows record ADDRESS --goal "Buy a kettle"</code></p><//>`}
     <ul class="plain-list">${answer?.map((/** @type {any} */ session) => html`<li class="entry" key=${session.id}>
       <a href=${address(["flows", session.id])}><${Text} text=${session.goal || session.id} /></a>
       <p class="hit-foot"><span><bdi>${reveal(session.app)}</bdi></span> <span>${pluralize(session.steps, "step")}</span> <${Ago} at=${session.created_at} />
