@@ -90,16 +90,17 @@ CREATE TABLE memory_keys (
 ) WITHOUT ROWID;
 CREATE INDEX memory_keys_by_memory ON memory_keys (memory_id);
 """
-# How far the transcripts of a machine were read.
+# How far the transcripts of a machine were read; their turns may belong to any project.
 TRANSCRIPTS = """
 CREATE TABLE memory_transcripts (
+    space TEXT NOT NULL,
     host TEXT NOT NULL,
     path TEXT NOT NULL,
     read_to INTEGER NOT NULL,
     mark TEXT NOT NULL,
     size INTEGER NOT NULL,
     modified_at INTEGER NOT NULL, -- nanoseconds
-    PRIMARY KEY (host, path)
+    PRIMARY KEY (space, host, path)
 ) WITHOUT ROWID;
 """
 PINNED_BY = "ALTER TABLE memories ADD COLUMN pinned_by TEXT;"  # of what was pinned before, nobody knows it

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from athand.files import open_regular
 from athand.memories.history import claude_code, codex, gemini
 from athand.memories.history.model import Record, SessionFacts, Turn
+from athand.memories.model import GLOBAL_SPACE
 from athand.store import Snapshot, Transaction
 
 Reader = Callable[[Iterable[tuple[int, Record]], SessionFacts], Iterator[Turn]]
@@ -91,7 +92,8 @@ def make_mark(file: BinaryIO, offset: int) -> str:
 def load_progress(snapshot: Snapshot, host: str) -> dict[str, Progress]:
     """How far the transcripts of a machine were read, by path."""
     rows = snapshot.rows(
-        "SELECT path, read_to, mark, size, modified_at FROM memory_transcripts WHERE host = :host", {"host": host}
+        "SELECT path, read_to, mark, size, modified_at FROM memory_transcripts WHERE space = :space AND host = :host",
+        {"space": GLOBAL_SPACE, "host": host},
     )
     return {path: Progress(*rest) for path, *rest in rows}
 
@@ -99,11 +101,12 @@ def load_progress(snapshot: Snapshot, host: str) -> dict[str, Progress]:
 def put_progress(transaction: Transaction, host: str, path: str, progress: Progress) -> None:
     """Notes how far a transcript was read."""
     transaction.execute(
-        "INSERT INTO memory_transcripts (host, path, read_to, mark, size, modified_at) "
-        "VALUES (:host, :path, :offset, :mark, :size, :modified_at) ON CONFLICT (host, path) DO UPDATE "
+        "INSERT INTO memory_transcripts (space, host, path, read_to, mark, size, modified_at) "
+        "VALUES (:space, :host, :path, :offset, :mark, :size, :modified_at) ON CONFLICT (space, host, path) DO UPDATE "
         "SET read_to = excluded.read_to, mark = excluded.mark, size = excluded.size, "
         "modified_at = excluded.modified_at",
         {
+            "space": GLOBAL_SPACE,
             "host": host,
             "path": path,
             "offset": progress.offset,
