@@ -21,6 +21,7 @@ from athand import Athand
 from athand.adapters.cli import token
 from athand.adapters.mcp import stdio
 from athand.adapters.mcp.server import create_mcp_server
+from athand.adapters.mcp.startup_answers import StartupAnswers
 from athand.adapters.operations import DEFAULT_SCOPES, SCOPES, AppContext
 
 COMMAND = [sys.executable, "-m", "athand", "mcp"]
@@ -227,7 +228,7 @@ def test_a_store_that_cannot_be_opened_is_told_to_whoever_asks(tmp_path, caplog)
     place = tmp_path / "athand.db"
     place.write_bytes(b"this is no database " * 100)
     workspace = AppContext(lambda: Athand(place))
-    stdio._open_store(workspace)  # as every server begins: it goes on
+    stdio._open_store(workspace, StartupAnswers(None, None))  # as every server begins: it goes on
     assert "athand.db" in caplog.text
     answer = converse_with(
         create_mcp_server(workspace), lambda client: client.call_tool("search", {"query": "staging"})

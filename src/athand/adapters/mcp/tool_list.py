@@ -20,7 +20,7 @@ DEFAULT_TOOLS: Mapping[str, tuple[str, ...]] = {
     for name, parameters in {
         "search": "query corpora limit min_score project folder_id app",
         "open": "id",
-        "memory_search": "query project limit memory_type tags since until include_superseded",
+        "memory_search": "query project limit memory_type tags since include_superseded",
         "memory_add": "content project tier memory_type tags files summary author",
         "memory_supersede": "old_id new_id",
         "memory_brief": "project max_tokens",
