@@ -11,20 +11,21 @@ GLOSSARY = frozenset(
     catalogue catalogues checks chromium chunking chunks citus claude cli client clients code codegen codex common
     compact completion confidence config connection connections container content context contract copy corpus counts
     cues cursors damage decode dedupe definitions demo descriptions diagnostics dispatch distribution docs doctor
-    documents docx dom download echo editing embed embedder embedding embeddings engine english epub errors evaluation
-    events everything eviction excerpts export extract fds file files filters flows folders gateway gemini gitignore
-    globs goal grammar grammars headings healing history hits hook hooks html http identifiers importer importers index
-    input inputs install items json jsonc jsonl keyphrases keyring kinds label lean length lifecycle line lines list
-    load loader log login loop main maintenance masking matrix mcp memories memory merge messages middleware model
-    models monitoring neighbours notebook notifications oauth odt onnx openapi operations options origin origins other
-    page parameters parse parser passages pdf phrases places plain planner player poisoning postgres pptx predict
-    prediction process profiles project projects prompts python query rank raw readers reasons rebuild record recorder
-    redaction refresh registry related relations relay remote render replay request requests resolve resources response
-    responses rewrite route routes rows salience sandbox scan schema scoring screens screenshots script search secrets
-    sections sectors serve server servers service session sessions shapes similarity snapshot snippets spelling split
-    sql sqlite startup static statistics stdio store streamable stubs supervisor table tables targets terms text thread
-    threads timeout timing token toml tool tools transcripts transfer tree types typescript ui unicode usage validate
-    validation values variables vector vocabulary walk web words worker write writer xlsx xml zip
+    documents docx dom download echo editing embed embedder embedding embeddings engine english entries epub errors
+    evaluation events everything eviction excerpts export extract fds file files filters flows folders gateway gemini
+    gitignore globs goal grammar grammars headings healing history hits hook hooks html http identifiers importer
+    importers index input inputs install items json jsonc jsonl keyphrases keyring kinds label lean length lifecycle
+    line lines list load loader log login loop main maintenance masking matrix mcp memories memory merge messages
+    middleware model models monitoring neighbours notebook notifications oauth odt onnx openapi operations options
+    origin origins other page parameters parse parser passages pdf phrases places plain planner player poisoning
+    postgres pptx predict prediction process profiles project projects prompts python query rank raw readers reasons
+    rebuild record recorder redaction refresh registry related relations relay remote render replay request requests
+    resolve resources response responses rewrite route routes rows salience sandbox scan schema scoring screens
+    screenshots script search secrets sections sectors serve server servers service session sessions shapes similarity
+    snapshot snippets spelling split sql sqlite startup static statistics stdio store streamable stubs supervisor table
+    tables targets terms text thread threads timeout timing token toml tool tools transcripts transfer tree types
+    typescript ui unicode usage validate validation values variables vector vocabulary walk web words worker write
+    writer xlsx xml zip
     """.split()
 )
 # Classes that share a name, and why.

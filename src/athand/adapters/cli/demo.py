@@ -12,7 +12,7 @@ import click
 
 from athand.adapters.cli.answers import print_answer
 from athand.adapters.cli.demo_server import MINUTES, Home, start_server
-from athand.adapters.cli.install import own_command
+from athand.adapters.cli.install_entries import own_command
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.words import echo
 

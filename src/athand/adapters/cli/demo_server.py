@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from athand.adapters.cli.install import own_command
+from athand.adapters.cli.install_entries import own_command
 from athand.config import Settings
 from athand.errors import Conflict, Unavailable
 

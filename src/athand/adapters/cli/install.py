@@ -1,10 +1,8 @@
-"""`athand install` and `uninstall`: Athand's entry in the configuration of MCP clients, and the token that it holds."""
+"""`athand install` and `uninstall`: puts Athand into the configuration of MCP clients, and takes it out."""
 
 import json
-import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,17 +13,25 @@ from urllib.parse import urlsplit
 import click
 
 from athand.adapters.cli.hook_files import HookFiles
+from athand.adapters.cli.install_entries import (
+    DEFAULT_URL,
+    LOOPBACK,
+    create_hook_command,
+    create_http_entry,
+    create_stdio_entry,
+    find_data_folder,
+    revoke_own_token,
+)
 from athand.adapters.cli.options import NameChoice, complete_toolset
 from athand.adapters.cli.session import Session, command
 from athand.adapters.cli.tools_servers import CLIENTS
 from athand.adapters.cli.words import HIDDEN, abbreviate_home, echo, hide_password
-from athand.errors import AthandError, InvalidInput, NotFound
+from athand.errors import AthandError, InvalidInput
 
 if TYPE_CHECKING:
     from athand.adapters.cli.install_clients import Change, Client
     from athand.adapters.cli.install_hooks import HookSettings
 
-DEFAULT_URL = "http://127.0.0.1:7325/mcp"
 _top = click.Group()
 _client = click.argument("client", metavar="[CLIENT]", required=False, type=NameChoice(CLIENTS))
 _project = click.option(
@@ -36,9 +42,7 @@ _print = click.option("--print", "only_print", is_flag=True, help="Only show the
 _WITHOUT_PROJECTS = ("claude-desktop", "windsurf", "cline")
 _HIDDEN_HEADER = "Bearer …"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NOT_PASSED_ON = ("ATHAND_STORE", "ATHAND_DATA_DIR", "ATHAND_HOME", "ATHAND_CONFIG")
 _HOOKS_ARE = {"same": "there already", "added": "added", "replaced": "replaced", "removed": "removed"}
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @command(_top, "install")
@@ -114,7 +118,7 @@ def install(
     if url is None:
         entry = create_stdio_entry(session, target, toolsets, profile)
     else:
-        entry = _create_http_entry(session, target, url, token_file, with_token=not only_print)
+        entry = create_http_entry(session, target, url, token_file, with_token=not only_print)
     hooks = None if no_hooks else _make_hook_settings(target, url)
     if only_print:
         _show_entry(session, target, entry, hooks)
@@ -127,7 +131,7 @@ def _make_hook_settings(client: "Client", url: str | None) -> "HookSettings | No
     from athand.adapters.cli.install_clients import NAME
     from athand.adapters.cli.install_hooks import HookSettings
 
-    is_here = url is None or urlsplit(url).hostname in _LOOPBACK
+    is_here = url is None or urlsplit(url).hostname in LOOPBACK
     has_hooks = client.name == "claude-code" and client.entry_name == NAME and sys.platform != "win32"
     return HookSettings(client.project) if has_hooks and is_here else None
 
@@ -149,7 +153,7 @@ def _write_entry(session: Session, client: "Client", entry: dict[str, Any], hook
     if hooks is not None:
         hooks.check()  # before anything is written
     change = client.put(entry, datetime.now(UTC))
-    added = None if hooks is None else hooks.put(_hook_command(session, client), datetime.now(UTC))
+    added = None if hooks is None else hooks.put(create_hook_command(session, client), datetime.now(UTC))
     _report_change(session, client, change, added, "Athand is in {client} already", "Added Athand to {client}")
     for each in (change, added):
         if each and _hide_secrets(entry) != entry and Path(each.file).stat().st_mode & 0o077:
@@ -182,7 +186,7 @@ def uninstall(session: Session, /, client: str | None, project: bool, name: str,
         _show_entry(session, target, target.entry or {})
         return
     change, hooks = target.remove(datetime.now(UTC)), _remove_hooks(session, target)
-    if change.action != "same" and _revoke_own_token(session, target):
+    if change.action != "same" and revoke_own_token(session, target):
         session.say(f" The token of {target.name} is revoked.")
     _report_change(session, target, change, hooks, "Athand is not in {client}", "Removed Athand from {client}")
     _warn_of_taken_over(session, target)
@@ -195,7 +199,7 @@ def _remove_hooks(session: Session, client: "Client") -> "Change | None":
         return None
     change = settings.remove(datetime.now(UTC))
     if client.project is None:
-        HookFiles(_data_folder(session) / "hooks").remove()
+        HookFiles(find_data_folder(session) / "hooks").remove()
     return None if change.action == "same" else change
 
 
@@ -208,153 +212,6 @@ def _warn_of_taken_over(session: Session, client: "Client") -> None:
         session.say(f" athand tools import --give-back {client.name}")
 
 
-# Entries
-
-
-def own_command() -> list[str]:
-    """The command that starts this installation of Athand from anywhere."""
-    beside = Path(sys.executable).parent / "athand"
-    found = beside if beside.is_file() else shutil.which("athand")
-    return [str(found)] if found else [sys.executable, "-m", "athand"]
-
-
-def create_stdio_entry(
-    session: Session, client: "Client", toolsets: str | None = None, profile: str | None = None
-) -> dict[str, Any]:
-    """The entry of a server that the client starts, with the options that lead to the same store."""
-    from athand.adapters.cli.install_shapes import stdio_entry
-
-    for name in _NOT_PASSED_ON:
-        if os.environ.get(name) and not (session.store or session.data_dir):
-            session.say(f" {name} is set here, but {client.name} may not get it. Add --store or --data-dir to keep it.")
-    if toolsets is not None:
-        _check_toolsets(toolsets)
-    options = [*_store_options(session, client), *_to_words({"--toolsets": toolsets, "--profile": profile})]
-    return stdio_entry(client.name, [*own_command(), "mcp", *options])
-
-
-def _hook_command(session: Session, client: "Client") -> list[str]:
-    """The command whose hooks find the same store."""
-    return [*own_command(), *_store_options(session, client)]
-
-
-def _store_options(session: Session, client: "Client") -> list[str]:
-    """The options that lead to this store from any folder."""
-    store = _portable_store(session.store, client) if session.store else None
-    return _to_words({"--store": store, "--data-dir": _absolute_path(session.data_dir), "--model": session.model})
-
-
-def _to_words(options: Mapping[str, str | None]) -> list[str]:
-    return [word for name, value in options.items() if value for word in (name, value)]
-
-
-def _portable_store(location: str, client: "Client") -> str | None:
-    """The store's location from any folder; refused if a password would get into a project's file."""
-    if client.project is not None and hide_password(location) != location:
-        raise InvalidInput(
-            "A project's file is shared with others, and a password must not be. "
-            "Leave it out of the address, and set PGPASSWORD where the client runs."
-        )
-    return location if "://" in location else _absolute_path(location)
-
-
-def _absolute_path(path: str | None) -> str | None:
-    return str(Path(path).expanduser().absolute()) if path else None
-
-
-def _check_toolsets(names: str) -> None:
-    from athand.adapters.mcp.tool_list import ToolList
-
-    ToolList([name.strip() for name in names.split(",")])
-
-
-def _create_http_entry(
-    session: Session, client: "Client", url: str, token_file: str | None, *, with_token: bool
-) -> dict[str, Any]:
-    """The entry of a server that is running already."""
-    from athand.adapters.cli.install_shapes import http_entry
-
-    _check_url(url, client)
-    return http_entry(client.name, url, _get_token(session, client, url, token_file) if with_token else "")
-
-
-def _check_url(url: str, client: "Client") -> None:
-    from athand.adapters.cli.install_shapes import WITHOUT_URL
-
-    if not re.fullmatch(r"https?://\S+", url):
-        raise InvalidInput(f"{url!r} is no address. Write it like this: --http {DEFAULT_URL}")
-    if client.project is not None:
-        raise InvalidInput("A project's file is shared with others, and a token must not be. Leave --project out.")
-    if client.name in WITHOUT_URL:
-        raise InvalidInput(f"{client.name} starts its servers itself. Leave --http out.")
-
-
-# Tokens: each client that connects to a running server has its own, with the rights of an agent.
-
-
-def _get_token(session: Session, client: "Client", url: str, file: str | None) -> str:
-    """The token in a file; for a server of this machine, the one that the client has already, or a new one."""
-    if file is not None:
-        return _read_token(Path(file).expanduser())
-    if urlsplit(url).hostname not in _LOOPBACK:
-        raise InvalidInput(
-            "A token of this machine is not given to another. Save the token of that server in a file: "
-            "--token-file FILE. Create it there with: athand token create NAME --scope search"
-        )
-    return _get_own_token(session, client)
-
-
-def _read_token(path: Path) -> str:
-    try:
-        token = path.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"No token can be read from {path}: {error}.") from error
-    if not token or not token.isprintable() or " " in token:
-        raise InvalidInput(f"{path} does not hold a token.")
-    return token
-
-
-def _get_own_token(session: Session, client: "Client") -> str:
-    """The token in the client's entry if it is still valid, else a new one that replaces it."""
-    from athand.adapters.http.token_registry import create_token, hash_token, list_tokens, owner_file
-    from athand.adapters.operations import DEFAULT_SCOPES
-
-    folder = _data_folder(session)
-    if not owner_file(folder).exists():
-        raise NotFound(f"No server has been started on {folder} yet. Start one with: athand serve")
-    token = _read_entry_token(client.entry or {})
-    if any(each.name == _token_name(client) and each.sha256 == hash_token(token).hex() for each in list_tokens(folder)):
-        return token
-    _revoke_own_token(session, client)
-    return create_token(folder, _token_name(client), DEFAULT_SCOPES)[1]
-
-
-def _read_entry_token(entry: Mapping[str, Any]) -> str:
-    headers = next((each for name, each in entry.items() if "headers" in name and isinstance(each, Mapping)), {})
-    return str(headers.get("Authorization", "")).removeprefix("Bearer ")
-
-
-def _revoke_own_token(session: Session, client: "Client") -> bool:
-    """Revoke the token of a client; whether it had one."""
-    from athand.adapters.http.token_registry import list_tokens, revoke_token
-
-    folder = _data_folder(session)
-    has_one = folder.is_dir() and any(each.name == _token_name(client) for each in list_tokens(folder))
-    if has_one:
-        revoke_token(folder, _token_name(client))
-    return has_one
-
-
-def _token_name(client: "Client") -> str:
-    return f"{client.name}-{client.entry_name}"
-
-
-def _data_folder(session: Session) -> Path:
-    from athand.config import load_settings
-
-    return load_settings(data_dir=session.data_dir).data_folder
-
-
 # Output
 
 
@@ -365,7 +222,7 @@ def _show_entry(
     from athand.adapters.cli.install_hooks import make_hooks
 
     public = _hide_secrets(entry)
-    command = [hide_password(word) for word in _hook_command(session, client)]
+    command = [hide_password(word) for word in create_hook_command(session, client)]
     more = {"hooks_file": str(hooks.file), "hooks": make_hooks(command)} if hooks else {}
     if session.as_json:
         session.show({"client": client.name, "file": str(client.file), "entry": public, **more})

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from athand.adapters.cli.install import create_stdio_entry
 from athand.adapters.cli.install_clients import Client
+from athand.adapters.cli.install_entries import create_stdio_entry
 from athand.adapters.cli.render_tools import escape_line, hide_secrets
 from athand.adapters.cli.session import Session
 from athand.adapters.cli.tools_catalogues import servers_file
