@@ -191,7 +191,7 @@ TokenEntry = tuple[bytes, Caller]  # the hash of a token, and its owner
 
 
 class TokenRegistry:
-    """Looks up callers by token. The token files are checked for changes at most twice a second."""
+    """Looks up callers by token. The token files are checked for changes twice a second, and for an unknown token."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder
@@ -206,16 +206,22 @@ class TokenRegistry:
 
     def find_by_hash(self, hashed: bytes) -> Caller | None:
         """The owner of the token with this hash; None as soon as the token is revoked."""
-        self._reload_when_stale()
+        if self._clock() - self._checked_at >= _RELOAD_SECONDS:
+            self._reload_if_changed()
+        found = self._find(hashed)
+        if found is None:  # it may have been created a moment ago
+            self._reload_if_changed()
+            found = self._find(hashed)
+        return found
+
+    def _find(self, hashed: bytes) -> Caller | None:
         found = None
         for entry_hash, caller in self._entries:
             if hmac.compare_digest(entry_hash, hashed):
                 found = caller
         return found
 
-    def _reload_when_stale(self) -> None:
-        if self._clock() - self._checked_at < _RELOAD_SECONDS:
-            return
+    def _reload_if_changed(self) -> None:
         self._checked_at = self._clock()
         if (fingerprints := self._take_fingerprints()) != self._fingerprints:
             self._fingerprints = fingerprints

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _OVERHEAD_S = 5.0  # added to the limit of an action for the snapshots before and after it
 _START_S, _STOP_S, _PING_S = 90.0, 15.0, 5.0
+_LAST_WRITES_S = 30.0  # a busy machine takes its time to end the processes of a browser
 _PREFIX = "athand-browser-"
 _LOCK = "owner.lock"  # locked by the process that created the folder, as long as it lives
 _MAX_TEMP_PATH = 31  # Chromium puts a socket below it, and the path of a socket is limited to 103 characters
@@ -67,13 +68,13 @@ class BrowserProcess:
             return
         if not self._loop_thread.is_running:
             return
-        pid = self._read_pid()
         try:
             self._loop_thread.call(self._stop, _STOP_S)
         except AthandError:
+            pid = self._read_pid()
             if pid is not None:
                 with suppress(ProcessLookupError):  # it has ended after all
-                    os.kill(pid, signal.SIGTERM)
+                    os.kill(pid, signal.SIGKILL)  # what it might still write is deleted anyway
         self._loop_thread.stop()
         self._folder.remove()
 
@@ -122,10 +123,10 @@ class BrowserProcess:
             raise self.context.translate_error(error) from error
 
     def _read_pid(self) -> int | None:
-        """The process id of Chromium, which it writes into its profile."""
+        """The process id of Chromium, which it writes into its profile; the headless shell does not."""
         lock = self._folder.profile / "SingletonLock"
         number = str(lock.readlink()).rpartition("-")[2] if lock.is_symlink() else ""
-        return int(number) if number.isdigit() else None
+        return int(number) if number.isdigit() else _find_process(f"--user-data-dir={self._folder.profile}")
 
 
 class ProfileFolder:
@@ -146,9 +147,18 @@ class ProfileFolder:
     def remove(self) -> None:
         """Removes the folder; may be called again."""
         if self._lock is not None:
-            _remove_tree(self.path)
+            _remove_tree(self.path, _LAST_WRITES_S)
             os.close(self._lock)
             self._lock = None
+
+
+def _find_process(option: str) -> int | None:
+    """The first process that was started with an option, where the system lists processes as files."""
+    for file in sorted(Path("/proc").glob("[0-9]*/cmdline"), key=lambda each: int(each.parent.name)):
+        with suppress(OSError):  # it has ended meanwhile
+            if option.encode() in file.read_bytes().split(b"\0"):
+                return int(file.parent.name)
+    return None
 
 
 def remove_stale_folders() -> None:
@@ -167,18 +177,18 @@ def _remove_if_stale(folder: Path) -> None:
     lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _remove_tree(folder)
+        _remove_tree(folder, 0.0)
     finally:
         os.close(lock)
 
 
-def _remove_tree(folder: Path) -> None:
-    """Removes a folder; tries again while the last process of the browser still writes into it."""
-    for _ in range(20):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
+def _remove_tree(folder: Path, seconds: float) -> None:
+    """Removes a folder; tries again so long while the last process of the browser still writes into it."""
+    ends_at = time.monotonic() + seconds
+    shutil.rmtree(folder, ignore_errors=True)
+    while folder.exists() and time.monotonic() < ends_at:
         time.sleep(0.1)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temp_dir() -> Path:
