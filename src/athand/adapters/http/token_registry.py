@@ -207,10 +207,10 @@ class TokenRegistry:
     def find_by_hash(self, hashed: bytes) -> Caller | None:
         """The owner of the token with this hash; None as soon as the token is revoked."""
         if self._clock() - self._checked_at >= _RELOAD_SECONDS:
-            self._reload_if_changed()
+            self._reload_changes()
         found = self._find(hashed)
         if found is None:  # it may have been created a moment ago
-            self._reload_if_changed()
+            self._reload_changes()
             found = self._find(hashed)
         return found
 
@@ -221,7 +221,7 @@ class TokenRegistry:
                 found = caller
         return found
 
-    def _reload_if_changed(self) -> None:
+    def _reload_changes(self) -> None:
         self._checked_at = self._clock()
         if (fingerprints := self._take_fingerprints()) != self._fingerprints:
             self._fingerprints = fingerprints
